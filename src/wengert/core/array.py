@@ -1,0 +1,163 @@
+"""Array: the base of every value that flows through user code in place of a plain array.
+
+Operators and methods are those of `numpy.ndarray`; `ops/methods.py` attaches them, because they are operations of the table. Through
+NumPy's protocols, plain NumPy code runs on an Array: what the table knows goes there, what it does not know is an error, never a
+silent conversion that would lose the gradient.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+
+if TYPE_CHECKING:
+    from wengert.core.primitive import Primitive
+
+UFUNCS: dict[np.ufunc, Callable] = {}
+"""What runs when a NumPy ufunc is called on an Array."""
+
+UFUNC_METHODS: dict[tuple[np.ufunc, str], Callable] = {}
+"""The same for `np.add.reduce` and its like."""
+
+FUNCTIONS: dict[Callable, Callable] = {}
+"""What runs when any other NumPy function is called on an Array."""
+
+NO_PARAMS: dict[str, Any] = {}
+
+
+def implements(*functions: Callable) -> Callable[[Callable], Callable]:
+    """Make the decorated function run when one of these NumPy functions is called on an Array."""
+
+    def decorate(function: Callable) -> Callable:
+        for original in functions:
+            (UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS)[original] = function
+        return function
+
+    return decorate
+
+
+class Array:
+    """A value of some mode: it has a level, a payload (a plain array or an Array of a lower level), and interprets operations."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    level: int
+    value: Any
+
+    if TYPE_CHECKING:  # attached by ops/methods.py
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any, /) -> Any: ...
+        def __radd__(self, other: Any, /) -> Any: ...
+        def __sub__(self, other: Any, /) -> Any: ...
+        def __rsub__(self, other: Any, /) -> Any: ...
+        def __mul__(self, other: Any, /) -> Any: ...
+        def __rmul__(self, other: Any, /) -> Any: ...
+        def __truediv__(self, other: Any, /) -> Any: ...
+        def __rtruediv__(self, other: Any, /) -> Any: ...
+        def __floordiv__(self, other: Any, /) -> Any: ...
+        def __mod__(self, other: Any, /) -> Any: ...
+        def __pow__(self, other: Any, /) -> Any: ...
+        def __rpow__(self, other: Any, /) -> Any: ...
+        def __matmul__(self, other: Any, /) -> Any: ...
+        def __rmatmul__(self, other: Any, /) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __lt__(self, other: Any, /) -> Any: ...
+        def __le__(self, other: Any, /) -> Any: ...
+        def __gt__(self, other: Any, /) -> Any: ...
+        def __ge__(self, other: Any, /) -> Any: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+        def __iter__(self) -> Iterator: ...
+
+    # How a mode runs operations.
+
+    @staticmethod
+    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        """Run an operation in this value's mode; `level` is the highest among `args`."""
+        raise NotImplementedError  # each mode defines it
+
+    @classmethod
+    def process_unary(cls, primitive: Primitive, level: int, x: Any) -> Any:
+        return cls.process(primitive, level, (x,), NO_PARAMS)
+
+    @classmethod
+    def process_binary(cls, primitive: Primitive, level: int, x: Any, y: Any) -> Any:
+        return cls.process(primitive, level, (x, y), NO_PARAMS)
+
+    # What every array has.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim
+
+    @property
+    def size(self) -> int:
+        return self.value.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs.pop("out", None) is not None:
+            raise TypeError(
+                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an operand is a "
+                f"{type(self).__name__}, at {user_line()}. Write `a = a + x` instead, or make `a` a wg.tensor."
+            )
+        target = UFUNCS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        if target is None:
+            raise unknown(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
+        dtype = kwargs.pop("dtype", None)
+        if method == "__call__" and kwargs and not ufunc.signature:
+            raise TypeError(f"np.{ufunc.__name__} on a {type(self).__name__} does not take {', '.join(kwargs)}, at {user_line()}.")
+        result = target(*inputs, **kwargs)
+        return result if dtype is None else result.astype(dtype)
+
+    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        target = FUNCTIONS.get(function)
+        if target is None:
+            raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
+        if kwargs.pop("out", None) is not None:
+            raise TypeError(f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its result.")
+        return target(*args, **kwargs)
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return sys.modules["wengert"]
+
+
+def unknown(name: str) -> TypeError:
+    """The error for a NumPy function that the table does not have."""
+    return TypeError(
+        f"{name} is not in Wengert's table of operations, at {user_line()}. Write it with operations that are, "
+        f"or call x.detach().numpy() first if no gradient should flow through it."
+    )

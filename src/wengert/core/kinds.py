@@ -1,0 +1,166 @@
+"""Kinds: most operations are elementwise, linear, multilinear or a reduction, and one line of calculus says all about them.
+
+Each function here enters one operation in the table and returns the function that users call. A rule is linear in its first parameter
+`t`, and names what it needs (see `Primitive`). Rules are written in the operations themselves, so they run in every mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.array import UFUNCS
+from wengert.core.primitive import Primitive, register
+
+ARGUMENTS = ("x", "y", "z")
+
+
+class Case(NamedTuple):
+    """Arguments for which the tests check an operation: a shape stands for random numbers, an array for itself."""
+
+    args: tuple
+    params: dict[str, Any]
+
+
+def case(*args: Any, **params: Any) -> Case:
+    return Case(args, params)
+
+
+def elementwise(
+    name: str,
+    impl: Callable,
+    *rules: Callable | None,
+    inputs: Sequence[str] = ARGUMENTS,
+    domain: Any = (-2.0, 2.0),
+    singular: dict[tuple, tuple] | None = None,
+    lanes: Sequence[Callable | None] | None = None,
+    real_output: bool = False,
+    params: dict[str, Any] | None = None,
+) -> Callable:
+    """An operation on each element, broadcasting: the same rule pushes a tangent forward and pulls a cotangent back.
+
+    `domain` is where it is smooth, one interval for all arguments or one for each; `singular` lists points where formulas break and
+    the derivatives chosen there. `lanes` says per argument which lanes of the output do not depend on it (the untaken side of `where`).
+    `real_output` marks real functions of complex arguments. `params` has a value for each parameter of its own, for the tests.
+    """
+    op = register(
+        Primitive(
+            name,
+            impl,
+            "elementwise",
+            inputs[: len(rules)],
+            rules,
+            lanes=lanes,
+            domain=domain,
+            singular=singular,
+            params=params,
+            conforms=True if real_output else None,
+        )
+    )
+    ufunc = getattr(impl, "ufunc", impl)
+    if isinstance(ufunc, np.ufunc):
+        UFUNCS[ufunc] = op
+    return op
+
+
+def linear(
+    name: str,
+    impl: Callable,
+    *transposes: Callable | None,
+    inputs: Sequence[str] = ARGUMENTS,
+    vjp: Callable | None = None,
+    outputs: int = 1,
+    structural: bool = True,
+    conforms: bool | None = None,
+    lanes: Sequence[Callable | None] | None = None,
+    cases: Sequence[Case] = (),
+) -> Callable:
+    """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
+
+    `structural` says that it moves, copies and adds numbers without scaling them: then zeros that must stay zeros can be followed
+    through it. `vjp` gives the cotangents of all arguments at once. `outputs` is their number, 0 if that depends on the arguments.
+    """
+    names = tuple(inputs)[: len(transposes)] if inputs is ARGUMENTS else tuple(inputs)
+    return register(
+        Primitive(
+            name,
+            impl,
+            "linear",
+            names,
+            transposes,
+            vjp=vjp,
+            params={},
+            outputs=outputs,
+            structural=structural,
+            conforms=conforms,
+            lanes=lanes,
+            cases=cases,
+        )
+    )
+
+
+def multilinear(
+    name: str,
+    impl: Callable,
+    *transposes: Callable,
+    inputs: Sequence[str] = ARGUMENTS,
+    params: dict[str, Any] | None = None,
+    cases: Sequence[Case] = (),
+) -> Callable:
+    """An operation linear in each argument while the others are held: one transpose per argument."""
+    return register(Primitive(name, impl, "multilinear", inputs[: len(transposes)], transposes, params=params, cases=cases))
+
+
+def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
+    """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise once the axes are put back.
+
+    `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it gives the
+    output's tangent from that of x.
+    """
+    return register(Primitive(name, impl, "reduction", ("x",), (rule,), params={}, cases=cases))
+
+
+def general(
+    name: str,
+    impl: Callable,
+    *rules: Callable | None,
+    inputs: Sequence[str] = ARGUMENTS,
+    vjp: Callable | None = None,
+    outputs: int = 1,
+    cases: Sequence[Case] = (),
+) -> Callable:
+    """Anything else: a rule per argument, or one `vjp` for all of them."""
+    names = tuple(inputs)[: len(rules)] if inputs is ARGUMENTS else tuple(inputs)
+    return register(Primitive(name, impl, "general", names, rules, vjp=vjp, outputs=outputs, params={}, cases=cases))
+
+
+def nondifferentiable(
+    name: str,
+    impl: Callable,
+    arity: int = 1,
+    *,
+    inputs: Sequence[str] = ARGUMENTS,
+    params: dict[str, Any] | None = None,
+    domain: Any = (-2.0, 2.0),
+    cases: Sequence[Case] = (),
+    reason: str,
+) -> Callable:
+    """An operation through which no gradient flows; `reason` says why."""
+    op = register(
+        Primitive(
+            name,
+            impl,
+            "nondifferentiable",
+            inputs[:arity],
+            (),
+            params=params,
+            domain=domain,
+            cases=cases,
+            reason=reason,
+        )
+    )
+    if isinstance(impl, np.ufunc):
+        UFUNCS[impl] = op
+    return op

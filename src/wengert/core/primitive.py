@@ -1,0 +1,242 @@
+"""Primitive: one operation of the table, and `apply`, the one way in.
+
+`apply(primitive, *arrays, **params)` looks for the value of the highest level among the arrays. There is none: NumPy's implementation
+runs. There is one: its mode interprets the operation, treats everything of a lower level as constant, and calls the operation again on
+the payloads, and so on down to NumPy.
+
+Every operation has this function partially evaluated for its own arity (`Primitive.op`), made once at registration: that is what the
+operators, the methods and the public functions call.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import TrackedValueError
+from wengert.core.spec import Spec
+
+new_level = itertools.count(1).__next__
+"""A level for one run of one transform: unique across threads, higher than those of the transforms around it."""
+
+
+class Primitive:
+    """What is true of one operation, said once.
+
+    `inputs` names its array arguments, a starred last one stands for any number. `rules` has one rule per array argument (None: no
+    gradient flows there), linear in its first parameter `t`; its other parameters name what it needs: inputs (`x`), their specs
+    (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule for all arguments at once, and returns a tuple.
+    `params` is None for an operation without metadata; for the others the tests use its values.
+    """
+
+    __slots__ = (
+        "name", "impl", "kind", "inputs", "rules", "vjp", "lanes", "outputs", "params", "domain", "cases", "singular", "reason",
+        "structural", "conforms", "plain", "op", "wanted", "pulls", "dead_lanes", "keeps", "keep_x", "keep_y", "keep_xy",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable,
+        kind: str,
+        inputs: Sequence[str],
+        rules: Sequence[Callable | None] = (),
+        *,
+        vjp: Callable | None = None,
+        lanes: Sequence[Callable | None] | None = None,
+        outputs: int = 1,
+        params: dict[str, Any] | None = None,
+        conforms: bool | None = None,
+        structural: bool = False,
+        domain: Any = None,
+        cases: Sequence[Any] = (),
+        singular: dict[tuple, tuple] | None = None,
+        reason: str | None = None,
+    ):
+        self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
+        self.rules, self.vjp, self.lanes, self.outputs = tuple(rules), vjp, lanes, outputs
+        self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
+        self.structural = structural
+        # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
+        self.conforms = len(self.rules) > 1 if conforms is None else conforms
+        self.plain = vjp is None and lanes is None and outputs == 1
+        self.wanted = tuple(dict.fromkeys(n for rule in self._all_rules() for n in needs(rule) if self._is_value(n)))
+        self.pulls = [rule and caller(rule, self.wanted, kind == "reduction") for rule in ([vjp] if vjp else self.rules)]
+        self.dead_lanes = [rule and caller(rule, self.wanted) for rule in lanes or ()]
+        self.keeps: dict[tuple[bool, ...], Callable | None] = {}
+        self.keep_x = self.keep(True, *[False] * (len(self.inputs) - 1))
+        if len(self.inputs) == 2:
+            self.keep_y, self.keep_xy = self.keep(False, True), self.keep(True, True)
+        self.op = bind(self)
+
+    def _all_rules(self) -> list[Callable]:
+        return [rule for rule in (self.vjp, *self.rules, *(self.lanes or ())) if rule]
+
+    def _is_value(self, name: str) -> bool:
+        return name in ("out", "out_spec") or name.removesuffix("_spec") in map(_bare, self.inputs)
+
+    def keep(self, *live: bool) -> Callable | None:
+        """`(out, *args) -> saved`: just what the rules of the live arguments need, in the order of `wanted`.
+
+        None where no gradient flows to any live argument.
+        """
+        if live not in self.keeps:
+            columns = [self.vjp and [self.vjp] * len(live), self.rules, self.lanes]
+            rules = [rule for column in columns if column for rule, alive in zip(column, live, strict=False) if rule and alive]
+            needed = {n for rule in rules for n in needs(rule)}
+            names = tuple(n if n in needed else None for n in self.wanted)
+            self.keeps[live] = keeper(self.inputs, names) if rules else None
+        return self.keeps[live]
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} operation {self.name}>"
+
+    def __reduce__(self) -> tuple:
+        return lookup, (self.name,)
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("*")
+
+
+TABLE: dict[str, Primitive] = {}
+"""Every operation by name, in the order of registration."""
+
+
+def register(primitive: Primitive) -> Callable:
+    """Enter a primitive in the table; returns the function that users call."""
+    if primitive.name in TABLE:
+        raise ValueError(f"the table already has an operation named {primitive.name!r}; choose another name")
+    TABLE[primitive.name] = primitive
+    return primitive.op
+
+
+def lookup(name: str) -> Primitive:
+    return TABLE[name]
+
+
+def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
+    """Run an operation on plain arrays, or on values of any mode."""
+    return primitive.op(*arrays, **params)
+
+
+def bind(primitive: Primitive) -> Callable:
+    """`apply` for one primitive, specialised to its arity."""
+    impl = primitive.impl
+    arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
+
+    if arity == 1 and primitive.params is None:
+
+        def op(x, /):
+            if isinstance(x, Array):
+                return x.process_unary(primitive, x.level, x)
+            try:
+                return impl(x)
+            except TrackedValueError:
+                return op(gathered(x))
+
+    elif arity == 2 and primitive.params is None and None not in primitive.rules:
+
+        def op(x, y, /):
+            if isinstance(x, Array):
+                if isinstance(y, Array) and y.level > x.level:
+                    return y.process_binary(primitive, y.level, x, y)
+                return x.process_binary(primitive, x.level, x, y)
+            if isinstance(y, Array):
+                return y.process_binary(primitive, y.level, x, y)
+            try:
+                return impl(x, y)
+            except TrackedValueError:
+                return op(gathered(x), gathered(y))
+
+    else:
+
+        def op(*args, **params):
+            top = None
+            level = None
+            for a in args:
+                if isinstance(a, Array) and (level is None or a.level > level):
+                    top, level = a, a.level
+            if top is None:
+                try:
+                    return impl(*args, **params)
+                except TrackedValueError:
+                    return op(*map(gathered, args), **params)
+            return top.process(primitive, level, args, params)
+
+    op.__name__ = op.__qualname__ = primitive.name
+    op.primitive = primitive
+    return op
+
+
+def operand(x: Any) -> Any:
+    """An argument of a public function as something with a shape: a value or an array as it is, lists and numbers as one."""
+    if isinstance(x, Array | np.ndarray | np.generic):
+        return x
+    return gathered(x) if isinstance(x, list | tuple) else np.asarray(x)
+
+
+def gathered(x: Any) -> Any:
+    """A list or tuple as one array, or as one value if it holds any; anything else stays."""
+    if not isinstance(x, list | tuple):
+        return x
+    if not _holds_value(x):
+        return np.asarray(x)
+    return TABLE["stack"].op(*map(gathered, x), axis=0)
+
+
+def _holds_value(x: Any) -> bool:
+    return any(map(_holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
+
+
+def needs(rule: Callable) -> tuple[str, ...]:
+    """The names of what a rule needs beside the tangent."""
+    code = rule.__code__
+    return code.co_varnames[1 : code.co_argcount]
+
+
+# The two functions below write a one-line lambda and compile it. Their number of distinct texts is small, so they are shared.
+
+
+@cache
+def _compiled(source: str) -> Callable:
+    return eval(source, {"spec": Spec.of, "expanded": expanded})
+
+
+def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable:
+    """`lambda x, y, out: (x, None)`: picks what a node saves."""
+
+    def pick(name: str | None) -> str:
+        if name is None:
+            return "None"
+        if not name.endswith("_spec"):
+            return name
+        value = name.removesuffix("_spec")
+        return f"tuple(map(spec, {value}))" if f"*{value}" in inputs else f"spec({value})"
+
+    signature = ", ".join(("out", *inputs))
+    return _compiled(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
+
+
+def caller(rule: Callable, wanted: tuple[str, ...], expands: bool = False) -> Callable:
+    """`lambda t, saved, params: rule(t, saved[0], params["axis"])`: calls a rule on what a node saved.
+
+    The rule of a reduction (`expands`) sees the cotangent and the output with the reduced axes put back.
+    """
+
+    def argument(name: str) -> str:
+        text = name if name == "t" else f"saved[{wanted.index(name)}]" if name in wanted else f"params[{name!r}]"
+        return f"expanded({text}, params)" if expands and name in ("t", "out") else text
+
+    arguments = ", ".join(map(argument, ("t", *needs(rule))))
+    return _compiled(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
+
+
+def expanded(reduced: Any, params: dict[str, Any]) -> Any:
+    """The result of a reduction with the reduced axes put back, of length one."""
+    return reduced if params["keepdims"] else TABLE["expand_dims"].op(reduced, axis=params["axis"])

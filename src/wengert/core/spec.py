@@ -1,0 +1,42 @@
+"""Spec: what is known of an array before its numbers are."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Spec(NamedTuple):
+    """Shape and dtype of an array.
+
+    >>> Spec.of(np.ones((2, 3)))
+    f64[2,3]
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @classmethod
+    def of(cls, value: Any) -> Spec:
+        """The spec of an array, a value of any mode, or a Python scalar."""
+        try:
+            return tuple.__new__(cls, (value.shape, value.dtype))  # hot: half the time of cls(...)
+        except AttributeError:
+            array = np.asarray(value)
+            return cls(array.shape, array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    def __repr__(self) -> str:
+        kind = "bool" if self.dtype.kind == "b" else f"{self.dtype.kind}{8 * self.dtype.itemsize}"
+        return f"{kind}[{','.join(map(str, self.shape))}]"

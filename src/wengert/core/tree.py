@@ -1,0 +1,107 @@
+"""Trees: nested tuples, lists, dicts and dataclasses, with arrays as leaves. None is a tree without leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Structure(NamedTuple):
+    """A tree without its leaves: hashable, comparable, and able to put leaves back."""
+
+    make: Any
+    keys: tuple
+    children: tuple[Structure, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return 1 if self is LEAF else sum(child.size for child in self.children)
+
+    def __repr__(self) -> str:
+        if self is LEAF:
+            return "*"
+        parts = [f"{key}: {child!r}" if isinstance(key, str) else repr(child) for key, child in zip(self.keys, self.children, strict=True)]
+        return f"{self.make.__name__}({', '.join(parts)})"
+
+
+LEAF = Structure(None, (), ())
+
+
+def _open(tree: Any) -> tuple[Any, tuple, list] | None:
+    """Type, keys and children of a container; None for a leaf."""
+    if tree is None:
+        return type(None), (), []
+    if isinstance(tree, dict):
+        return type(tree), tuple(tree), list(tree.values())
+    if isinstance(tree, list | tuple):
+        return type(tree), tuple(range(len(tree))), list(tree)
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = tuple(field.name for field in dataclasses.fields(tree))
+        return type(tree), names, [getattr(tree, name) for name in names]
+    return None
+
+
+def flatten(tree: Any) -> tuple[list, Structure]:
+    """The leaves in order, and the structure to put them back into.
+
+    >>> flatten({"w": [1, 2], "b": (3, None)})
+    ([1, 2, 3], dict(w: list(*, *), b: tuple(*, NoneType())))
+    """
+    opened = _open(tree)
+    if opened is None:
+        return [tree], LEAF
+    make, keys, children = opened
+    leaves: list = []
+    structures = []
+    for child in children:
+        part, structure = flatten(child)
+        leaves += part
+        structures.append(structure)
+    return leaves, Structure(make, keys, tuple(structures))
+
+
+def unflatten(structure: Structure, leaves: Any) -> Any:
+    """The tree with these leaves; the inverse of `flatten`.
+
+    >>> unflatten(flatten([0, (0, 0)])[1], "abc")
+    ['a', ('b', 'c')]
+    """
+    iterator = iter(leaves)
+    tree = _build(structure, iterator)
+    if next(iterator, LEAF) is not LEAF:
+        raise ValueError(f"more leaves than the {structure.size} of {structure!r}")
+    return tree
+
+
+def _build(structure: Structure, leaves: Iterator) -> Any:
+    if structure is LEAF:
+        try:
+            return next(leaves)
+        except StopIteration:
+            raise ValueError("fewer leaves than the structure has") from None
+    make, keys, children = structure
+    parts = [_build(child, leaves) for child in children]
+    if make is type(None):
+        return None
+    if issubclass(make, dict) or dataclasses.is_dataclass(make):
+        named = dict(zip(keys, parts, strict=True))
+        return make(named) if issubclass(make, dict) else make(**named)
+    return make(*parts) if hasattr(make, "_fields") else make(parts)
+
+
+def map(function: Callable, tree: Any, *others: Any) -> Any:
+    """`function` of the leaves of one or more trees of the same structure.
+
+    >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
+    {'a': 11, 'b': [22]}
+    """
+    leaves, structure = flatten(tree)
+    columns = [leaves]
+    for other in others:
+        column, other_structure = flatten(other)
+        if other_structure != structure:
+            raise ValueError(f"trees of different structure: {structure!r} and {other_structure!r}")
+        columns.append(column)
+    return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])

@@ -1,0 +1,1 @@
+"""The table: one family of operations a file."""

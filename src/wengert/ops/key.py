@@ -1,0 +1,100 @@
+"""Keys: what stands between the brackets of `x[...]`, taken apart.
+
+The arrays in a key (integers or booleans) are arguments of an operation like any other; what remains is an `Index`, its metadata.
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Sequence
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.primitive import operand
+
+
+class Hole(enum.Enum):
+    """Stands in an `Index` for an array, which is an argument of the operation."""
+
+    SCALAR = "i"
+    MASK = "mask"
+    ARRAY = "array"
+
+
+class Index:
+    """A key without its arrays: hashable, and cheap to make. `repeats` says whether it may select a place more than once.
+
+    >>> Index((slice(1, None), 0)) == Index((slice(1, None), 0))
+    True
+    """
+
+    __slots__ = ("key", "repeats")
+
+    def __init__(self, key: Any, repeats: bool = False):
+        self.key = key
+        self.repeats = repeats
+
+    def filled(self, indices: Sequence[Any]) -> Any:
+        """The key again, with arrays in the holes."""
+        if not indices:
+            return self.key
+        arrays = iter(indices)
+        return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
+
+    def _parts(self) -> tuple:
+        parts = self.key if isinstance(self.key, tuple) else (self.key,)
+        return self.repeats, *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        def text(part: Any) -> str:
+            if isinstance(part, slice):
+                bounds = ["" if b is None else str(b) for b in (part.start, part.stop, part.step)]
+                return ":".join(bounds if bounds[2] else bounds[:2])
+            return part.value if isinstance(part, Hole) else "..." if part is ... else str(part)
+
+        return f"[{', '.join(map(text, self.key if isinstance(self.key, tuple) else (self.key,)))}]"
+
+
+BASIC = frozenset((int, NoneType, EllipsisType))
+BOUNDS = frozenset((int, NoneType))
+
+
+def split(key: Any) -> tuple[Index, list]:
+    """A key as metadata and the arrays that belong into its holes."""
+    parts = key if isinstance(key, tuple) else (key,)
+    for part in parts:
+        if part.__class__ is slice:
+            if not (part.start.__class__ in BOUNDS and part.stop.__class__ in BOUNDS and part.step.__class__ in BOUNDS):
+                break
+        elif part.__class__ not in BASIC:
+            break
+    else:
+        return Index(key), []
+    indices: list = []
+    parts = tuple([_part(part, indices) for part in parts])
+    return Index(parts, Hole.ARRAY in parts), indices
+
+
+def _part(part: Any, indices: list) -> Any:
+    """One part of a key as metadata; an array is put in the list, and leaves a hole."""
+    if part is None or part is Ellipsis:
+        return part
+    if isinstance(part, slice):
+        return slice(*[None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)])
+    if not isinstance(part, Array | np.ndarray | bool | np.bool) and hasattr(part, "__index__"):
+        return operator.index(part)
+    array = operand(part) if isinstance(part, Array | np.ndarray | list | tuple) else np.asarray(part)
+    if isinstance(part, list | tuple) and array.size == 0:
+        array = array.astype(np.intp)
+    indices.append(array)
+    return Hole.MASK if array.dtype.kind == "b" else Hole.ARRAY if array.ndim else Hole.SCALAR

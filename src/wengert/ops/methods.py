@@ -1,0 +1,142 @@
+"""The operators and methods of `numpy.ndarray`, attached to Array: each is an operation of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
+from wengert.ops import contract, cumulative, elementwise, index, join, predicates, reduce, shape, sort, take
+
+
+def reflected(function: Callable) -> Callable:
+    return lambda x, y: function(y, x)
+
+
+def in_place(function: Callable) -> Callable:
+    """`x += v`: the object stands for the new value from now on, in every place that holds it."""
+
+    def update(x: Any, v: Any) -> Any:
+        x._rebind(function(x, v))
+        return x
+
+    return update
+
+
+BINARY = {
+    "add": elementwise.add,
+    "sub": elementwise.subtract,
+    "mul": elementwise.multiply,
+    "truediv": elementwise.divide,
+    "floordiv": predicates.floor_divide,
+    "mod": elementwise.remainder,
+    "pow": elementwise.power,
+    "matmul": contract.matmul,
+    "and": predicates.bitwise_and,
+    "or": predicates.bitwise_or,
+    "xor": predicates.bitwise_xor,
+    "lshift": predicates.left_shift,
+    "rshift": predicates.right_shift,
+}
+
+for _name, _function in BINARY.items():
+    setattr(Array, f"__{_name}__", _function)
+    setattr(Array, f"__r{_name}__", reflected(_function))
+    setattr(Array, f"__i{_name}__", in_place(_function))
+
+OTHER_OPERATORS = {
+    "__neg__": elementwise.negative,
+    "__pos__": elementwise.positive,
+    "__abs__": elementwise.absolute,
+    "__invert__": predicates.invert,
+    "__eq__": predicates.equal,
+    "__ne__": predicates.not_equal,
+    "__lt__": predicates.less,
+    "__le__": predicates.less_equal,
+    "__gt__": predicates.greater,
+    "__ge__": predicates.greater_equal,
+    "__divmod__": lambda x, y: (predicates.floor_divide(x, y), elementwise.remainder(x, y)),
+    "__round__": predicates.round,
+    "__getitem__": index.getitem,
+    "__iter__": lambda x: iter(join.unstack(x)),  # one node for all items
+    "__contains__": lambda x, v: bool(predicates.equal(x, v).any()),
+}
+
+
+def _reshape(x: Any, *shape_: Any, order: str = "C") -> Any:
+    return shape.reshape(x, shape_[0] if len(shape_) == 1 else shape_, order=order)
+
+
+def _transpose(x: Any, *axes: Any) -> Any:
+    return shape.transpose(x, axes[0] if len(axes) == 1 else axes or None)
+
+
+def _flatten(x: Any, order: str = "C") -> Any:
+    return shape.reshape(x, (-1,), order=order)
+
+
+METHODS = {
+    "all": reduce.all,
+    "any": reduce.any,
+    "argmax": reduce.argmax,
+    "argmin": reduce.argmin,
+    "argpartition": sort.argpartition,
+    "argsort": sort.argsort,
+    "astype": shape.astype,
+    "clip": elementwise.clip,
+    "clone": shape.copy,
+    "conj": elementwise.conj,
+    "conjugate": elementwise.conj,
+    "copy": shape.copy,
+    "cumprod": cumulative.cumprod,
+    "cumsum": cumulative.cumsum,
+    "diagonal": shape.diagonal,
+    "dot": contract.dot,
+    "flatten": _flatten,
+    "max": reduce.max,
+    "mean": reduce.mean,
+    "min": reduce.min,
+    "nonzero": take.nonzero,
+    "prod": cumulative.prod,
+    "ravel": shape.ravel,
+    "repeat": shape.repeat,
+    "reshape": _reshape,
+    "round": predicates.round,
+    "searchsorted": sort.searchsorted,
+    "squeeze": shape.squeeze,
+    "std": reduce.std,
+    "sum": reduce.sum,
+    "swapaxes": shape.swapaxes,
+    "take": take.take,
+    "trace": shape.trace,
+    "transpose": _transpose,
+    "var": reduce.var,
+}
+
+PROPERTIES = {
+    "T": shape.transpose,
+    "mT": shape.matrix_transpose,
+    "real": elementwise.real,
+    "imag": elementwise.imag,
+    "at": index.At,
+}
+
+for _name, _function in (OTHER_OPERATORS | METHODS).items():
+    setattr(Array, _name, _function)
+for _name, _function in PROPERTIES.items():
+    setattr(Array, _name, property(_function))
+
+
+def _outer(function: Callable) -> Callable:
+    def outer(x: Any, y: Any) -> Any:
+        x = x if isinstance(x, Array) else np.asarray(x)
+        return function(shape.reshape(x, (*x.shape, *(1,) * np.ndim(y))), y)
+
+    return outer
+
+
+for _ufunc, _function in UFUNCS.items():
+    if _ufunc.nin == 2:
+        UFUNC_METHODS[_ufunc, "outer"] = _outer(_function)

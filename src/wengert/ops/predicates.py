@@ -1,0 +1,73 @@
+"""Operations through which no gradient flows: comparisons, logic, tests, and functions that are constant in pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import implements
+from wengert.core.kinds import nondifferentiable
+
+STEPS = "piecewise constant: the derivative is zero wherever there is one"
+TRUTH = "the result is a truth value"
+BITS = "works on the bits of integers"
+
+floor = nondifferentiable("floor", np.floor, reason=STEPS)
+ceil = nondifferentiable("ceil", np.ceil, reason=STEPS)
+trunc = nondifferentiable("trunc", np.trunc, reason=STEPS)
+rint = nondifferentiable("rint", np.rint, reason=STEPS)
+sign = nondifferentiable("sign", np.sign, reason=STEPS)
+floor_divide = nondifferentiable("floor_divide", np.floor_divide, 2, domain=(0.5, 2.0), reason=STEPS)
+_round = nondifferentiable("round", np.round, params={"decimals": 1}, reason=STEPS)
+
+equal = nondifferentiable("equal", np.equal, 2, reason=TRUTH)
+not_equal = nondifferentiable("not_equal", np.not_equal, 2, reason=TRUTH)
+less = nondifferentiable("less", np.less, 2, reason=TRUTH)
+less_equal = nondifferentiable("less_equal", np.less_equal, 2, reason=TRUTH)
+greater = nondifferentiable("greater", np.greater, 2, reason=TRUTH)
+greater_equal = nondifferentiable("greater_equal", np.greater_equal, 2, reason=TRUTH)
+logical_and = nondifferentiable("logical_and", np.logical_and, 2, reason=TRUTH)
+logical_or = nondifferentiable("logical_or", np.logical_or, 2, reason=TRUTH)
+logical_xor = nondifferentiable("logical_xor", np.logical_xor, 2, reason=TRUTH)
+logical_not = nondifferentiable("logical_not", np.logical_not, reason=TRUTH)
+isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH)
+isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH)
+isfinite = nondifferentiable("isfinite", np.isfinite, reason=TRUTH)
+signbit = nondifferentiable("signbit", np.signbit, reason=TRUTH)
+isposinf = implements(np.isposinf)(nondifferentiable("isposinf", np.isposinf, reason=TRUTH))
+isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, reason=TRUTH))
+isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, reason=TRUTH))
+iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, reason=TRUTH))
+
+bitwise_and = nondifferentiable("bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS)
+bitwise_or = nondifferentiable("bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS)
+bitwise_xor = nondifferentiable("bitwise_xor", np.bitwise_xor, 2, domain=None, reason=BITS)
+invert = nondifferentiable("invert", np.invert, domain=None, reason=BITS)
+left_shift = nondifferentiable("left_shift", np.left_shift, 2, domain=None, reason=BITS)
+right_shift = nondifferentiable("right_shift", np.right_shift, 2, domain=None, reason=BITS)
+
+_isclose = nondifferentiable("isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, reason=TRUTH)
+
+
+@implements(np.round)
+def round(a: Any, decimals: int = 0) -> Any:
+    """a to the given number of decimals; the gradient is zero."""
+    return _round(a, decimals=decimals)
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    return _isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    if np.shape(a1) != np.shape(a2):
+        return False
+    return bool((isclose(a1, a2, 0.0, 0.0, True) if equal_nan else equal(a1, a2)).all())

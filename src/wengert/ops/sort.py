@@ -1,0 +1,90 @@
+"""Sorting: the order is found without a gradient, and what is put in that order has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from wengert.core.array import Array, implements
+from wengert.core.kinds import case, nondifferentiable
+from wengert.core.primitive import operand
+from wengert.ops.index import getitem
+from wengert.ops.shape import reshape
+from wengert.ops.take import permuted
+
+ORDER = "the result is integer indices"
+
+_argsort = nondifferentiable(
+    "argsort", np.argsort, params={}, cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER
+)
+_argpartition = nondifferentiable(
+    "argpartition", np.argpartition, params={}, cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER
+)
+_searchsorted = nondifferentiable(
+    "searchsorted", np.searchsorted, 2, params={},
+    cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")), reason=ORDER,
+)  # fmt: skip
+
+
+def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
+    """The array and the axis to sort along: None is the only axis of the flattened array."""
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    a = operand(a)
+    if axis is None:
+        return reshape(a, (-1,)), 0
+    return a, normalize_axis_index(axis, a.ndim)
+
+
+def _kind(kind: str | None, stable: bool | None) -> str | None:
+    if stable is not None and kind is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+    return "stable" if stable else kind
+
+
+@implements(np.sort)
+def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> Any:
+    """A sorted copy. Each element's gradient goes back to where it came from; among equal ones the order is that of `argsort`.
+
+    >>> sort([3.0, 1.0, 2.0])
+    array([1., 2., 3.])
+    """
+    a, axis = _line(a, axis, order)
+    kind = _kind(kind, stable)
+    return permuted(a, _argsort(a, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.sort(a, axis, kind)  # type: ignore[arg-type]
+
+
+@implements(np.argsort)
+def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> Any:
+    """The indices that sort an array."""
+    a, axis = _line(a, axis, order)
+    return _argsort(a, axis=axis, kind=_kind(kind, stable))
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
+    """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
+    a, axis = _line(a, axis, order)
+    kth = _places(kth)
+    return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.partition(a, kth, axis, kind)  # type: ignore[call-overload]
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
+    """The indices that partition an array."""
+    a, axis = _line(a, axis, order)
+    return _argpartition(a, kth=_places(kth), axis=axis, kind=kind)
+
+
+def _places(kth: Any) -> int | tuple[int, ...]:
+    kth = np.asarray(kth)
+    return tuple(kth.tolist()) if kth.ndim else kth.item()
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where v would have to be inserted to keep a sorted."""
+    a = operand(a)
+    return _searchsorted(a if sorter is None else getitem(a, operand(sorter)), operand(v), side=side)

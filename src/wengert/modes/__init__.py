@@ -1,0 +1,1 @@
+"""How each kind of value runs the table, one mode a file."""

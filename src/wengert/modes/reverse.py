@@ -1,0 +1,545 @@
+"""Reverse mode, define by run: Tensor, a value with a history."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import NO_PARAMS, Array
+from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.primitive import Primitive, gathered
+from wengert.modes import recording
+from wengert.modes.cotangent import conform
+from wengert.modes.tape import OUTPUT, Leaf, Node, pull_back, several
+from wengert.ops import elementwise as ew
+from wengert.ops.index import set_at
+from wengert.ops.shape import astype
+
+SEQUENCES = frozenset((list, tuple))
+RETAIN = -1
+"""The key of the hook of `retain_grad`."""
+
+
+class Tensor(Array):
+    """An array that remembers how it was made. Leaves are what the user made; `backward` fills their `grad`.
+
+    >>> x = tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("value", "level", "node", "_grad", "__weakref__")
+
+    value: Any
+    _grad: Tensor | None
+
+    def __init__(self, value: Any, level: int = 0, node: Node | None = None):
+        self.value = value
+        self.level = level
+        self.node = node
+
+    # Running operations. The payloads of level 0 are plain arrays; those of a higher level may be values of a lower one.
+
+    @staticmethod
+    def process_unary(primitive: Primitive, level: int, x: Any) -> Tensor:
+        node = x.node
+        x = x.value
+        out = primitive.op(x) if level else primitive.impl(x)
+        keep = primitive.keep_x
+        if node is None or keep is None:
+            return Tensor(out, level)
+        if recording.active:
+            return Tensor(out, level, recording.special_node(primitive, NO_PARAMS, (node,), keep(out, x), out))
+        return Tensor(out, level, Node(primitive, NO_PARAMS, (node,), keep(out, x), out))
+
+    @staticmethod
+    def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Tensor:
+        constant = None
+        if isinstance(x, Tensor) and x.level == level:
+            x_node = x.node
+            x = x.value
+        elif x.__class__ in SEQUENCES:
+            return primitive.op(gathered(x), y)
+        else:
+            x_node, constant = None, x
+        if isinstance(y, Tensor) and y.level == level:
+            y_node = y.node
+            y = y.value
+        elif y.__class__ in SEQUENCES:
+            return primitive.op(x if constant is not None else Tensor(x, level, x_node), gathered(y))
+        else:
+            y_node, constant = None, y
+        out = primitive.op(x, y) if level else primitive.impl(x, y)
+        if x_node is None:
+            if y_node is None:
+                return Tensor(out, level)
+            keep = primitive.keep_y
+        elif y_node is None:
+            keep = primitive.keep_x
+        else:
+            keep = primitive.keep_xy
+        if keep is None:
+            return Tensor(out, level)
+        saved = keep(out, x, y)
+        if isinstance(constant, CHANGEABLE):
+            saved = protected(saved, (constant,))
+        if recording.active:
+            return Tensor(out, level, recording.special_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
+        return Tensor(out, level, Node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
+
+    @staticmethod
+    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        values, parents, constants, live = [], [], [], False
+        for a in args:
+            if isinstance(a, Tensor) and a.level == level:
+                values.append(a.value)
+                parents.append(a.node)
+                live = live or a.node is not None
+            elif a.__class__ in SEQUENCES:
+                return primitive.op(*map(gathered, args), **params)
+            else:
+                values.append(a)
+                parents.append(None)
+                if isinstance(a, CHANGEABLE):
+                    constants.append(a)
+        out = primitive.op(*values, **params)
+        keep = primitive.keep(*[parent is not None for parent in parents]) if live else None
+        for i, rule in enumerate(primitive.rules[: len(parents)]):
+            if rule is None:
+                parents[i] = None
+        if keep is None:
+            return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
+        saved = keep(out, *values)
+        if constants:
+            saved = protected(saved, constants)
+        make = recording.special_node if recording.active else Node
+        if primitive.outputs != 1:
+            nodes = several(primitive, params, tuple(parents), saved, out, make) if recording.recording() else [None] * len(out)
+            return tuple(Tensor(o, level, node) for o, node in zip(out, nodes, strict=True))
+        return Tensor(out, level, make(primitive, params, tuple(parents), saved, out))
+
+    # History.
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows to this value. On leaves it can be switched: `x.requires_grad = False` freezes a parameter."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if wanted == self.requires_grad:
+            return
+        if not wanted:
+            if not self.is_leaf:
+                raise GradientError(
+                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}, at {user_line()}. "  # type: ignore[union-attr]
+                    f"Use y.detach() for a value without history."
+                )
+            self.node = None
+            return
+        if self.dtype.kind not in "fc":
+            raise GradientError(
+                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex values, "
+                f"at {user_line()}. Pass dtype=float, or convert with x.astype(float)."
+            )
+        self.node = Leaf(self.value, self)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the user made this value, rather than a recorded operation."""
+        return self.node is None or self.node.primitive is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this value; None for leaves."""
+        if self.is_leaf:
+            return None
+        node = self.node
+        assert node is not None
+        return node.parents[0] if node.primitive is OUTPUT and node.parents else node
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` accumulated here: for leaves, and for values on which `retain_grad` was called."""
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            value = as_tensor(value)
+            if value.shape != self.shape:
+                raise ValueError(f"grad has shape {value.shape}, the tensor {self.shape}, at {user_line()}.")
+        self._grad = value
+
+    def retain_grad(self) -> None:
+        """Keep this value's gradient, although it is not a leaf, when `backward` comes by."""
+        if self.node is None:
+            raise GradientError(f"retain_grad() needs a value that requires a gradient, at {user_line()}.")
+        if not self.is_leaf:
+            owner = weakref.ref(self)
+
+            def keep(t: Any) -> Any:
+                tensor = owner()
+                if tensor is not None:
+                    accumulate(tensor, t)
+                return t
+
+            self.node.hooked().arrived[RETAIN] = keep
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
+        """Call `hook` with the gradient of this value, each time it is computed; what it returns, if anything, takes its place."""
+        if self.node is None:
+            raise GradientError(f"register_hook needs a value that requires a gradient, at {user_line()}.")
+        shape, dtype = self.shape, self.dtype
+
+        def arrived(t: Any) -> Any:
+            replaced = hook(public(t))
+            if replaced is None:
+                return t
+            replaced = internal(as_tensor(replaced))
+            return conform(replaced if isinstance(t, Tensor) else replaced.value, shape, dtype)
+
+        hooks = self.node.hooked().arrived
+        handle = Handle(hooks, arrived)
+        if RETAIN in hooks:
+            hooks[RETAIN] = hooks.pop(RETAIN)  # `retain_grad` sees what the other hooks made of the gradient
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call `hook` with this leaf after a gradient was added to its `grad`."""
+        if not isinstance(self.node, Leaf):
+            raise GradientError(f"A hook after accumulation needs a leaf that requires a gradient, at {user_line()}.")
+        return Handle(self.node.hooked().accumulated, hook)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add the derivative of this value to the `grad` of the leaves that it was computed from (or of `inputs`).
+
+        A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian product. The history is
+        released unless `retain_graph`; with `create_graph` the gradients have a history of their own.
+        """
+        walk([self], [gradient], retain_graph, create_graph, [inputs] if isinstance(inputs, Tensor) else inputs)
+
+    def detach(self) -> Tensor:
+        """The same numbers without history. Changing one in place does not change the other."""
+        return Tensor(self.value, self.level)
+
+    # Changing in place: recorded as a functional update, after which this object stands for the new value. Numbers that the tape has
+    # saved, or that another value shares, are never written to: the buffer is reused only where this object is its sole owner.
+
+    def __setitem__(self, key: Any, v: Any) -> None:
+        self._rebind(set_at(self, key, v, reuse=not self.level and is_sole_owner(self)))
+
+    def _rebind(self, new: Tensor) -> None:
+        if new.shape != self.shape:
+            raise ValueError(f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}.")
+        if new.dtype != self.dtype:
+            if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+                raise TypeError(f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}.")
+            new = astype(new, self.dtype)
+        if not recording.recording():
+            self.value = new.value
+            return
+        if isinstance(self.node, Leaf):
+            raise GradientError(
+                f"A leaf that requires a gradient was changed in place, at {user_line()}: its gradient would be lost. "
+                f"Work on x.clone(), or update parameters inside `with wg.no_grad():`."
+            )
+        self.value, self.level, self.node = new.value, new.level, new.node
+
+    # Becoming plain numbers.
+
+    def _plain(self, what: str) -> np.ndarray:
+        if self.node is not None or self.level:
+            raise TrackedValueError(
+                f"{what} would turn a tensor that requires a gradient into plain numbers and lose its history, at {user_line()}. "
+                f"Use an operation of wengert or NumPy instead (wg.stack for a list of tensors), or x.detach() if that is what you want."
+            )
+        return self.value
+
+    def numpy(self) -> np.ndarray:
+        """The numbers as a read-only array that shares memory; copy it to write to it."""
+        array = np.asarray(self._plain("numpy()")).view()
+        array.flags.writeable = False
+        return array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self._plain("Conversion to an ndarray")
+        return np.array(self.value, dtype=dtype) if copy or dtype not in (None, self.dtype) else self.numpy()
+
+    def item(self, *index: Any) -> Any:
+        """The number, for arrays of one element, or at a place."""
+        value = self.value
+        return value.item(*index)
+
+    def tolist(self) -> Any:
+        return self.value.tolist()
+
+    def __float__(self) -> float:
+        return float(self._plain("float(x), or a function of the math module,"))
+
+    def __int__(self) -> int:
+        return int(self._plain("int(x)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._plain("complex(x)"))
+
+    def __index__(self) -> int:
+        return self._plain("Use as an index").__index__()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(repr(self), spec)
+
+    def __repr__(self) -> str:
+        numbers = np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(") if self.level == 0 else repr(self.value)
+        details = "" if self.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.dtype}"
+        if self.node is not None:
+            details += ", requires_grad=True" if self.is_leaf else f", grad_fn={self.grad_fn}"
+        return f"tensor({numbers}{details})"
+
+    def __reduce__(self) -> tuple:
+        if not self.is_leaf or self.level:
+            raise GradientError(f"A value with a history cannot be copied or pickled, at {user_line()}. Use x.detach(), or x.clone().")
+        return rebuild, (type(self), self.value, self.requires_grad, self.grad)
+
+
+CHANGEABLE = (np.ndarray, Array)
+
+
+def protected(saved: tuple, constants: Sequence[Any]) -> tuple:
+    """`saved` with its own copy of what the user could still change: arrays, and values that can be assigned to in place."""
+
+    def keep(s: Any) -> Any:
+        return tuple(map(keep, s)) if s.__class__ is tuple else snapshot(s) if any(s is c for c in constants) else s
+
+    return keep(saved)
+
+
+def snapshot(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.flags.writeable or value.base is not None else value
+    if isinstance(value, Tensor):
+        return Tensor(value.value, value.level, value.node)
+    return value
+
+
+def is_sole_owner(tensor: Tensor) -> bool:
+    """Whether nobody else, a saved value or a view included, can see the buffer."""
+    value = tensor.value
+    return isinstance(value, np.ndarray) and value.flags.owndata and value.flags.writeable and sys.getrefcount(value) == 3
+
+
+def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | None) -> Tensor:
+    new = cls(value)
+    new.requires_grad = requires_grad
+    if grad is not None:
+        new._grad = grad
+    return new
+
+
+def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """A new tensor with its own copy of the data: a number, an array, or nested lists of them.
+
+    >>> tensor([[1, 2], [3, 4]], dtype=float, requires_grad=True)
+    tensor([[1., 2.],
+            [3., 4.]], requires_grad=True)
+    """
+    if isinstance(data, Tensor):
+        data = data._plain("wg.tensor(x)")
+    value = np.array(data, dtype=dtype)
+    if value.dtype.kind not in "biufc":
+        raise TypeError(
+            f"Data of dtype {value.dtype} cannot be a tensor, at {user_line()}. Pass numbers in an array or in lists of equal length."
+        )
+    new = Tensor(value)
+    if requires_grad:
+        new.requires_grad = True
+    return new
+
+
+def as_tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else tensor(value)
+
+
+class Handle:
+    """Removes a hook: `handle.remove()`, or at the end of a `with` block."""
+
+    def __init__(self, hooks: dict[int, Callable], hook: Callable):
+        self._hooks, self._key = hooks, id(self)
+        hooks[self._key] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.remove()
+
+
+# The boundary. Inside, cotangents follow the transpose convention; outside, the gradient of a complex value is the direction of
+# steepest ascent, its conjugate.
+
+
+def public(t: Any) -> Tensor:
+    """A cotangent as the user sees it."""
+    t = t if isinstance(t, Tensor) else Tensor(t)
+    return ew.conj(t) if t.dtype.kind == "c" else t
+
+
+internal = public  # conjugation undoes itself
+
+
+def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
+    """The cotangents to start from, checked."""
+    seeds: dict[Node, Any] = {}
+    for y, gradient in zip(outputs, gradients, strict=True):
+        if not isinstance(y, Tensor) or y.node is None:
+            raise GradientError(
+                f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, at {user_line()}. "
+                f"Check that no detach(), no_grad() or integer operation cut it off."
+            )
+        if gradient is None:
+            if y.size != 1:
+                raise GradientError(
+                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of the "
+                    f"vector-Jacobian product), at {user_line()}. Only a single number needs none; y.sum().backward() may be what you want."
+                )
+            t: Any = Tensor(np.ones(y.shape, y.dtype))
+        else:
+            t = as_tensor(gradient)
+            if t.shape != y.shape:
+                raise GradientError(f"`gradient` has shape {t.shape}, the value {y.shape}, at {user_line()}. They must be equal.")
+            if not np.can_cast(t.dtype, y.dtype, "same_kind"):
+                raise GradientError(f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}, at {user_line()}.")
+            t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
+        t = t if create_graph else t.value
+        seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
+    return seeds
+
+
+def lift(node: Node, saved: tuple) -> tuple:
+    """What a node saved, as tensors with their histories, so that the rules that run on them are recorded."""
+    primitive = node.primitive
+    assert primitive is not None
+    if primitive.kind == "function":
+        return saved  # its context knows the histories
+    inputs = primitive.inputs
+    lifted = []
+    for name, value in zip(primitive.wanted, saved, strict=True):
+        if value is None or name.endswith("_spec"):
+            lifted.append(value)
+        elif name == "out":
+            lifted.append(Tensor(value, 0, node))
+        elif name in inputs:
+            parent = node.parents[inputs.index(name)]
+            lifted.append(value if parent is None else Tensor(value, 0, parent))
+        else:
+            parents = node.parents[len(inputs) - 1 :]
+            lifted.append(tuple(v if p is None else Tensor(v, 0, p) for v, p in zip(value, parents, strict=True)))
+    return tuple(lifted)
+
+
+def accumulate(tensor: Tensor, t: Any) -> None:
+    new = public(conform(t, tensor.shape, tensor.dtype))
+    if tensor.grad is None:
+        if new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
+            new = Tensor(new.value.copy())
+        tensor._grad = new
+    else:
+        tensor._grad = ew.add(tensor.grad, new)
+
+
+def sink_gradient(node: Node, t: Any) -> None:
+    """Add a complete cotangent to the `grad` of the tensor that a leaf belongs to."""
+    tensor = node.owner() if isinstance(node, Leaf) and node.owner else None
+    if tensor is None:
+        return
+    with recording.switched("enabled", isinstance(t, Tensor)):
+        accumulate(tensor, t)
+    if node.hooks is not None:
+        for hook in tuple(node.hooks.accumulated.values()):
+            hook(tensor)
+
+
+def sink_into(inputs: Sequence[Tensor]) -> Callable[[Node, Any], None]:
+    """As `sink_gradient`, where the values asked for need not be leaves."""
+    intermediate = [x for x in inputs if not x.is_leaf]
+
+    def sink(node: Node, t: Any) -> None:
+        sink_gradient(node, t)
+        for x in intermediate:
+            if x.node is node:
+                accumulate(x, t)
+
+    return sink
+
+
+def has_nan(t: Any) -> bool:
+    return bool(np.isnan(t.value if isinstance(t, Tensor) else t).any())
+
+
+def find_anomaly(node: Node, t: Any) -> None:
+    if has_nan(t):
+        place = node.hooks.place if node.hooks else None
+        raise GradientError(
+            f"The backward of {node.name} made a NaN; the operation was recorded at {place or 'a line outside detect_anomaly()'}."
+        )
+
+
+def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
+    """The nodes of the values that a gradient is asked for."""
+    if len(inputs) == 0:
+        raise ValueError(f"`inputs` is empty, at {user_line()}. Leave it out for the gradients of all leaves.")
+    targets = set()
+    for i, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or x.node is None:
+            raise GradientError(
+                f"inputs[{i}] does not require a gradient, at {user_line()}. Make it with requires_grad=True before it is used."
+            )
+        targets.add(x.node)
+    return targets
+
+
+def walk(
+    outputs: Sequence[Tensor],
+    gradients: Sequence[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Sequence[Tensor] | None = None,
+    sink: Callable[[Node, Any], None] = sink_gradient,
+) -> None:
+    """The walk back from user values, by default into the `grad` of leaves, or of `inputs`."""
+    targets = None
+    if inputs is not None:
+        targets = targets_of(inputs)
+        if sink is sink_gradient:
+            sink = sink_into(inputs)
+    with recording.switched("enabled", True) if create_graph else nullcontext():
+        seeds = seeds_of(outputs, gradients, create_graph)
+        if recording.state.check_nan and any(map(has_nan, seeds.values())):
+            raise GradientError(f"The gradient to start from has a NaN in it already, at {user_line()}.")
+        pull_back(
+            seeds,
+            sink,
+            targets=targets,
+            retain=create_graph if retain_graph is None else retain_graph,
+            lift=lift if create_graph else None,
+            check=find_anomaly if recording.state.check_nan else None,
+        )

@@ -1,0 +1,97 @@
+"""Sorting: NumPy's values, gradients that follow the order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wengert.modes.reverse import Tensor, tensor
+from wengert.ops import elementwise as ew
+from wengert.ops import sort as so
+
+rng = np.random.default_rng(1)
+X = rng.standard_normal((4, 3, 2))
+AXES = [None, 0, 1, -1]
+
+
+def pulled(f, x: np.ndarray, t: np.ndarray) -> np.ndarray:
+    x = tensor(x, requires_grad=True)
+    f(x).backward(gradient=t)
+    return x.grad.numpy()
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_sort(axis):
+    expected = np.sort(X, axis)
+    np.testing.assert_array_equal(so.sort(X.tolist(), axis), expected)
+    np.testing.assert_array_equal(np.sort(tensor(X), axis=axis).numpy(), expected)
+    np.testing.assert_array_equal(np.argsort(tensor(X), axis=axis).numpy(), np.argsort(X, axis))
+    t = rng.standard_normal(expected.shape)
+    grad = pulled(lambda x: np.sort(x, axis=axis), X, t)
+    back = np.argsort(np.argsort(X, axis), axis)
+    np.testing.assert_array_equal(grad, np.take_along_axis(t, back, axis).reshape(X.shape))
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("kth", [0, 1, -1, (0, 1), np.array([1])])
+def test_partition(axis, kth):
+    expected = np.partition(X, kth, axis)
+    np.testing.assert_array_equal(so.partition(X, kth, axis), expected)
+    np.testing.assert_array_equal(np.partition(tensor(X), kth, axis=axis).numpy(), expected)
+    np.testing.assert_array_equal(np.argpartition(tensor(X), kth, axis=axis).numpy(), np.argpartition(X, kth, axis))
+    t = rng.standard_normal(expected.shape)
+    grad = pulled(lambda x: np.partition(x, kth, axis=axis), X, t)
+    np.testing.assert_allclose((grad * X).sum(), (t * expected).sum())
+
+
+def test_second_order():
+    x = tensor(X, requires_grad=True)
+    y = so.sort(ew.multiply(ew.multiply(x, x), x), 0)
+    t = rng.standard_normal(X.shape)
+    y.backward(gradient=t, create_graph=True)
+    first, x.grad = x.grad, None
+    first.backward(gradient=np.ones(X.shape))
+    back = np.argsort(np.argsort(X, 0), 0)
+    np.testing.assert_allclose(x.grad.numpy(), 6 * X * np.take_along_axis(t, back, 0))
+
+
+def test_ties_nan_and_small_arrays():
+    ties = np.array([1.0, 0.0, 1.0, np.nan, 0.0])
+    np.testing.assert_array_equal(so.sort(tensor(ties), stable=True).numpy(), np.sort(ties))
+    np.testing.assert_array_equal(pulled(lambda x: so.sort(x, kind="stable"), ties, np.arange(5.0)), [2, 0, 3, 4, 1])
+    for shape in ((0,), (3, 0), (1,)):
+        assert pulled(so.sort, np.zeros(shape), np.zeros(shape)).shape == shape
+    assert pulled(lambda x: so.sort(x, axis=None), np.array(3.0), np.ones(1)).shape == ()
+    z = np.array([2 + 1j, 1 - 1j, 1 - 2j])
+    np.testing.assert_array_equal(so.sort(tensor(z)).numpy(), np.sort(z))
+
+
+def test_float32_stays():
+    x = tensor(X.astype(np.float32), requires_grad=True)
+    y = so.sort(x)
+    y.backward(gradient=np.ones(X.shape, np.float32))
+    assert y.dtype == x.grad.dtype == np.float32
+
+
+def test_bad_arguments():
+    for bad in (
+        lambda: so.sort(tensor(X), axis=3), lambda: so.sort(tensor(1.0)), lambda: so.sort(tensor(X), order="f"),
+        lambda: so.sort(X, kind="stable", stable=True), lambda: so.partition(tensor(X), 9), lambda: so.sort(tensor(X), kind="other"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"axis|order|kind|kth"):
+            bad()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted(side):
+    a, v = np.array([3.0, 1.0, 2.0]), np.array([[0.0, 1.0], [2.5, 9.0]])
+    order = np.argsort(a)
+    expected = np.searchsorted(a, v, side, order)
+    for place in (
+        np.searchsorted(tensor(a), v, side, order), np.searchsorted(a, tensor(v), side, tensor(order)),
+        so.searchsorted(np.sort(a), tensor(v, requires_grad=True), side),
+    ):  # fmt: skip
+        assert isinstance(place, Tensor)
+        assert not place.requires_grad
+        np.testing.assert_array_equal(place.numpy(), expected)
+    assert so.searchsorted([1.0, 2.0], 1.5) == 1

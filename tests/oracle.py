@@ -1,0 +1,99 @@
+"""Independent oracles: derivatives by differences of values, that know nothing of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+
+WEIGHTS = np.array([-0.5, 1.0 / 12.0, 0.5, -1.0 / 12.0])
+OFFSETS = np.array([-1.0, -2.0, 1.0, 2.0])
+STEP = 1e-3
+"""The stencil f' = (8 f(h) - 8 f(-h) - f(2h) + f(-2h)) / 12h: its error is of order h^4, about 1e-12, beside rounding of about 1e-13."""
+
+
+def numerical_gradient(f: Callable[..., Any], args: Sequence[np.ndarray], i: int) -> np.ndarray:
+    """The gradient of a real function of arrays in its argument `i`; for a complex argument df/dRe + i df/dIm."""
+    x = np.array(args[i])
+    gradient = np.zeros(x.shape, x.dtype)
+    directions = (1.0, 1j) if x.dtype.kind == "c" else (1.0,)
+    for place in np.ndindex(x.shape):
+        for direction in directions:
+            values = []
+            for offset in OFFSETS:
+                moved = x.copy()
+                moved[place] += offset * STEP * direction
+                values.append(float(f(*args[:i], moved, *args[i + 1 :])))
+            slope = np.dot([-8, 1, 8, -1], values) / (12 * STEP)
+            gradient[place] += slope * direction
+    return gradient
+
+
+def tape_gradients(f: Callable[..., Any], args: Sequence[Any], live: Sequence[int], create_graph: bool = False) -> tuple[Any, list]:
+    """Value of a scalar function on the tape, and its gradients in the live arguments (zeros where it does not depend on one)."""
+    tensors = [wg.tensor(a, requires_grad=True) if i in live else a for i, a in enumerate(args)]
+    value = f(*tensors)
+    if isinstance(value, wg.Tensor) and value.requires_grad:
+        value.backward(create_graph=create_graph)
+    return value, [tensors[i].grad if tensors[i].grad is not None else wg.tensor(np.zeros_like(args[i])) for i in live]
+
+
+def weighted(op: Callable[..., Any], weights: Any) -> Callable[..., Any]:
+    """A real scalar function of everything that `op` returns."""
+
+    def f(*args: Any) -> Any:
+        total = 0.0
+        outs = op(*args)
+        for out, weight in zip(outs if isinstance(outs, tuple | list) else (outs,), weights, strict=True):
+            total = total + wg.real((out * weight).sum())
+        return total
+
+    return f
+
+
+def random_weights(op: Callable[..., Any], args: Sequence[Any], seed: int = 7) -> list[np.ndarray]:
+    """Weights of the shapes and dtypes of what `op` returns."""
+    rng = np.random.default_rng(seed)
+    outs = op(*args)
+    weights = []
+    for out in outs if isinstance(outs, tuple | list) else (outs,):
+        weight = rng.uniform(0.5, 1.5, np.shape(out))
+        if np.asarray(out).dtype.kind == "c":
+            weight = weight + 1j * rng.uniform(0.5, 1.5, np.shape(out))
+        weights.append(weight.astype(np.asarray(out).dtype))
+    return weights
+
+
+def check_derivatives(op: Callable[..., Any], args: Sequence[Any], live: Sequence[int], orders: int = 2, rtol: float = 1e-7) -> None:
+    """Assert that the tape's gradients of `op` agree with differences of values, and its second ones with differences of the first."""
+    f = weighted(op, random_weights(op, args))
+    _, gradients = tape_gradients(f, args, live)
+    for i, gradient in zip(live, gradients, strict=True):
+        expected = numerical_gradient(f, args, i)
+        assert gradient.shape == np.shape(args[i])
+        assert gradient.dtype == np.asarray(args[i]).dtype
+        np.testing.assert_allclose(gradient.numpy(), expected, rtol=rtol, atol=rtol, err_msg=f"first order, argument {i}")
+    if orders < 2:
+        return
+    rng = np.random.default_rng(11)
+    directions = [rng.uniform(0.5, 1.5, np.shape(args[i])) for i in live]
+
+    def slope(*args: Any) -> Any:
+        """The derivative of f along the directions, itself a function of the arguments."""
+        tensors = [a if isinstance(a, wg.Tensor) else wg.tensor(a) if i in live else a for i, a in enumerate(args)]
+        for i in live:
+            if not tensors[i].requires_grad:
+                tensors[i].requires_grad = True
+        value = f(*tensors)
+        if not (isinstance(value, wg.Tensor) and value.requires_grad):
+            return wg.tensor(0.0)
+        found = wg.autograd.grad(value, [tensors[i] for i in live], create_graph=True, materialize_grads=True)
+        return sum(wg.real((g * v).sum()) for g, v in zip(found, directions, strict=True))
+
+    _, seconds = tape_gradients(slope, args, live)
+    for i, second in zip(live, seconds, strict=True):
+        expected = numerical_gradient(lambda *a: slope(*a).item(), args, i)
+        np.testing.assert_allclose(second.numpy(), expected, rtol=10 * rtol, atol=10 * rtol, err_msg=f"second order, argument {i}")

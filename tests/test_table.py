@@ -1,0 +1,177 @@
+"""The table test: every operation, several shapes and dtypes, at first and second order, against differences of values.
+
+Tests come from the table: an operation that is entered there is tested here, with its own domain and cases.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.oracle import check_derivatives, random_weights, tape_gradients, weighted
+
+import wengert as wg
+from wengert.core.primitive import TABLE, Primitive
+
+ELEMENTWISE = [p for p in TABLE.values() if p.kind == "elementwise"]
+OTHERS = [p for p in TABLE.values() if p.kind not in ("elementwise", "nondifferentiable")]
+SMOOTH = [p for p in TABLE.values() if p.kind != "nondifferentiable"]
+CONSTANT = [p for p in TABLE.values() if p.kind == "nondifferentiable"]
+
+SHAPES = {
+    "0-d": [(), (), ()],
+    "vector": [(3,), (3,), (3,)],
+    "broadcast": [(2, 1), (3,), (1, 1)],
+    "with 0-d": [(2, 2), (), (2,)],
+    "empty": [(0, 2), (2,), (1,)],
+}
+
+ORDERED = "NumPy orders complex numbers by their real part; there is no derivative to speak of"
+NOT_COMPLEX = dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "max", "min", "relu"), ORDERED) | {
+    "absolute": "tested apart: its domain here is one ray",
+    "divide_live": "used on real denominators",
+    "astype": "tested apart",
+}
+
+
+def by_name(primitives: list[Primitive]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("primitive", primitives, ids=lambda p: p.name)
+
+
+def interval(primitive: Primitive, i: int) -> tuple[float, float]:
+    domain = primitive.domain
+    return domain[i] if isinstance(domain[0], tuple) else domain
+
+
+def sample(primitive: Primitive, shapes: list[tuple[int, ...]], dtype: type = np.float64) -> list[np.ndarray]:
+    """Points inside an elementwise operation's domain, away from ties."""
+    rng = np.random.default_rng(3)
+    args = []
+    for i, name in enumerate(primitive.inputs):
+        low, high = interval(primitive, i)
+        x = rng.uniform(low, high, shapes[i])
+        if np.dtype(dtype).kind == "c":
+            x = x + 1j * rng.uniform(0.2, 0.7, shapes[i])
+        args.append(rng.uniform(size=shapes[i]) < 0.5 if name == "condition" else x.astype(dtype))
+    return args
+
+
+def live_arguments(primitive: Primitive, args: list) -> list[int]:
+    if primitive.vjp or primitive.inputs[0].startswith("*"):
+        return [i for i, a in enumerate(args) if np.asarray(a).dtype.kind in "fc"]
+    return [i for i, rule in enumerate(primitive.rules) if rule is not None and np.asarray(args[i]).dtype.kind in "fc"]
+
+
+def several(outs) -> tuple:
+    return tuple(outs) if isinstance(outs, tuple | list) else (outs,)
+
+
+def op_of(primitive: Primitive, params: dict | None = None):
+    params = dict(primitive.params or {}) if params is None else params
+    return lambda *args: primitive.op(*args, **params)
+
+
+def case_arguments(case) -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    return [rng.normal(size=a) if isinstance(a, tuple) else a for a in case.args]
+
+
+def cases_of(primitives: list[Primitive]) -> list:
+    return [pytest.param(p, c, id=f"{p.name}-{k}") for p in primitives for k, c in enumerate(p.cases)]
+
+
+@by_name(ELEMENTWISE)
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+def test_elementwise(primitive, shapes):
+    args = sample(primitive, shapes)
+    np.testing.assert_array_equal(op_of(primitive)(*map(wg.tensor, args)).numpy(), op_of(primitive)(*args))
+    check_derivatives(op_of(primitive), args, live_arguments(primitive, args))
+
+
+@by_name(ELEMENTWISE)
+def test_elementwise_not_contiguous(primitive):
+    args = [np.repeat(a, 2, axis=0)[::2].T for a in sample(primitive, [(3, 2)] * 3)]
+    assert not all(a.flags.c_contiguous for a in args)
+    check_derivatives(op_of(primitive), args, live_arguments(primitive, args), orders=1)
+
+
+@by_name(ELEMENTWISE)
+def test_elementwise_float32(primitive):
+    args64 = sample(primitive, SHAPES["broadcast"])
+    args32 = [a.astype(np.float32) if a.dtype.kind == "f" else a for a in args64]
+    live = live_arguments(primitive, args64)
+    op = op_of(primitive)
+    assert op(*args32).dtype == np.float32
+    weights = random_weights(op, args64)
+    _, expected = tape_gradients(weighted(op, weights), args64, live)
+    _, found = tape_gradients(weighted(op, [w.astype(np.float32) for w in weights]), args32, live)
+    for g32, g64 in zip(found, expected, strict=True):
+        assert g32.dtype == np.float32
+        np.testing.assert_allclose(g32.numpy(), g64.numpy(), rtol=2e-3, atol=1e-4)
+
+
+@by_name(ELEMENTWISE)
+def test_elementwise_complex(primitive):
+    args = sample(primitive, SHAPES["vector"], np.complex128)
+    try:
+        op_of(primitive)(*args)
+    except TypeError:
+        with pytest.raises(TypeError):  # what NumPy does not define, Wengert does not
+            op_of(primitive)(*map(wg.tensor, args))
+        return
+    if primitive.name in NOT_COMPLEX:
+        assert NOT_COMPLEX[primitive.name]
+        return
+    check_derivatives(op_of(primitive), args, live_arguments(primitive, args))
+
+
+@pytest.mark.parametrize(("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular])
+def test_singular_points(primitive, point):
+    args = [np.array(v) for v in point]
+    _, gradients = tape_gradients(lambda *a: op_of(primitive)(*a).sum(), args, range(len(args)))
+    np.testing.assert_array_equal([g.item() for g in gradients], primitive.singular[point])
+
+
+@pytest.mark.parametrize(("primitive", "case"), cases_of(OTHERS))
+def test_cases(primitive, case):
+    args = case_arguments(case)
+    op = op_of(primitive, case.params)
+    live = live_arguments(primitive, args)
+    for found, expected in zip(several(op(*[wg.tensor(a) for a in args])), several(op(*args)), strict=True):
+        np.testing.assert_array_equal(found.numpy(), expected)
+    check_derivatives(op, args, live)
+
+
+@pytest.mark.parametrize(("primitive", "case"), cases_of(OTHERS))
+def test_cases_in_other_dtypes(primitive, case):
+    args = case_arguments(case)
+    live = live_arguments(primitive, args)
+    args32 = [a.astype(np.float32) if i in live else a for i, a in enumerate(args)]
+    op = op_of(primitive, case.params)
+    weights = random_weights(op, args32)
+    _, gradients = tape_gradients(weighted(op, weights), args32, live)
+    _, expected = tape_gradients(weighted(op, weights), args, live)
+    for g32, g64 in zip(gradients, expected, strict=True):
+        assert g32.dtype == np.float32
+        np.testing.assert_allclose(g32.numpy(), g64.numpy(), rtol=1e-3, atol=1e-4)
+    if primitive.name not in NOT_COMPLEX:
+        rng = np.random.default_rng(1)
+        args_complex = [a + 1j * rng.normal(size=np.shape(a)) if i in live else a for i, a in enumerate(args)]
+        check_derivatives(op, args_complex, live)
+
+
+@by_name(CONSTANT)
+def test_no_gradient_flows(primitive):
+    assert primitive.reason, "an operation without a gradient says why"
+    runs = [(case_arguments(c), c.params) for c in primitive.cases]
+    if not runs and primitive.domain:
+        runs = [(sample(primitive, SHAPES["broadcast"]), primitive.params or {})]
+    for args, params in runs:
+        out = primitive.op(*[wg.tensor(a, requires_grad=a.dtype.kind == "f") for a in args], **params)
+        assert not out.requires_grad
+        np.testing.assert_array_equal(out.numpy(), primitive.op(*args, **params))
+
+
+@by_name(SMOOTH)
+def test_has_something_to_test(primitive):
+    assert primitive.domain or primitive.cases
+    assert primitive.rules or primitive.vjp

@@ -35,7 +35,8 @@ def implements(*functions: Callable) -> Callable[[Callable], Callable]:
 
     def decorate(function: Callable) -> Callable:
         for original in functions:
-            (UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS)[original] = function
+            table: dict = UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS
+            table[original] = function
         return function
 
     return decorate

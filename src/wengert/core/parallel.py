@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 THRESHOLD = 1 << 16
 """Elements below which one core is faster."""
 
-_pool: ThreadPoolExecutor | None = None
+_pool: Any = None
 
 
 def num_threads() -> int:
@@ -49,18 +48,20 @@ def parallel(ufunc: np.ufunc) -> Callable:
 def _shared(ufunc: np.ufunc, x: np.ndarray) -> np.ndarray:
     global _pool
     threads = num_threads()
-    order = "C" if x.flags.c_contiguous else "F" if x.flags.f_contiguous else None
+    order: Any = "C" if x.flags.c_contiguous else "F" if x.flags.f_contiguous else None
     if threads == 1 or order is None or x.dtype.kind not in "fc":
         return ufunc(x)
     if _pool is None:
+        from concurrent.futures import ThreadPoolExecutor  # only when first needed: it makes the import of the package slower
+
         _pool = ThreadPoolExecutor(threads, thread_name_prefix="wengert")
-    out = np.empty(x.shape, ufunc.resolve_dtypes((x.dtype, None))[1], order=order)  # type: ignore[call-overload]
+    out = np.empty(x.shape, ufunc.resolve_dtypes((x.dtype, None))[1], order=order)
     source, target = x.reshape(-1, order=order), out.reshape(-1, order=order)
     bounds = np.linspace(0, x.size, threads + 1).astype(int)
     errors = np.geterr()
 
     def share(start: int, stop: int) -> None:
-        with np.errstate(**errors):  # type: ignore[arg-type]  # what each thread starts with is its own
+        with np.errstate(**errors):  # what each thread starts with is its own
             ufunc(source[start:stop], out=target[start:stop])
 
     for job in [_pool.submit(share, *pair) for pair in zip(bounds[:-1], bounds[1:], strict=True)]:

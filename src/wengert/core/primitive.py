@@ -66,8 +66,8 @@ class Primitive:
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
         self.wanted = tuple(dict.fromkeys(n for rule in self._all_rules() for n in needs(rule) if self._is_value(n)))
-        self.pulls = [rule and caller(rule, self.wanted, kind == "reduction") for rule in ([vjp] if vjp else self.rules)]
-        self.dead_lanes = [rule and caller(rule, self.wanted) for rule in lanes or ()]
+        self.pulls: list[Any] = [rule and caller(rule, self.wanted, kind == "reduction") for rule in ([vjp] if vjp else self.rules)]
+        self.dead_lanes: list[Any] = [rule and caller(rule, self.wanted) for rule in lanes or ()]
         self.keeps: dict[tuple[bool, ...], Callable | None] = {}
         self.keep_x = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
@@ -127,50 +127,61 @@ def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
 
 def bind(primitive: Primitive) -> Callable:
     """`apply` for one primitive, specialised to its arity."""
-    impl = primitive.impl
     arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
-
-    if arity == 1 and primitive.params is None:
-
-        def op(x, /):
-            if isinstance(x, Array):
-                return x.process_unary(primitive, x.level, x)
-            try:
-                return impl(x)
-            except TrackedValueError:
-                return op(gathered(x))
-
-    elif arity == 2 and primitive.params is None and None not in primitive.rules:
-
-        def op(x, y, /):
-            if isinstance(x, Array):
-                if isinstance(y, Array) and y.level > x.level:
-                    return y.process_binary(primitive, y.level, x, y)
-                return x.process_binary(primitive, x.level, x, y)
-            if isinstance(y, Array):
-                return y.process_binary(primitive, y.level, x, y)
-            try:
-                return impl(x, y)
-            except TrackedValueError:
-                return op(gathered(x), gathered(y))
-
-    else:
-
-        def op(*args, **params):
-            top = None
-            level = None
-            for a in args:
-                if isinstance(a, Array) and (level is None or a.level > level):
-                    top, level = a, a.level
-            if top is None:
-                try:
-                    return impl(*args, **params)
-                except TrackedValueError:
-                    return op(*map(gathered, args), **params)
-            return top.process(primitive, level, args, params)
-
+    plain = primitive.params is None and None not in primitive.rules
+    op: Any = (_bind_unary if arity == 1 and plain else _bind_binary if arity == 2 and plain else _bind_any)(primitive)
     op.__name__ = op.__qualname__ = primitive.name
     op.primitive = primitive
+    return op
+
+
+def _bind_unary(primitive: Primitive) -> Callable:
+    impl = primitive.impl
+
+    def op(x: Any, /) -> Any:
+        if isinstance(x, Array):
+            return x.process_unary(primitive, x.level, x)
+        try:
+            return impl(x)
+        except TrackedValueError:
+            return op(gathered(x))
+
+    return op
+
+
+def _bind_binary(primitive: Primitive) -> Callable:
+    impl = primitive.impl
+
+    def op(x: Any, y: Any, /) -> Any:
+        if isinstance(x, Array):
+            if isinstance(y, Array) and y.level > x.level:
+                return y.process_binary(primitive, y.level, x, y)
+            return x.process_binary(primitive, x.level, x, y)
+        if isinstance(y, Array):
+            return y.process_binary(primitive, y.level, x, y)
+        try:
+            return impl(x, y)
+        except TrackedValueError:
+            return op(gathered(x), gathered(y))
+
+    return op
+
+
+def _bind_any(primitive: Primitive) -> Callable:
+    impl = primitive.impl
+
+    def op(*args: Any, **params: Any) -> Any:
+        top = None
+        for a in args:
+            if isinstance(a, Array) and (top is None or a.level > top.level):
+                top = a
+        if top is not None:
+            return top.process(primitive, top.level, args, params)
+        try:
+            return impl(*args, **params)
+        except TrackedValueError:
+            return op(*map(gathered, args), **params)
+
     return op
 
 
@@ -205,7 +216,7 @@ def needs(rule: Callable) -> tuple[str, ...]:
 
 @cache
 def _compiled(source: str) -> Callable:
-    return eval(source, {"spec": Spec.of, "expanded": expanded})
+    return eval(compile(source, __file__, "eval"), {"spec": Spec.of, "expanded": expanded})
 
 
 def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable:

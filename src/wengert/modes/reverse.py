@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.core.primitive import Primitive, gathered
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
-from wengert.modes.tape import OUTPUT, Leaf, Node, pull_back, several
+from wengert.modes.tape import OUTPUT, Handle, Leaf, Node, several
 from wengert.ops import elementwise as ew
 from wengert.ops.index import set_at
 from wengert.ops.shape import astype
@@ -181,6 +180,11 @@ class Tensor(Array):
                 raise ValueError(f"grad has shape {value.shape}, the tensor {self.shape}, at {user_line()}.")
         self._grad = value
 
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this value."""
+        return not self.is_leaf and self.node.hooks is not None and RETAIN in self.node.hooks.arrived  # type: ignore[union-attr]
+
     def retain_grad(self) -> None:
         """Keep this value's gradient, although it is not a leaf, when `backward` comes by."""
         if self.node is None:
@@ -233,11 +237,23 @@ class Tensor(Array):
         A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian product. The history is
         released unless `retain_graph`; with `create_graph` the gradients have a history of their own.
         """
+        from wengert.modes.walk import walk  # which knows Tensor
+
         walk([self], [gradient], retain_graph, create_graph, [inputs] if isinstance(inputs, Tensor) else inputs)
 
     def detach(self) -> Tensor:
         """The same numbers without history. Changing one in place does not change the other."""
         return Tensor(self.value, self.level)
+
+    @property
+    def data(self) -> Tensor:
+        """The numbers without history; assigning new ones is not recorded."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        with recording.switched("enabled", False):
+            self._rebind(as_tensor(value).detach())
 
     # Changing in place: recorded as a functional update, after which this object stands for the new value. Numbers that the tape has
     # saved, or that another value shares, are never written to: the buffer is reused only where this object is its sole owner.
@@ -323,11 +339,7 @@ CHANGEABLE = (np.ndarray, Array)
 
 def protected(saved: tuple, constants: Sequence[Any]) -> tuple:
     """`saved` with its own copy of what the user could still change: arrays, and values that can be assigned to in place."""
-
-    def keep(s: Any) -> Any:
-        return tuple(map(keep, s)) if s.__class__ is tuple else snapshot(s) if any(s is c for c in constants) else s
-
-    return keep(saved)
+    return tuple(protected(s, constants) if s.__class__ is tuple else snapshot(s) if any(s is c for c in constants) else s for s in saved)
 
 
 def snapshot(value: Any) -> Any:
@@ -376,23 +388,6 @@ def as_tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else tensor(value)
 
 
-class Handle:
-    """Removes a hook: `handle.remove()`, or at the end of a `with` block."""
-
-    def __init__(self, hooks: dict[int, Callable], hook: Callable):
-        self._hooks, self._key = hooks, id(self)
-        hooks[self._key] = hook
-
-    def remove(self) -> None:
-        self._hooks.pop(self._key, None)
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        self.remove()
-
-
 # The boundary. Inside, cotangents follow the transpose convention; outside, the gradient of a complex value is the direction of
 # steepest ascent, its conjugate.
 
@@ -406,57 +401,8 @@ def public(t: Any) -> Tensor:
 internal = public  # conjugation undoes itself
 
 
-def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
-    """The cotangents to start from, checked."""
-    seeds: dict[Node, Any] = {}
-    for y, gradient in zip(outputs, gradients, strict=True):
-        if not isinstance(y, Tensor) or y.node is None:
-            raise GradientError(
-                f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, at {user_line()}. "
-                f"Check that no detach(), no_grad() or integer operation cut it off."
-            )
-        if gradient is None:
-            if y.size != 1:
-                raise GradientError(
-                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of the "
-                    f"vector-Jacobian product), at {user_line()}. Only a single number needs none; y.sum().backward() may be what you want."
-                )
-            t: Any = Tensor(np.ones(y.shape, y.dtype))
-        else:
-            t = as_tensor(gradient)
-            if t.shape != y.shape:
-                raise GradientError(f"`gradient` has shape {t.shape}, the value {y.shape}, at {user_line()}. They must be equal.")
-            if not np.can_cast(t.dtype, y.dtype, "same_kind"):
-                raise GradientError(f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}, at {user_line()}.")
-            t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
-        t = t if create_graph else t.value
-        seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
-    return seeds
-
-
-def lift(node: Node, saved: tuple) -> tuple:
-    """What a node saved, as tensors with their histories, so that the rules that run on them are recorded."""
-    primitive = node.primitive
-    assert primitive is not None
-    if primitive.kind == "function":
-        return saved  # its context knows the histories
-    inputs = primitive.inputs
-    lifted = []
-    for name, value in zip(primitive.wanted, saved, strict=True):
-        if value is None or name.endswith("_spec"):
-            lifted.append(value)
-        elif name == "out":
-            lifted.append(Tensor(value, 0, node))
-        elif name in inputs:
-            parent = node.parents[inputs.index(name)]
-            lifted.append(value if parent is None else Tensor(value, 0, parent))
-        else:
-            parents = node.parents[len(inputs) - 1 :]
-            lifted.append(tuple(v if p is None else Tensor(v, 0, p) for v, p in zip(value, parents, strict=True)))
-    return tuple(lifted)
-
-
 def accumulate(tensor: Tensor, t: Any) -> None:
+    """Add a cotangent to `grad`."""
     new = public(conform(t, tensor.shape, tensor.dtype))
     if tensor.grad is None:
         if new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
@@ -464,82 +410,3 @@ def accumulate(tensor: Tensor, t: Any) -> None:
         tensor._grad = new
     else:
         tensor._grad = ew.add(tensor.grad, new)
-
-
-def sink_gradient(node: Node, t: Any) -> None:
-    """Add a complete cotangent to the `grad` of the tensor that a leaf belongs to."""
-    tensor = node.owner() if isinstance(node, Leaf) and node.owner else None
-    if tensor is None:
-        return
-    with recording.switched("enabled", isinstance(t, Tensor)):
-        accumulate(tensor, t)
-    if node.hooks is not None:
-        for hook in tuple(node.hooks.accumulated.values()):
-            hook(tensor)
-
-
-def sink_into(inputs: Sequence[Tensor]) -> Callable[[Node, Any], None]:
-    """As `sink_gradient`, where the values asked for need not be leaves."""
-    intermediate = [x for x in inputs if not x.is_leaf]
-
-    def sink(node: Node, t: Any) -> None:
-        sink_gradient(node, t)
-        for x in intermediate:
-            if x.node is node:
-                accumulate(x, t)
-
-    return sink
-
-
-def has_nan(t: Any) -> bool:
-    return bool(np.isnan(t.value if isinstance(t, Tensor) else t).any())
-
-
-def find_anomaly(node: Node, t: Any) -> None:
-    if has_nan(t):
-        place = node.hooks.place if node.hooks else None
-        raise GradientError(
-            f"The backward of {node.name} made a NaN; the operation was recorded at {place or 'a line outside detect_anomaly()'}."
-        )
-
-
-def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
-    """The nodes of the values that a gradient is asked for."""
-    if len(inputs) == 0:
-        raise ValueError(f"`inputs` is empty, at {user_line()}. Leave it out for the gradients of all leaves.")
-    targets = set()
-    for i, x in enumerate(inputs):
-        if not isinstance(x, Tensor) or x.node is None:
-            raise GradientError(
-                f"inputs[{i}] does not require a gradient, at {user_line()}. Make it with requires_grad=True before it is used."
-            )
-        targets.add(x.node)
-    return targets
-
-
-def walk(
-    outputs: Sequence[Tensor],
-    gradients: Sequence[Any],
-    retain_graph: bool | None,
-    create_graph: bool,
-    inputs: Sequence[Tensor] | None = None,
-    sink: Callable[[Node, Any], None] = sink_gradient,
-) -> None:
-    """The walk back from user values, by default into the `grad` of leaves, or of `inputs`."""
-    targets = None
-    if inputs is not None:
-        targets = targets_of(inputs)
-        if sink is sink_gradient:
-            sink = sink_into(inputs)
-    with recording.switched("enabled", True) if create_graph else nullcontext():
-        seeds = seeds_of(outputs, gradients, create_graph)
-        if recording.state.check_nan and any(map(has_nan, seeds.values())):
-            raise GradientError(f"The gradient to start from has a NaN in it already, at {user_line()}.")
-        pull_back(
-            seeds,
-            sink,
-            targets=targets,
-            retain=create_graph if retain_graph is None else retain_graph,
-            lift=lift if create_graph else None,
-            check=find_anomaly if recording.state.check_nan else None,
-        )

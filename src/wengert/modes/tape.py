@@ -93,9 +93,26 @@ class Hooks:
         self.place: str | None = None  # the user's line, when anomalies are looked for
 
 
+class Handle:
+    """Removes a hook: `handle.remove()`, or at the end of a `with` block."""
+
+    def __init__(self, hooks: dict[int, Callable], hook: Callable):
+        self._hooks, self._key = hooks, next_sequence()
+        hooks[self._key] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.remove()
+
+
 OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0})
-OUTPUT.plain = False  # the walk knows it
 """One output of an operation that has several: stands between the value and the node of the operation."""
+OUTPUT.plain = False  # the walk knows it
 
 
 def several(
@@ -103,7 +120,7 @@ def several(
 ) -> list[Node]:
     """One node per output, in front of the node of an operation with several outputs."""
     specs = [Spec.of(out) for out in outs]
-    node = make(primitive, params, parents, saved, Spec(tuple(s.shape for s in specs), tuple(s.dtype for s in specs)))  # type: ignore[arg-type]
+    node = make(primitive, params, parents, saved, Spec(tuple(s.shape for s in specs), tuple(s.dtype for s in specs)))  # type: ignore[arg-type, misc]
     return [Node(OUTPUT, {"index": i}, (node,), (), spec) for i, spec in enumerate(specs)]
 
 
@@ -132,6 +149,8 @@ def reaching(order: list[Node], targets: Iterable[Node]) -> set[Node]:
 
 
 def released(node: Node) -> GradientError:
+    if node.primitive is OUTPUT:
+        node = node.parents[0]
     place = f", recorded at {node.hooks.place}" if node.hooks and node.hooks.place else ""
     return GradientError(
         f"The history of this value was released by an earlier backward (its {node.name} operation{place}), at {user_line()}. "
@@ -172,7 +191,7 @@ def pull_back(
                 t = passed(hooks.arrived, t)
             if primitive is None or (targets is not None and node in targets):
                 sink(node, t)
-                if needed is None or not any(parent in needed for parent in node.parents):
+                if primitive is None or needed is None or not any(parent in needed for parent in node.parents):
                     continue  # the end of this path: the history behind a target stays as it is
             if hooks is not None:
                 t = passed(hooks.before, t)
@@ -203,6 +222,9 @@ def pull_back(
                 parts, index = cotangents[whole], node.params["index"]
                 parts[index] = t if parts[index] is None else parts[index] + t
                 dead.pop(node, None)
+                if not retain:
+                    node.saved = None  # still names the operation, which is released in its turn
+                continue
             else:
                 saved = unpacked(node)
                 if lift is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
+from wengert.core.array import UFUNC_METHODS, UFUNCS, Array, implements
+from wengert.core.primitive import operand
 from wengert.ops import contract, cumulative, elementwise, index, join, predicates, reduce, shape, sort, take
 
 
@@ -23,6 +24,12 @@ def in_place(function: Callable) -> Callable:
         return x
 
     return update
+
+
+def _iterate(x: Any) -> Iterator:
+    if not x.shape:
+        raise TypeError("iteration over a 0-d array")
+    return iter(join.unstack(x))  # one node for all items
 
 
 BINARY = {
@@ -60,7 +67,7 @@ OTHER_OPERATORS = {
     "__divmod__": lambda x, y: (predicates.floor_divide(x, y), elementwise.remainder(x, y)),
     "__round__": predicates.round,
     "__getitem__": index.getitem,
-    "__iter__": lambda x: iter(join.unstack(x)),  # one node for all items
+    "__iter__": _iterate,
     "__contains__": lambda x, v: bool(predicates.equal(x, v).any()),
 }
 
@@ -123,20 +130,35 @@ PROPERTIES = {
     "at": index.At,
 }
 
-for _name, _function in (OTHER_OPERATORS | METHODS).items():
-    setattr(Array, _name, _function)
-for _name, _function in PROPERTIES.items():
-    setattr(Array, _name, property(_function))
+for _name, _method in (OTHER_OPERATORS | METHODS).items():
+    setattr(Array, _name, _method)
+for _name, _getter in PROPERTIES.items():
+    setattr(Array, _name, property(_getter))
+
+
+# What NumPy asks of an array without looking at its numbers
+
+METADATA: dict[Callable, Callable] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.result_type: lambda *args: np.result_type(*[a.dtype if isinstance(a, Array) else a for a in args]),
+}
+
+for _asked, _answer in METADATA.items():
+    implements(_asked)(_answer)
 
 
 def _outer(function: Callable) -> Callable:
     def outer(x: Any, y: Any) -> Any:
-        x = x if isinstance(x, Array) else np.asarray(x)
-        return function(shape.reshape(x, (*x.shape, *(1,) * np.ndim(y))), y)
+        x, y = operand(x), operand(y)
+        return function(shape.reshape(x, (*x.shape, *(1,) * y.ndim)), y)
 
     return outer
 
 
-for _ufunc, _function in UFUNCS.items():
+for _ufunc, _operation in UFUNCS.items():
     if _ufunc.nin == 2:
-        UFUNC_METHODS[_ufunc, "outer"] = _outer(_function)
+        UFUNC_METHODS[_ufunc, "outer"] = _outer(_operation)

@@ -1,0 +1,33 @@
+"""The PyTorch-style face: Function, grad, backward, no_grad and its relatives, hooks, anomaly detection, gradcheck."""
+
+from wengert.autograd import hooks  # noqa: F401  # attaches the hooks of nodes
+from wengert.autograd.backward import backward, grad
+from wengert.autograd.contexts import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    saved_tensors_hooks,
+    set_grad_enabled,
+)
+from wengert.autograd.function import Context, Function, once_differentiable
+from wengert.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+__all__ = [
+    "Context",
+    "Function",
+    "GradcheckError",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "once_differentiable",
+    "saved_tensors_hooks",
+    "set_grad_enabled",
+]

@@ -1,0 +1,93 @@
+"""Differentiate values: `backward` adds to the `grad` of leaves, `grad` returns the gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import GradientError, user_line
+from wengert.modes.cotangent import conform
+from wengert.modes.reverse import Tensor, public
+from wengert.modes.tape import Node
+from wengert.modes.walk import walk
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the derivatives of all `tensors` together to the `grad` of the leaves they were computed from, or of `inputs`.
+
+    `grad_tensors` has one vector of the vector-Jacobian product for each; a single number needs none.
+
+    >>> x = Tensor(np.float64(2.0)).requires_grad_()
+    >>> backward([x * x, 3.0 * x])
+    >>> x.grad
+    tensor(7.)
+    """
+    outputs = sequence(tensors)
+    walk(outputs, vectors(grad_tensors, outputs), retain_graph, create_graph, None if inputs is None else sequence(inputs))
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` (summed over them) with respect to each of `inputs`, leaves or intermediate values; `grad` is not touched.
+
+    An input that the outputs do not depend on is an error, unless `allow_unused` (its gradient is None) or `materialize_grads` (zeros).
+
+    >>> x = Tensor(np.float64(3.0)).requires_grad_()
+    >>> (dx,) = grad(x * x, x, create_graph=True)
+    >>> grad(dx, x)
+    (tensor(2.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True needs allow_unused=True (or left out), since it is about unused inputs.")
+    results, wanted = sequence(outputs), sequence(inputs)
+    found: dict[Node, Any] = {}
+    walk(results, vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
+    gradients: list[Tensor | None] = []
+    for i, x in enumerate(wanted):
+        assert x.node is not None
+        t = found.get(x.node)
+        if t is not None:
+            gradients.append(public(conform(t, x.shape, x.dtype)))
+        elif materialize_grads:
+            gradients.append(Tensor(np.zeros(x.shape, x.dtype)))
+        elif allow_unused:
+            gradients.append(None)
+        else:
+            raise GradientError(
+                f"inputs[{i}], of shape {x.shape}, was not used to compute the outputs, at {user_line()}. "
+                f"Pass allow_unused=True to get None for it, or materialize_grads=True for zeros."
+            )
+    return tuple(gradients)
+
+
+def sequence(tensors: Any) -> list[Tensor]:
+    """One tensor or several, as a list."""
+    return list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor | np.ndarray) else [tensors]
+
+
+def vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:
+    """One vector for each output; those that were left out are None."""
+    if gradients is None:
+        return [None] * len(outputs)
+    several = isinstance(gradients, tuple | list) and (len(outputs) != 1 or len(gradients) == 1)
+    given = list(gradients) if several else [gradients]
+    if len(given) != len(outputs):
+        raise GradientError(f"{len(given)} gradients were given for {len(outputs)} outputs, at {user_line()}. Give one, or None, for each.")
+    return given

@@ -1,0 +1,185 @@
+"""Switches of recording, for one thread: each is a context manager and a decorator, of generators too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.errors import GradientError, user_line
+from wengert.core.spec import Spec
+from wengert.modes import recording
+from wengert.modes.reverse import Tensor, as_tensor
+
+
+class Switch:
+    """Attributes of the recording state, set while the context lasts; may be entered again inside itself."""
+
+    def __init__(self, **settings: Any):
+        self.settings = settings
+        self.entered: list[ExitStack] = []
+
+    def __enter__(self) -> None:
+        with ExitStack() as stack:
+            for attribute, value in self.settings.items():
+                stack.enter_context(recording.switched(attribute, value))
+            self.entered.append(stack.pop_all())
+
+    def __exit__(self, *exc: Any) -> None:
+        self.entered.pop().close()
+
+    def __call__(self, function: Callable) -> Callable:
+        """`function`, run inside this context."""
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{type(self).__name__} cannot decorate the asynchronous {function.__name__}: use `with` inside it.")
+        settings = self.settings
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with Switch(**settings):
+                return function(*args, **kwargs)
+
+        @functools.wraps(function)
+        def generator_wrapper(*args: Any, **kwargs: Any) -> Generator:
+            return resumed(function(*args, **kwargs), settings)
+
+        return generator_wrapper if inspect.isgeneratorfunction(function) else wrapper
+
+
+def resumed(generator: Generator, settings: dict[str, Any]) -> Generator:
+    """A generator whose steps run inside a context, while the caller, between them, does not."""
+    step: Callable = generator.send
+    value: Any = None
+    while True:
+        with Switch(**settings):
+            try:
+                item = step(value)
+            except StopIteration as end:
+                return end.value
+        try:
+            step, value = generator.send, (yield item)
+        except GeneratorExit:
+            with Switch(**settings):
+                generator.close()
+            raise
+        except BaseException as error:
+            step, value = generator.throw, error
+
+
+class _Bare(Switch):
+    """A switch without arguments: `@no_grad` means `@no_grad()`."""
+
+    def __new__(cls, function: Callable | None = None) -> Any:
+        return super().__new__(cls) if function is None else cls()(function)
+
+
+class no_grad(_Bare):
+    """Record nothing: values computed inside have no history.
+
+    >>> x = Tensor(np.float64(2.0)).requires_grad_()
+    >>> with no_grad():
+    ...     (x * x).requires_grad
+    False
+    """
+
+    def __init__(self) -> None:
+        super().__init__(enabled=False)
+
+
+class enable_grad(_Bare):
+    """Record again, inside `no_grad`."""
+
+    def __init__(self) -> None:
+        super().__init__(enabled=True)
+
+
+class set_grad_enabled(Switch):
+    """Switch recording on or off: at once, and until the end of the block if it is used as a context manager."""
+
+    def __init__(self, mode: bool):
+        super().__init__(enabled=bool(mode))
+        self.previous = recording.state.enabled
+        recording.switch("enabled", bool(mode))
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        if not self.entered:
+            recording.switch("enabled", self.previous)
+
+    def __call__(self, function: Callable) -> Callable:
+        recording.switch("enabled", self.previous)
+        return super().__call__(function)
+
+
+class inference_mode(Switch):
+    """Record nothing, and let nothing inside, not even `enable_grad`, record."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return cls()(mode) if callable(mode) else super().__new__(cls)
+
+    def __init__(self, mode: bool = True):
+        super().__init__(inference=bool(mode))
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded in this thread."""
+    return recording.recording()
+
+
+class detect_anomaly(Switch):
+    """Remember the line that records each operation, and stop at the first backward that makes a NaN, naming that line.
+
+    Without `check_nan`, only errors inside a backward are told where their operation was recorded.
+    """
+
+    def __init__(self, check_nan: bool = True):
+        super().__init__(anomalies=True, check_nan=bool(check_nan))
+
+
+class saved_tensors_hooks(Switch):
+    """Keep what the tape saves in another form: `pack(tensor)` is called when a value is saved, `unpack` of its result when it is needed.
+
+    >>> x = Tensor(np.float64(3.0)).requires_grad_()
+    >>> with saved_tensors_hooks(lambda t: t.astype(np.float16), lambda half: half.astype(float)):
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor(6.)
+    """
+
+    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any]):
+        super().__init__(packing=(functools.partial(packed, pack, unpack), unpacked))
+
+
+class Packed(NamedTuple):
+    form: Any
+    unpack: Callable
+    spec: Spec
+
+
+def packed(pack: Callable, unpack: Callable, saved: Any) -> Any:
+    """One entry of what a node saves: arrays are packed, also inside the tuple of a variable number of arguments; specs are not."""
+    if isinstance(saved, np.ndarray | np.generic):
+        return Packed(pack(Tensor(saved)), unpack, Spec.of(saved))
+    if type(saved) is tuple:
+        return tuple(packed(pack, unpack, part) for part in saved)
+    return saved
+
+
+def unpacked(saved: Any) -> Any:
+    """The inverse of `packed`; a coarser dtype is cast back."""
+    if type(saved) is tuple:
+        return tuple(map(unpacked, saved))
+    if not isinstance(saved, Packed):
+        return saved
+    value = as_tensor(saved.unpack(saved.form)).value
+    if value.shape != saved.spec.shape:
+        raise GradientError(
+            f"saved_tensors_hooks: `unpack` returned shape {value.shape} for a saved value of shape {saved.spec.shape}, at {user_line()}. "
+            f"It must give back what `pack` was given."
+        )
+    return value.astype(saved.spec.dtype, copy=False)

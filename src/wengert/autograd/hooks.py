@@ -1,0 +1,73 @@
+"""Hooks on the nodes of the tape: `y.grad_fn.register_hook` and `register_prehook`. Hooks on values are methods of Tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wengert.core.errors import GradientError, user_line
+from wengert.modes.cotangent import conform
+from wengert.modes.reverse import Tensor, as_tensor, internal, public
+from wengert.modes.tape import Handle, Hooks, Node
+
+
+def register_hook(node: Node, hook: Callable[[tuple, tuple], Any]) -> Handle:
+    """Call `hook(grad_inputs, grad_outputs)` after this node's backward; what it returns, if anything, replaces `grad_inputs`.
+
+    Both are tuples of tensors, with None where no gradient flows.
+    """
+
+    def after(pulled: list, t: Any) -> list:
+        return replaced(node_name, hook(shown(pulled), shown(listed(t))), pulled)
+
+    hooks, node_name = hooks_of(node), node.name
+    return Handle(hooks.after, after)
+
+
+def register_prehook(node: Node, hook: Callable[[tuple], Any]) -> Handle:
+    """Call `hook(grad_outputs)` before this node's backward; what it returns, if anything, replaces `grad_outputs`."""
+
+    def before(t: Any) -> Any:
+        new = replaced(node_name, hook(shown(listed(t))), listed(t))
+        return new if isinstance(t, list) else new[0]
+
+    hooks, node_name = hooks_of(node), node.name
+    return Handle(hooks.before, before)
+
+
+def hooks_of(node: Node) -> Hooks:
+    if node.primitive is None:
+        raise GradientError(f"A leaf has no backward to hook into, at {user_line()}. Use x.register_hook(fn) on the tensor itself.")
+    return node.hooked()
+
+
+def listed(t: Any) -> list:
+    """The cotangents of all outputs: the engine has a list of them only where there are several."""
+    return t if isinstance(t, list) else [t]
+
+
+def shown(cotangents: Sequence[Any]) -> tuple:
+    return tuple(None if t is None else public(t) for t in cotangents)
+
+
+def replaced(name: str, returned: Any, old: list) -> list:
+    """The cotangents that a hook put in place of the old ones, checked."""
+    if returned is None:
+        return old
+    new = list(returned) if isinstance(returned, tuple | list) else [returned]
+    if len(new) != len(old):
+        raise GradientError(f"A hook on {name} returned {len(new)} gradients in place of {len(old)}, at {user_line()}.")
+    return [_checked(name, i, g, t) for i, (g, t) in enumerate(zip(new, old, strict=True))]
+
+
+def _checked(name: str, i: int, gradient: Any, old: Any) -> Any:
+    if gradient is None or old is None:
+        return None
+    t = internal(as_tensor(gradient))
+    if t.shape != old.shape:
+        raise GradientError(f"A hook on {name} returned gradient {i} of shape {t.shape} in place of {old.shape}, at {user_line()}.")
+    return conform(t if isinstance(old, Tensor) else t.value, old.shape, old.dtype)
+
+
+Node.register_hook = register_hook  # type: ignore[method-assign, assignment]
+Node.register_prehook = register_prehook  # type: ignore[method-assign, assignment]

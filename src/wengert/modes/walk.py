@@ -1,0 +1,144 @@
+"""The walk back from user values: what it starts from, what it looks at, and where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import GradientError, user_line
+from wengert.modes import recording
+from wengert.modes.reverse import Tensor, accumulate, as_tensor, internal
+from wengert.modes.tape import Leaf, Node, pull_back
+from wengert.ops.shape import astype
+
+
+def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
+    """The cotangents to start from, checked."""
+    seeds: dict[Node, Any] = {}
+    for y, gradient in zip(outputs, gradients, strict=True):
+        if not isinstance(y, Tensor) or y.node is None:
+            raise GradientError(
+                f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, at {user_line()}. "
+                f"Check that no detach(), no_grad() or integer operation cut it off."
+            )
+        if gradient is None:
+            if y.size != 1:
+                raise GradientError(
+                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of the "
+                    f"vector-Jacobian product), at {user_line()}. Only a single number needs none; y.sum().backward() may be what you want."
+                )
+            t: Any = Tensor(np.ones(y.shape, y.dtype))
+        else:
+            t = as_tensor(gradient)
+            if t.shape != y.shape:
+                raise GradientError(f"`gradient` has shape {t.shape}, the value {y.shape}, at {user_line()}. They must be equal.")
+            if not np.can_cast(t.dtype, y.dtype, "same_kind"):
+                raise GradientError(f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}, at {user_line()}.")
+            t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
+        t = t if create_graph else t.value
+        seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
+    return seeds
+
+
+def lift(node: Node, saved: tuple) -> tuple:
+    """What a node saved, as tensors with their histories, so that the rules that run on them are recorded."""
+    primitive = node.primitive
+    assert primitive is not None
+    if primitive.kind == "function":
+        return saved  # its context knows the histories
+    inputs = primitive.inputs
+    lifted = []
+    for name, value in zip(primitive.wanted, saved, strict=True):
+        if value is None or name.endswith("_spec"):
+            lifted.append(value)
+        elif name == "out":
+            lifted.append(Tensor(value, 0, node))
+        elif name in inputs:
+            parent = node.parents[inputs.index(name)]
+            lifted.append(value if parent is None else Tensor(value, 0, parent))
+        else:
+            parents = node.parents[len(inputs) - 1 :]
+            lifted.append(tuple(v if p is None else Tensor(v, 0, p) for v, p in zip(value, parents, strict=True)))
+    return tuple(lifted)
+
+
+def sink_gradient(node: Node, t: Any) -> None:
+    """Add a complete cotangent to the `grad` of the tensor that a leaf belongs to."""
+    tensor = node.owner() if isinstance(node, Leaf) and node.owner else None
+    if tensor is None:
+        return
+    with recording.switched("enabled", isinstance(t, Tensor)):
+        accumulate(tensor, t)
+    if node.hooks is not None:
+        for hook in tuple(node.hooks.accumulated.values()):
+            hook(tensor)
+
+
+def sink_into(inputs: Sequence[Tensor]) -> Callable[[Node, Any], None]:
+    """As `sink_gradient`, where the values asked for need not be leaves."""
+    intermediate = [x for x in inputs if not x.is_leaf and not x.retains_grad]
+
+    def sink(node: Node, t: Any) -> None:
+        sink_gradient(node, t)
+        for x in intermediate:
+            if x.node is node:
+                accumulate(x, t)
+
+    return sink
+
+
+def has_nan(t: Any) -> bool:
+    return bool(np.isnan(t.value if isinstance(t, Tensor) else t).any())
+
+
+def find_anomaly(node: Node, t: Any) -> None:
+    if has_nan(t):
+        place = node.hooks.place if node.hooks else None
+        raise GradientError(
+            f"The backward of {node.name} made a NaN; the operation was recorded at {place or 'a line outside detect_anomaly()'}."
+        )
+
+
+def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
+    """The nodes of the values that a gradient is asked for."""
+    if len(inputs) == 0:
+        raise ValueError(f"`inputs` is empty, at {user_line()}. Leave it out for the gradients of all leaves.")
+    targets = set()
+    for i, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or x.node is None:
+            raise GradientError(
+                f"inputs[{i}] does not require a gradient, at {user_line()}. Make it with requires_grad=True before it is used."
+            )
+        targets.add(x.node)
+    return targets
+
+
+def walk(
+    outputs: Sequence[Tensor],
+    gradients: Sequence[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Sequence[Tensor] | None = None,
+    sink: Callable[[Node, Any], None] = sink_gradient,
+) -> None:
+    """The walk back from user values, by default into the `grad` of leaves, or of `inputs`."""
+    targets = None
+    if inputs is not None:
+        targets = targets_of(inputs)
+        if sink is sink_gradient:
+            sink = sink_into(inputs)
+    with recording.switched("enabled", True) if create_graph else nullcontext():
+        seeds = seeds_of(outputs, gradients, create_graph)
+        if recording.state.check_nan and any(map(has_nan, seeds.values())):
+            raise GradientError(f"The gradient to start from has a NaN in it already, at {user_line()}.")
+        pull_back(
+            seeds,
+            sink,
+            targets=targets,
+            retain=create_graph if retain_graph is None else retain_graph,
+            lift=lift if create_graph else None,
+            check=find_anomaly if recording.state.check_nan else None,
+        )

@@ -1,0 +1,125 @@
+"""Plain NumPy code on tensors, through NumPy's own protocols."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from tests.oracle import check_derivatives
+
+import wengert as wg
+from wengert.core.array import FUNCTIONS, UFUNCS
+
+
+def leaf(data):
+    return wg.tensor(data, requires_grad=True)
+
+
+X = np.array([[0.5, 1.5, -0.3], [1.9, 0.1, 0.7]])
+
+EXPRESSIONS = {
+    "float64 scalar on the left": lambda x: np.float64(2) * x,
+    "float32 scalar on the left": lambda x: np.float32(2) * x,
+    "array @ tensor": lambda x: np.ones((4, 2)) @ x,
+    "array - tensor": lambda x: np.ones(3) - x,
+    "array ** tensor": lambda x: np.array([1.0, 2.0, 3.0]) ** x,
+    "where": lambda x: np.where(x > 0.4, x, -x * x),
+    "concatenate in a list": lambda x: np.concatenate([x, np.ones((1, 3)), x * x]),
+    "stack": lambda x: np.stack([x, x**2], axis=-1),
+    "linalg.norm": lambda x: np.linalg.norm(x, axis=1),
+    "nested list of tensors": lambda x: np.maximum(x, [x[1] * 2, x[0] * 3]),
+    "list operand": lambda x: x + [1.0, 2.0, 3.0],
+    "list of values alone": lambda x: wg.multiply([x[0], x[1]], [[1.0], [2.0]]),
+    "add.reduce": lambda x: np.add.reduce(x),
+    "multiply.reduce": lambda x: np.multiply.reduce(x, axis=1),
+    "maximum.reduce": lambda x: np.maximum.reduce(x, axis=1),
+    "add.accumulate": lambda x: np.add.accumulate(x, axis=1),
+    "multiply.outer": lambda x: np.multiply.outer(x[0], x),
+    "subtract.outer with an array": lambda x: np.subtract.outer(np.ones(2), x),
+    "mean of axes": lambda x: np.mean(x, axis=(0, 1)),
+    "einsum": lambda x: np.einsum("ij,kj->ik", x, x),
+    "sort": lambda x: np.sort(x, axis=None),
+    "pad": lambda x: np.pad(x, 1, mode="reflect"),
+    "dtype of a ufunc": lambda x: np.sin(x, dtype=np.float64),
+    "fix": lambda x: np.fix(x) + x,
+}
+
+
+@pytest.mark.parametrize("f", EXPRESSIONS.values(), ids=EXPRESSIONS)
+def test_numpy_expression(f):
+    y = f(leaf(X))
+    assert isinstance(y, wg.Tensor)
+    assert y.requires_grad
+    np.testing.assert_allclose(y.detach().numpy(), np.asarray(f(X)), rtol=1e-14)
+    check_derivatives(f, [X], [0])
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (np.histogram, "np.histogram"),
+        (np.linalg.svd, "np.linalg.svd"),
+        (np.fft.fft, "np.fft.fft"),
+        (np.unwrap, "np.unwrap"),
+        (np.frexp, "np.frexp"),
+        (np.nextafter.reduce, "np.nextafter.reduce"),
+        (np.add.reduceat, "np.add.reduceat"),
+    ],
+)
+def test_what_the_table_does_not_have_is_named(f, name):
+    with pytest.raises(TypeError, match=rf"{name} is not in Wengert's table.*test_numpy\.py:\d+"):
+        f(leaf(np.ones((2, 2))), [0]) if name.endswith("reduceat") else f(leaf(np.ones((2, 2))))
+
+
+def test_writing_into_a_plain_array_is_an_error():
+    a, x = np.ones(3), leaf(np.ones(3))
+    with pytest.raises(TypeError, match=r"Write `a = a \+ x`"):
+        a += x
+    with pytest.raises(TypeError, match="plain ndarray"):
+        np.sin(x, out=a)
+    with pytest.raises(TypeError, match="out="):
+        np.sum(x, out=a)
+    with pytest.raises(TypeError, match="does not take where"):
+        np.sin(x, where=a > 0)
+
+
+def test_metadata_functions():
+    x = leaf(X)
+    assert np.shape(x) == (2, 3)
+    assert np.ndim(x) == 2
+    assert np.size(x) == 6
+    assert not np.iscomplexobj(x)
+    assert np.isrealobj(x)
+    assert np.result_type(x, np.float32) == np.float64
+    assert np.allclose(x, X)
+    assert np.array_equal(x, X)
+
+
+@pytest.mark.parametrize(
+    "function", [f for f in FUNCTIONS if getattr(np, f.__name__, None) is f and hasattr(wg, f.__name__)], ids=lambda f: f.__name__
+)
+def test_signatures_follow_numpy(function):
+    """The positional parameters that Wengert has are NumPy's, in NumPy's order."""
+    try:
+        theirs = positional(function)
+    except ValueError:
+        return  # NumPy tells no signature of this built-in function
+    ours = positional(FUNCTIONS[function])
+    assert len(ours) <= len(theirs)
+    for mine, yours in zip(ours, theirs, strict=False):
+        assert mine.name == yours.name or mine.kind is mine.POSITIONAL_ONLY
+
+
+def positional(function):
+    parameters = inspect.signature(function).parameters.values()
+    return [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+@pytest.mark.parametrize("ufunc", [u for u in UFUNCS if u.nin == 2 and u.signature is None], ids=lambda u: u.__name__)
+def test_binary_ufuncs_take_lists_and_numbers(ufunc):
+    x = wg.tensor([1, 2]) if ufunc.types[0][0] in "?b" and "d" not in "".join(ufunc.types) else wg.tensor([1.0, 2.0])
+    plain = x.numpy()
+    np.testing.assert_array_equal(ufunc(x, [1, 2]).numpy(), ufunc(plain, [1, 2]))
+    np.testing.assert_array_equal(ufunc([1, 2], x).numpy(), ufunc([1, 2], plain))
+    np.testing.assert_array_equal(ufunc(1, x).numpy(), ufunc(1, plain))

@@ -1,0 +1,58 @@
+"""The code that people read runs: every Python block of README and docs, in order, one namespace per page."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+def blocks(page: Path) -> list[str]:
+    return BLOCK.findall(page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_code_runs(page):
+    namespace = {"__name__": "page"}
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    for number, block in enumerate(blocks(page)):
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, namespace, f"{page.name}, block {number}", str(page), 0)
+            report: list[str] = []
+            runner.run(test, out=report.append, clear_globs=False)
+            assert not report, "".join(report)
+            namespace = test.globs
+        else:
+            exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+
+
+def test_there_is_code_to_run():
+    assert len(blocks(ROOT / "README.md")) >= 3
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(example):
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_running_example_shows_the_textbook_numbers():
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "running_example.py")], capture_output=True, text=True, check=True)
+    for number in ("11.652", "5.500", "1.716"):
+        assert number in done.stdout

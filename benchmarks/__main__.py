@@ -1,0 +1,63 @@
+"""Command line: `python -m benchmarks [--workload chain mlp] [--peers torch] [--size small] [--json FILE] [--markdown FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import tables
+from benchmarks.agreement import DisagreementError
+from benchmarks.reports import REPORTS
+from benchmarks.runner import Measurement, measure
+from benchmarks.systems import PEERS, SYSTEMS
+from benchmarks.workloads import WORKLOADS
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser("python -m benchmarks", description="Time Wengert beside other systems; the ratio is the result.")
+    p.add_argument("--workload", nargs="+", choices=WORKLOADS, default=None, help="only these workloads")
+    p.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="the systems to compare with; those not installed are left out")
+    p.add_argument("--size", nargs="+", choices=("small", "medium", "large"), default=("small", "medium", "large"), help="only these sizes")
+    p.add_argument("--rounds", type=int, default=9, metavar="N", help="turns that each system has; the best one counts (default 9)")
+    for name, report in REPORTS.items():
+        p.add_argument(f"--{name}", dest="reports", action="append_const", const=name, help=f"report: {(report.__doc__ or '').rstrip('.')}")
+    p.add_argument("--all", action="store_true", help="all workloads and all reports")
+    p.add_argument("--json", type=Path, metavar="FILE", help="write machine, versions, times, ratios and figures")
+    p.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables between the marks of this page")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    reports = list(REPORTS) if options.all else options.reports or []
+    workloads = options.workload or (list(WORKLOADS) if options.all or not reports else [])
+
+    for name in options.peers:
+        if not SYSTEMS[name].installed:
+            print(f"{SYSTEMS[name].title} is not installed and is left out; `pip install -e .[bench]` installs the peers.")
+    measurements: list[Measurement] = []
+    for name in workloads:
+        for size in WORKLOADS[name].sizes:
+            if size in options.size:
+                print(f"{name} ({size}) ...", file=sys.stderr)
+                try:
+                    measurements.append(measure(WORKLOADS[name], size, options.peers, options.rounds))
+                except DisagreementError as error:
+                    print(f"{error} Nothing of this workload was timed.", file=sys.stderr)
+                    return 1
+    figures = {name: REPORTS[name]() for name in reports}
+
+    for table in tables.tables(measurements, figures):
+        tables.show(table)
+    if options.json:
+        options.json.write_text(json.dumps(tables.record(measurements, figures), indent=2) + "\n")
+    if options.markdown:
+        tables.write_markdown(options.markdown, measurements, figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

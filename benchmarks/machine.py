@@ -1,0 +1,26 @@
+"""What was measured on: the processor, the system, the versions. No names of hosts or users."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+from benchmarks.systems import SYSTEMS, cores
+
+
+def processor() -> str:
+    """The model of the processor, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else None
+    return found.group(1).strip() if found else platform.processor() or platform.machine()
+
+
+def machine() -> dict[str, Any]:
+    return {"processor": processor(), "cores": cores(), "system": platform.system(), "architecture": platform.machine()}
+
+
+def versions() -> dict[str, str]:
+    found = {name: system.version for name, system in SYSTEMS.items() if system.installed}
+    return {"python": platform.python_version(), **found}

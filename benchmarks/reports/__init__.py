@@ -1,0 +1,12 @@
+"""What is measured beside time per call: memory, import, and scaling. Each report is a function that returns figures."""
+
+from __future__ import annotations
+
+from benchmarks.reports.figure import Figure
+from benchmarks.reports.imports import import_figures
+from benchmarks.reports.memory import memory_figures
+from benchmarks.reports.scaling import scaling_figures
+
+REPORTS = {"memory": memory_figures, "import": import_figures, "scaling": scaling_figures}
+
+__all__ = ["REPORTS", "Figure"]

@@ -1,0 +1,58 @@
+"""Solve a workload with every system, compare what they computed, and time them in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.agreement import check
+from benchmarks.systems import SYSTEMS
+from benchmarks.timing import BLOCK, best_of_rounds
+from benchmarks.workload import Run, Workload
+
+COMPARED_CALLS = 3
+"""What is compared is the result of the third call: a gradient that piles up, or an update that is lost, shows."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The best time of each system on one workload at one size, in seconds."""
+
+    workload: str
+    size: str
+    seconds: dict[str, float]
+    targets: dict[str, float]
+    missing: tuple[str, ...] = ()
+
+    def ratio(self, peer: str) -> float:
+        """Wengert's time in units of the peer's: below one, Wengert is faster."""
+        return self.seconds["wengert"] / self.seconds[peer]
+
+
+def prepared(workload: Workload, size: str, system: str) -> Run:
+    """What a system runs, on a problem of its own."""
+    SYSTEMS[system].prepare()
+    return workload.implementations[system](*workload.data(workload.sizes[size]))
+
+
+def observed(workload: Workload, size: str, system: str) -> list[np.ndarray]:
+    """What a system computes, as arrays."""
+    run = prepared(workload, size, system)
+    for _ in range(COMPARED_CALLS):
+        result = run()
+    arrays = tuple(map(SYSTEMS[system].to_numpy, result))
+    return [np.asarray(a) for a in workload.observe(workload.data(workload.sizes[size]), arrays)]
+
+
+def measure(workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK) -> Measurement:
+    """Compare and time; raises DisagreementError, before anything is timed, if a system computes something else than NumPy."""
+    wanted = [name for name in ("wengert", *peers) if name in workload.implementations]
+    systems = [name for name in wanted if SYSTEMS[name].installed]
+    reference = observed(workload, size, "numpy")
+    for name in systems:
+        check(f"{SYSTEMS[name].title} on {workload.name} ({size})", observed(workload, size, name), reference)
+    seconds = best_of_rounds({name: prepared(workload, size, name) for name in systems}, rounds, block)
+    targets = {peer: target for peer, target in workload.targets.get(size, {}).items() if peer in seconds}
+    return Measurement(workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems))

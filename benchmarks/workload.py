@@ -1,0 +1,37 @@
+"""A workload: one problem, the sizes at which it is solved, one implementation per system, and the ratios that must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+Run = Callable[[], tuple]
+
+
+class Workload:
+    """`data(size)` makes the problem; an implementation takes it and returns the function that is timed.
+
+    What that function returns is compared with the NumPy implementation before anything is timed. `observe(problem, result)` picks
+    from it what is compared, by default everything. `targets[size][peer]` is the largest ratio of Wengert's time to the peer's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        statement: str,
+        data: Callable[[int], tuple],
+        sizes: Mapping[str, int],
+        targets: Mapping[str, Mapping[str, float]] | None = None,
+        observe: Callable[[tuple, tuple], tuple] = lambda problem, result: result,
+    ):
+        self.name, self.statement, self.data, self.sizes = name, statement, data, sizes
+        self.targets, self.observe = targets or {}, observe
+        self.implementations: dict[str, Callable[..., Run]] = {}
+
+    def implementation(self, system: str) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
+        """Declare how a system solves the problem."""
+
+        def declare(prepare: Callable[..., Run]) -> Callable[..., Run]:
+            self.implementations[system] = prepare
+            return prepare
+
+        return declare

@@ -1,0 +1,56 @@
+"""The reports measure what they say. Needs Wengert and NumPy only."""
+
+from __future__ import annotations
+
+import numpy as np
+from benchmarks.reports import Figure, imports, memory, scaling
+
+import wengert as wg
+
+
+def test_a_figure_is_met_up_to_its_target():
+    assert Figure("f", 1.0, target=1.0).met
+    assert not Figure("f", 1.1, target=1.0).met
+    assert Figure("f", 1.0).met is None
+
+
+def test_the_tape_counts_a_buffer_once_however_often_it_is_saved():
+    x = wg.tensor(np.ones(1000), requires_grad=True)
+    once = memory.tape_bytes((x * x).node)
+    assert once == 8000
+    y = wg.sin(x)
+    assert memory.tape_bytes((y * x + x * x).node) == 16000
+
+
+def test_the_tape_counts_the_buffer_behind_a_view():
+    x = wg.tensor(np.ones(1000), requires_grad=True)
+    assert memory.tape_bytes(wg.sin(x[:10]).node) == 8000
+
+
+def test_a_sum_saves_nothing():
+    x = wg.tensor(np.ones(1000), requires_grad=True)
+    assert memory.tape_bytes((x + x).sum().node) == 0
+
+
+def test_a_long_chain_has_the_right_slope():
+    figures = {f.name.split(": ")[1]: f for f in scaling.long_chain(2_000)}
+    assert figures["relative error of the gradient"].met
+    assert all(f.value >= 0 for f in figures.values())
+
+
+def test_training_holds_its_memory():
+    *_, growth = scaling.training_memory(10, 600)
+    assert growth.met
+
+
+def test_a_step_that_leaves_something_behind_is_seen(monkeypatch):
+    left: list[bytes] = []
+    monkeypatch.setattr(scaling.mlp, "wengert", lambda *_: lambda: left.append(bytes(8)))
+    *_, growth = scaling.training_memory(10, 100)
+    assert not growth.met
+
+
+def test_import_times_are_positive_and_one_per_run():
+    times = imports.import_times(2)
+    assert len(times) == 2
+    assert all(seconds > 0 for pair in times for seconds in pair)

@@ -34,11 +34,17 @@ def test_gradients_have_the_shape_of_their_operands(shapes):
         np.testing.assert_allclose(tensor.grad.numpy(), expected, atol=1e-8)
 
 
+def apart(shape, seed):
+    """Numbers in random order, no two of them as near to each other as the steps of the oracle."""
+    size = np.prod(shape, dtype=int)
+    return np.random.default_rng(seed).permutation(size).reshape(shape) * 0.11 - 0.97
+
+
 @st.composite
 def arrays_with_axes(draw):
     shape = draw(hnp.array_shapes(min_dims=0, max_dims=3, max_side=3))
     axis = draw(st.none() | hnp.valid_tuple_axes(len(shape)) | (st.integers(-len(shape), len(shape) - 1) if shape else st.none()))
-    return normal(shape, draw(st.integers(0, 5))), axis, draw(st.booleans())
+    return apart(shape, draw(st.integers(0, 5))), axis, draw(st.booleans())
 
 
 REDUCTIONS = ["sum", "mean", "var", "std", "prod", "max", "min", "ptp", "median", "nansum", "nanmean"]
@@ -56,9 +62,7 @@ def test_reductions(name, drawn):
     result = f(wg.tensor(x, requires_grad=True), axis=axis, keepdims=keepdims)
     assert result.shape == np.shape(expected)
     np.testing.assert_allclose(result.detach().numpy(), expected, rtol=1e-12, atol=1e-14)
-    count = x.size // max(result.size, 1)
-    if not (name == "std" and count == 1):  # the standard deviation of one number has a kink
-        check_derivatives(lambda x: f(x, axis=axis, keepdims=keepdims), [x], [0], orders=1, rtol=1e-6)
+    check_derivatives(lambda x: f(x, axis=axis, keepdims=keepdims), [x], [0], orders=1, rtol=1e-6)
 
 
 @few

@@ -159,6 +159,28 @@ def test_cases_in_other_dtypes(primitive, case):
         check_derivatives(op, args_complex, live)
 
 
+@pytest.mark.parametrize(
+    ("primitive", "args", "params"),
+    [
+        *[pytest.param(p, sample(p, SHAPES["vector"]), p.params or {}, id=p.name) for p in ELEMENTWISE],
+        *[pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)],
+    ],
+)
+def test_the_cotangent_that_leaves_an_operation_has_the_dtype_of_its_operand(primitive, args, params):
+    """A leaf casts the gradient that arrives; within a computation nothing does, and float64 would double the work."""
+    if primitive.name == "astype":
+        return  # its purpose
+    live = live_arguments(primitive, args)
+    leaves = {i: wg.tensor(args[i], requires_grad=True, dtype=np.float32) for i in live}
+    operands = {i: x * 1 for i, x in leaves.items()}
+    dtypes = []
+    for x in operands.values():
+        x.register_hook(lambda t: dtypes.append(t.dtype))
+    outs = several(op_of(primitive, params)(*[operands.get(i, a) for i, a in enumerate(args)]))
+    wg.autograd.backward(outs, [np.ones(out.shape, np.float32) for out in outs])
+    assert dtypes == [np.float32] * len(live)
+
+
 @by_name(CONSTANT)
 def test_no_gradient_flows(primitive):
     assert primitive.reason, "an operation without a gradient says why"

@@ -63,6 +63,14 @@ class TestNesting:
         assert set(results[1]) == {1.0}
         assert set(results[2]) == {1.0}
 
+    def test_plain_and_tracked_cotangents_meet(self):
+        c = np.arange(3.0) + 1
+
+        def inner(x):
+            return nested_gradient(lambda y: (y * c + x * y + y * c + y * c).sum(), np.ones(3)).sum()
+
+        np.testing.assert_array_equal(nested_gradient(inner, np.ones(3)), np.ones(3))
+
     def test_high_orders_by_nesting(self):
         f = np.sin
         for _ in range(4):
@@ -147,6 +155,30 @@ class TestWhereFormulasBreak:
         np.testing.assert_array_equal(gradient(lambda x: (x ** np.array([0.0, 1.0, 2.0])).sum(), np.zeros(3)), [0, 1, 0])
         for y in (wg.tensor(3.0), 3, 3.0):
             assert gradient(lambda x, y=y: x**y, -2.0) == 12.0
+
+    @pytest.mark.parametrize(
+        ("f", "point", "third"),
+        [
+            (lambda x: (x + 1) ** (x + 1), 0.0, 3.0),
+            (lambda x: np.logaddexp(x, 0.0), 0.0, 0.0),
+            (lambda x: (1.0 + x) ** 3, -1.0, 6.0),
+            (lambda x: np.sinc(x), 0.0, 0.0),
+        ],
+    )
+    def test_third_derivatives(self, f, point, third):
+        x = wg.tensor(point, requires_grad=True)
+        y = f(x)
+        for _ in range(3):
+            (y,) = wg.autograd.grad(y, [x], create_graph=True)
+        np.testing.assert_allclose(y.item(), third, atol=1e-12)
+
+    def test_mixed_derivatives_of_a_power(self):
+        x, y = wg.tensor(2.0, requires_grad=True), wg.tensor(0.0, requires_grad=True)
+        dx, dy = wg.autograd.grad(x**y, [x, y], create_graph=True)
+        assert wg.autograd.grad(dx, [y], retain_graph=True)[0].item() == wg.autograd.grad(dy, [x])[0].item() == 0.5
+        x = wg.tensor(0.0, requires_grad=True)
+        (first,) = wg.autograd.grad(np.logaddexp(x, 0.0), [x], create_graph=True)
+        assert wg.autograd.grad(first, [x])[0].item() == 0.25
 
     @pytest.mark.parametrize("point", [0.0, 0.7])
     def test_derivatives_of_a_gaussian(self, point):
@@ -245,6 +277,12 @@ class TestIndexingAndMutation:
         y[0] = 100.0
         (z.sum() + y.sum()).backward()
         np.testing.assert_array_equal(x.grad.numpy(), [18.0, 36.0 + 3.0])
+
+    def test_a_refused_assignment_changes_nothing(self):
+        x = wg.tensor([1.0, 2.0], requires_grad=True)
+        with pytest.raises(wg.GradientError):
+            x[0] = 5.0
+        assert x.tolist() == [1.0, 2.0]
 
     def test_captured_array_changed_before_backward(self):
         a = np.array([2.0, 3.0])
@@ -400,6 +438,20 @@ class TestEngine:
         handle.remove()
         y.backward()
         assert x.grad.item() == 6.0
+
+    def test_threads_that_share_a_leaf(self):
+        x = wg.tensor(np.zeros(100_000), requires_grad=True)
+
+        def work():
+            for _ in range(50):
+                (x * 1.0).sum().backward()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert x.grad[0].item() == 200
 
     def test_threads_differentiate_independently(self):
         results = {}

@@ -209,6 +209,10 @@ from wengert.ops.take import (
 )
 
 abs = absolute
+degrees = rad2deg
+mod = remainder
+pow = power
+radians = deg2rad
 
 __version__ = "0.1.0"
 
@@ -266,6 +270,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "deg2rad",
+    "degrees",
     "diag",
     "diagflat",
     "diagonal",
@@ -344,6 +349,7 @@ __all__ = [
     "meshgrid",
     "min",
     "minimum",
+    "mod",
     "moveaxis",
     "multiply",
     "nan_to_num",
@@ -360,11 +366,13 @@ __all__ = [
     "partition",
     "piecewise",
     "positive",
+    "pow",
     "power",
     "prod",
     "ptp",
     "put_along_axis",
     "rad2deg",
+    "radians",
     "ravel",
     "real",
     "reciprocal",

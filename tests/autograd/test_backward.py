@@ -159,6 +159,29 @@ def test_bad_input():
         backward(x.sum(), inputs=[])
 
 
+def test_assigned_gradients_have_the_dtype_of_the_tensor():
+    x = wg.tensor([1.0, 2.0], dtype=np.float32, requires_grad=True)
+    for value in (np.ones(2), [1, 1], wg.tensor([1.0, 1.0])):
+        x.grad = value
+        assert x.grad.dtype == np.float32
+    with pytest.raises(TypeError, match=r"complex128 cannot be cast to the tensor's float32, at .*test_backward.py"):
+        x.grad = np.ones(2, complex)
+    with pytest.raises(ValueError, match="shape"):
+        x.grad = np.ones(3)
+
+
+def test_backward_inside_a_transform():
+    """A value of a higher level has a history that leads to no leaf."""
+    from wengert.core.primitive import new_level
+    from wengert.modes.tape import Leaf
+
+    x = leaf(2.0)
+    inner = wg.Tensor(x, new_level(), Leaf(x))
+    for differentiate in (lambda y: y.backward(), lambda y: grad(y, x), backward):
+        with pytest.raises(wg.GradientError, match=r"backward inside a transform.*test_backward.py.*own result"):
+            differentiate(inner * x)
+
+
 def test_gradients_do_not_alias_what_the_user_holds():
     x, y, vector = leaf([1.0, 2.0]), leaf([1.0, 2.0]), np.ones(2)
     backward(x + y, vector)

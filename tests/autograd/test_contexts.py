@@ -70,6 +70,17 @@ def test_inference_mode_overrules():
         assert recorded()
 
 
+def test_no_graph_of_the_walk_back_in_inference_mode():
+    x = leaf(2.0)
+    y = x**3
+    with inference_mode():
+        with pytest.raises(wg.GradientError, match=r"create_graph=True inside inference_mode.*test_contexts.py"):
+            grad(y, x, create_graph=True)
+        with inference_mode(False):
+            assert grad(y, x, create_graph=True)[0].requires_grad
+        assert grad(y, x)[0].item() == 12.0
+
+
 def test_set_grad_enabled():
     with set_grad_enabled(False):
         assert not recorded()
@@ -187,6 +198,35 @@ def test_threads_do_not_share_state():
     leave.set()
     thread.join()
     assert results == {"in": False, "out": True}
+
+
+@pytest.mark.parametrize("make", [no_grad, inference_mode, lambda: set_grad_enabled(False)])
+def test_threads_may_share_a_context(make):
+    shared, inside, leave, results = make(), threading.Event(), threading.Event(), {}
+
+    def other():
+        with shared:
+            results["in"] = recorded()
+            inside.set()
+            leave.wait()
+        results["out"] = recorded()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait()
+    with make(), shared:
+        leave.set()
+        thread.join()
+        assert not recorded()
+    set_grad_enabled(True)
+    assert results == {"in": False, "out": True}
+
+
+def test_a_thread_that_ends_inside_a_context_is_no_longer_counted():
+    thread = threading.Thread(target=lambda: set_grad_enabled(False))
+    thread.start()
+    thread.join()
+    assert recording.active == 0
 
 
 def test_threads_differentiate_independently():

@@ -393,6 +393,96 @@ def test_tensors_in_attributes_keep_their_history():
         make(lambda ctx, x: x * 1.0, lambda ctx, t: ctx.missing).apply(x).sum().backward()
 
 
+def test_arrays_in_attributes_are_as_forward_left_them():
+    weight = np.array([3.0, 4.0])
+
+    def forward(ctx, x, a):
+        ctx.a, ctx.part = a, a[1:]
+        return x * a
+
+    def backward(ctx, t):
+        assert ctx.part.tolist() == [4.0]
+        return t * ctx.a * (ctx.part / ctx.part)
+
+    x = leaf([1.0, 2.0])
+    y = make(forward, backward).apply(x, weight)
+    weight[:] = 9.0
+    (dx,) = grad((y * y).sum(), x, create_graph=True)
+    np.testing.assert_array_equal(dx.detach(), [18.0, 64.0])
+    np.testing.assert_array_equal(grad(dx.sum(), x)[0], [18.0, 32.0])
+
+
+@pytest.mark.parametrize("start", [[0.5, -1.5], 0.5])
+@pytest.mark.parametrize("saving", ["attribute", "save_for_backward"])
+def test_arrays_on_the_memory_of_an_input_or_output_keep_its_history(start, saving):
+    def cube(ctx, x):
+        a = x.numpy()
+        x *= 7.0  # `a` is still what the input was
+        ctx.a = a
+        ctx.save_for_backward(a)
+        return a * a * a
+
+    def exp(ctx, x):
+        y = np.exp(x.numpy())
+        ctx.a = y
+        ctx.save_for_backward(y)
+        return y
+
+    def kept(ctx):
+        return ctx.a if saving == "attribute" else ctx.saved_tensors[0]
+
+    Cubed = make(cube, lambda ctx, t: 3.0 * t * kept(ctx) * kept(ctx))
+    Exponential = make(exp, lambda ctx, t: t * kept(ctx))
+    x = leaf(start)
+    for F in (Cubed, Exponential):
+        assert gradcheck(F.apply, x)
+        assert gradgradcheck(F.apply, x)
+        assert gradgradcheck(lambda x, F=F: F.apply(x * 1.0), x)
+
+
+def test_arrays_on_memory_of_which_the_history_is_not_clear_raise_at_second_order():
+    def part(ctx, x, y):
+        ctx.a = x.numpy()[::-1]
+        return x * y
+
+    def whole(ctx, x, y):
+        ctx.a = x.numpy()
+        return x * y
+
+    x = leaf([2.0, 3.0])
+    constant = make(part, lambda ctx, t: (None, t * ctx.a))
+    (dx,) = grad((constant.apply(wg.tensor([1.0, 1.0]), x) ** 2).sum(), x, create_graph=True)
+    np.testing.assert_array_equal(grad(dx.sum(), x)[0], [2.0, 2.0])
+    for forward, y in ((part, wg.tensor([1.0, 1.0])), (whole, x.detach())):
+        F = make(forward, lambda ctx, t: (t * ctx.a, None))
+        (dx,) = grad(F.apply(x, y).sum(), x, create_graph=True)
+        with pytest.raises(wg.GradientError, match="second derivative of Made"):
+            dx.sum().backward()
+
+
+@pytest.mark.parametrize("wrap", [lambda y: {"a": y}, lambda y: (1.0, [y]), lambda y: {"a": (y.numpy(),)}])
+def test_outputs_that_would_lose_their_gradient(wrap):
+    F = make(lambda ctx, x: wrap(x * 2.0), lambda ctx, *t: 2.0 * t[0])
+    with pytest.raises(wg.GradientError, match=r"Made.forward returned a tensor or array inside a container.*test_function.py"):
+        F.apply(leaf(1.0))
+    with no_grad():
+        F.apply(leaf(1.0))
+    F.apply(wg.tensor(1.0))
+
+
+def test_constants_in_containers_may_be_returned():
+    def forward(ctx, x):
+        steps = np.arange(2.0)
+        ctx.mark_non_differentiable(steps)
+        return x * 2.0, {"steps": steps, "order": np.arange(2), "note": "text"}
+
+    x = leaf(1.0)
+    y, details = make(forward, lambda ctx, t, _: 2.0 * t).apply(x)
+    y.backward()
+    assert x.grad.item() == 2.0
+    assert details["steps"].tolist() == [0.0, 1.0]
+
+
 class Once(Function):
     @staticmethod
     def forward(ctx, x):

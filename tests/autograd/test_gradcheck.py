@@ -78,6 +78,21 @@ def test_a_lost_gradient_is_caught():
         gradcheck(lambda x: x.detach() * 2.0, x)
     with pytest.raises(GradcheckError):
         gradgradcheck(lambda x: x.detach() * x * x, x)
+    for check in (gradcheck, gradgradcheck):
+        for lost in (lambda x: x.detach().numpy(), lambda x: x.detach().sum().item(), lambda x: {"a": [x.detach() * 2.0]}):
+            with pytest.raises(GradcheckError, match="analytical 0"):
+                check(lost, x)
+
+
+def test_outputs_in_containers():
+    x = leaf([1.0, 3.0])
+    for check in (gradcheck, gradgradcheck):
+        assert check(lambda x: {"a": x * x, "b": [x.sum(), None, "name", 3]}, x)
+        assert check(lambda x: (x * x, np.ones(2), 3.0), x)
+        assert check(wg.floor, leaf([0.5, 1.5]))
+    assert gradgradcheck(lambda x: {"a": x**3, "b": x}, x, grad_outputs={"a": np.ones(2), "b": np.ones(2)})
+    with pytest.raises(GradcheckError, match="d output 1"):
+        gradcheck(lambda x: {"a": x * x, "b": scaled(2.0)(x)}, x)
 
 
 def test_the_right_input_and_output_are_named():
@@ -180,5 +195,9 @@ def test_given_vectors():
 
 
 def test_nothing_to_check():
-    with pytest.raises(ValueError, match="at least one input"):
-        gradcheck(lambda x: x, wg.tensor(1.0))
+    for check in (gradcheck, gradgradcheck):
+        with pytest.raises(ValueError, match="at least one input"):
+            check(lambda x: x, wg.tensor(1.0))
+        for nothing in (lambda x: None, lambda x: x.argmax(), lambda x: {"a": "name", "b": 3}, lambda x: ()):
+            with pytest.raises(ValueError, match="at least one output"):
+                check(nothing, leaf([1.0, 2.0]))

@@ -36,6 +36,41 @@ def test_retain_grad_is_last():
     assert (y.grad.item(), x.grad.item()) == (2.0, 12.0)
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("returned", [np.ones((3, 2)), np.ones(1), 1.0, np.ones((1, 2))])
+def test_a_tensor_hook_that_returns_another_shape(returned, create_graph):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    for value in (x, y):
+        with (
+            value.register_hook(lambda g: returned),
+            pytest.raises(wg.GradientError, match=r"hook on a tensor returned a gradient of shape .* in place of \(2,\)"),
+        ):
+            y.sum().backward(retain_graph=True, create_graph=create_graph)
+
+
+def test_a_tensor_hook_that_returns_another_dtype():
+    x = leaf([1.0, 2.0], np.float32)
+    x.register_hook(lambda g: [3, 4])
+    (x * x).sum().backward()
+    assert (x.grad.dtype, x.grad.tolist()) == (np.float32, [3.0, 4.0])
+
+
+def test_retain_grad_follows_changes_in_place():
+    x, seen = leaf([1.0, 2.0]), []
+    y = x * 2.0
+    y.register_hook(seen.append)  # sees the value that y was
+    y.retain_grad()
+    y *= 3.0
+    y[0] = 5.0
+    assert y.retains_grad
+    y.register_hook(lambda g: 10.0 * g)
+    y.sum().backward()
+    assert y.grad.tolist() == [10.0, 10.0]
+    assert seen[0].tolist() == [0.0, 30.0]
+    assert x.grad.tolist() == [0.0, 60.0]
+
+
 def test_hook_after_accumulation():
     x, seen = leaf(3.0), []
     handle = x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.item()))

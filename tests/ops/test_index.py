@@ -377,6 +377,18 @@ def test_at_broadcasts_and_takes_index_tensors():
     np.testing.assert_array_equal(x.grad.numpy(), [[4, 9], [1, 1], [2, 3]])
 
 
+@pytest.mark.parametrize("name", ["add", "multiply", "max", "min"])
+@pytest.mark.parametrize("key", [0, slice(2), [0, 1], [0, 0], np.array([True, False, True])], ids=names)
+def test_at_refuses_more_axes_than_its_place_has(name, key):
+    x = np.ones((3, 2))
+    for v in (np.ones((1, *x[key].shape)), np.ones((1, 1, 2))):
+        if v.ndim > x[key].ndim:
+            with pytest.raises(ValueError, match="broadcast"):
+                np.add.at(x.copy(), key, v)
+            with pytest.raises(ValueError, match="broadcast|more dimensions"):
+                getattr(ix.At(tensor(x))[key], name)(v)
+
+
 def test_ties_of_at_max_share():
     x = tensor([1.0, 5.0], requires_grad=True)
     v = tensor(1.0, requires_grad=True)
@@ -466,6 +478,9 @@ def test_select_and_piecewise():
     np.testing.assert_array_equal(np.piecewise(tensor(x), conditions, functions).numpy(), np.piecewise(x, conditions, functions))
     np.testing.assert_array_equal(tk.piecewise(x[0], x[0] < 0, [0.0, 1.0]), np.piecewise(x[0], x[0] < 0, [0.0, 1.0]))
     check(lambda x: tk.piecewise(x, conditions, functions), x)
+    nothing = np.piecewise(tensor(x[:0]), [x[:0] > 0], [np.square])
+    assert isinstance(nothing, Tensor)
+    assert nothing.shape == (0, 3)
     for bad in (lambda: tk.select([], []), lambda: tk.select([x < 0], []), lambda: tk.piecewise(x, [x < 0], [])):
         with pytest.raises(ValueError, match="condition"):
             bad()

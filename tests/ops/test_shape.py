@@ -329,6 +329,8 @@ ERRORS: dict[str, tuple[Any, tuple]] = {
     "pad negative": (lambda n, x: n.pad(x, -1), ((2,),)),
     "pad fraction": (lambda n, x: n.pad(x, 0.5), ((2,),)),
     "pad empty": (lambda n, x: n.pad(x, 1, mode="edge"), ((0,),)),
+    "pad empty with means": (lambda n, x: n.pad(x, 1, mode="mean"), ((2, 0),)),
+    "pad empty with a ramp": (lambda n, x: n.pad(x, 1, mode="linear_ramp"), ((0, 2),)),
     "meshgrid": (lambda n, x: n.meshgrid(x, indexing="yx"), ((2,),)),
 }  # fmt: skip
 

@@ -66,6 +66,15 @@ def test_ties_nan_and_small_arrays():
     np.testing.assert_array_equal(so.sort(tensor(z)).numpy(), np.sort(z))
 
 
+def test_the_order_of_a_number():
+    x = np.array(2.0)
+    for f in (np.argsort, lambda x, **axis: np.argpartition(x, 0, **axis)):
+        for axis in ({}, {"axis": 0}, {"axis": None}):
+            np.testing.assert_array_equal(f(tensor(x), **axis).numpy(), f(x, **axis))
+        with pytest.raises(ValueError, match="axis 1"):
+            f(tensor(x), axis=1)
+
+
 def test_float32_stays():
     x = tensor(X.astype(np.float32), requires_grad=True)
     y = so.sort(x)

@@ -22,13 +22,16 @@ from wengert.modes.tape import OUTPUT, Node
 
 
 class Context:
-    """What `forward` leaves for `backward`: saved tensors, and any attribute. Plain arrays and numbers kept as attributes are constants."""
+    """What `forward` leaves for `backward`: saved tensors, and any attribute, as they are when forward returns.
+
+    Numbers kept as attributes are constants, and so are plain arrays, unless they are the memory of an input or output.
+    """
 
     def __init__(self, name: str, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self._name = name
         self._to_save: tuple = ()
-        self._attributes: dict[str, int] = {}  # tensors that were assigned to attributes, by their place among the saved ones
+        self._attributes: dict[str, int] = {}  # attributes whose history matters, by their place among the saved values
         self._nondifferentiable: tuple = ()
         self._materialize = True
         self._saved: Callable[[], Saved | None] | None = None
@@ -73,9 +76,14 @@ class Context:
             )
         return saved
 
-    def _close(self) -> list[Any]:
-        """All that forward saved, tensors in attributes last."""
-        named = {name: x for name, x in vars(self).items() if isinstance(x, Tensor)}
+    def _close(self, is_constant: Callable[[Any], bool]) -> list[Any]:
+        """All that forward saved; attributes whose history matters are last."""
+        named = {}
+        for name, x in vars(self).items():
+            if isinstance(x, np.ndarray | np.generic) and is_constant(x):
+                vars(self)[name] = snapshot(x)
+            elif isinstance(x, Tensor | np.ndarray | np.generic):
+                named[name] = x
         self._attributes = {name: len(self._to_save) + i for i, name in enumerate(named)}
         for name in named:
             delattr(self, name)

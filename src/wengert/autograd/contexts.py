@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +16,30 @@ from wengert.modes import recording
 from wengert.modes.reverse import Tensor, as_tensor
 
 
+class Entered(threading.local):
+    """What one thread has to go back to when it leaves a context."""
+
+    before: bool | None = None  # for `set_grad_enabled`, which switches before it is entered
+
+    def __init__(self) -> None:
+        self.previous: list[dict[str, Any]] = []
+
+
 class Switch:
-    """Attributes of the recording state, set while the context lasts; may be entered again inside itself."""
+    """Attributes of the recording state, set while the context lasts; may be entered again inside itself, and by several threads."""
 
     def __init__(self, **settings: Any):
         self.settings = settings
-        self.entered: list[ExitStack] = []
+        self.entered = Entered()
 
     def __enter__(self) -> None:
-        with ExitStack() as stack:
-            for attribute, value in self.settings.items():
-                stack.enter_context(recording.switched(attribute, value))
-            self.entered.append(stack.pop_all())
+        self.entered.previous.append({attribute: getattr(recording.state, attribute) for attribute in self.settings})
+        for attribute, value in self.settings.items():
+            recording.switch(attribute, value)
 
     def __exit__(self, *exc: Any) -> None:
-        self.entered.pop().close()
+        for attribute, value in self.entered.previous.pop().items():
+            recording.switch(attribute, value)
 
     def __call__(self, function: Callable) -> Callable:
         """`function`, run inside this context."""
@@ -102,17 +111,23 @@ class set_grad_enabled(Switch):
 
     def __init__(self, mode: bool):
         super().__init__(enabled=bool(mode))
-        self.previous = recording.state.enabled
+        self.entered.before = recording.state.enabled
         recording.switch("enabled", bool(mode))
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
-        if not self.entered:
-            recording.switch("enabled", self.previous)
+        if not self.entered.previous:
+            self._undo()
 
     def __call__(self, function: Callable) -> Callable:
-        recording.switch("enabled", self.previous)
+        self._undo()
         return super().__call__(function)
+
+    def _undo(self) -> None:
+        """Take back, once, what making this object switched in the thread that made it."""
+        before, self.entered.before = self.entered.before, None
+        if before is not None:
+            recording.switch("enabled", before)
 
 
 class inference_mode(Switch):

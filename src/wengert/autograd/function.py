@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,16 +76,17 @@ class Function:
         refuse_hidden(cls.__name__, args, kwargs)
         recorded = recording.recording()
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
-        inputs = [Tensor(bottom(a)) if isinstance(a, Tensor) else a for a in args]
+        inputs = [Tensor(np.asarray(bottom(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
         with recording.switched("enabled", False):
             returned = cls.forward(ctx, *inputs, **kwargs)
         levels = sorted({layer.level for a in args for layer in layers(a)})
         if not levels:
             return returned
-        # An input that forward has changed in place is no longer the input.
-        sources = [x if not isinstance(x, Tensor) or x.value is value else None for x, value in zip(inputs, given, strict=True)]
-        outputs = Outputs(ctx, listed(returned), sources)
+        tracked = [any(layer.requires_grad for layer in layers(a)) for a in args]
+        if recorded and any(tracked):
+            refuse_nested(ctx, listed(returned))
+        outputs = Outputs(ctx, listed(returned), [*map(Source, range(len(args)), inputs, given, tracked)])
         for level in levels:
             outputs.lift(cls.primitive, level, args, recorded)
         return tuple(outputs.values) if isinstance(returned, tuple | list) else outputs.values[0]
@@ -103,6 +104,16 @@ def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
             raise TypeError(f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}, at {user_line()}.")
 
 
+def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
+    """Raise where a gradient would be lost: outputs in containers."""
+    for x in tree.flatten([y for y in returned if not isinstance(y, Array | np.ndarray)])[0]:
+        if isinstance(x, Array | np.ndarray) and x.dtype.kind in "fc" and not any(x is c for c in ctx._nondifferentiable):
+            raise GradientError(
+                f"{ctx._name}.forward returned a tensor or array inside a container, at {user_line()}: its gradient would be lost. "
+                f"Return it as an output of its own, or call ctx.mark_non_differentiable with it."
+            )
+
+
 def listed(returned: Any) -> Sequence[Any]:
     return returned if isinstance(returned, tuple | list) else (returned,)
 
@@ -110,15 +121,16 @@ def listed(returned: Any) -> Sequence[Any]:
 class Outputs:
     """What forward returned, on its way up from plain arrays to tensors of each level among the arguments."""
 
-    def __init__(self, ctx: Context, returned: Sequence[Any], sources: Sequence[Any]):
+    def __init__(self, ctx: Context, returned: Sequence[Any], inputs: Sequence[Source]):
         self.ctx = ctx
         self.values = [plain(y) for y in returned]
         self.specs = [Spec.of(v) if isinstance(v, np.ndarray | np.generic) else OPAQUE for v in self.values]
         constant = ctx._nondifferentiable
         self.live = [s.dtype.kind in "fc" and not any(y is c for c in constant) for y, s in zip(returned, self.specs, strict=True)]
-        saved = ctx._close()
+        sources = [*inputs, *(Source(~j, y, y.value if isinstance(y, Tensor) else y, True) for j, y in enumerate(returned) if self.live[j])]
+        saved = ctx._close(lambda x: not any(s.tracked and (x is s.value or overlap(x, s.numbers)) for s in sources))
         self.arrays = [not isinstance(x, Tensor) for x in saved]
-        self.origins = [origin(x, sources, returned, self.live) for x in saved]
+        self.origins = [origin(x, sources) for x in saved]
         self.saved = [x.value if isinstance(x, Tensor) else frozen(x) for x in saved]
         self.below: list[tuple[int, tuple]] = []
 
@@ -162,15 +174,31 @@ def plain(y: Any) -> Any:
     return np.asarray(y)[()] if isinstance(y, Number) else y
 
 
-def origin(x: Any, inputs: Sequence[Any], outputs: Sequence[Any], live: Sequence[bool]) -> int | None:
-    """Where a saved value comes from, in the notation of `Saved`."""
-    for i, source in enumerate(inputs):
-        if x is source:
-            return i
-    for j, source in enumerate(outputs):
-        if x is source and live[j]:
-            return ~j
-    return None
+class Source(NamedTuple):
+    """An input or output, with its place in the notation of `Saved`."""
+
+    place: int
+    value: Any
+    numbers: Any  # those that an input came with: forward may have changed it in place, and then it is no longer the input
+    tracked: bool  # whether it has a history
+
+
+def origin(x: Any, sources: Sequence[Source]) -> int | None:
+    """The place of the source that a saved value is: the same object, or an array on the same memory."""
+    for source in sources:
+        if x is source.value and (not isinstance(x, Tensor) or x.value is source.numbers):
+            return source.place
+    found = [source.place for source in sources if overlap(x, source.numbers) and is_same(x, source.numbers)]
+    several_inputs = len(found) > 1 and found[1] >= 0
+    return found[0] if found and not several_inputs else None
+
+
+def overlap(x: Any, y: Any) -> bool:
+    return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
+
+
+def is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    return (x.ctypes.data, x.shape, x.strides, x.dtype) == (y.ctypes.data, y.shape, y.strides, y.dtype)
 
 
 def frozen(x: Any) -> Any:

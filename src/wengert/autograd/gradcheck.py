@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.autograd.backward import grad, sequence
 from wengert.autograd.contexts import enable_grad
+from wengert.core import tree
 from wengert.modes.reverse import Tensor, tensor
 
 
@@ -73,7 +75,7 @@ def gradcheck(
 
     By default the step and the tolerances suit the coarsest dtype involved: 1e-6, 1e-4 and 1e-3 for float64. The step is relative to
     entries larger than 1. Complex entries are checked along their real and imaginary directions. Backward is run twice, and the two must
-    agree to `nondet_tol`.
+    agree to `nondet_tol`. Outputs may be in containers; those without history, plain arrays and numbers too, must be constant.
 
     >>> gradcheck(lambda x: x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
@@ -104,20 +106,20 @@ def gradgradcheck(
     True
     """
     points = leaves(sequence(inputs))
+    live = live_among(points)
     with enable_grad():
         outputs = differentiable(fn(*points))
+    if not any(map(requires_grad, outputs)):  # the first derivative is zero, or so it seems
+        return gradcheck(fn, inputs, eps, atol, rtol, raise_exception, nondet_tol)
     if grad_outputs is None:
         random = np.random.default_rng(0)
         grad_outputs = [random_like(y, random) for y in outputs]
-    vectors = [tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in sequence(grad_outputs)]
-    live = [i for i, x in enumerate(points) if requires_grad(x)]
+    vectors = [tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]]
 
     def pulled(*args: Any) -> tuple:
         xs, vs = args[: len(points)], args[len(points) :]
         ys = differentiable(fn(*xs))
         used = [(y, v) for y, v in zip(ys, vs, strict=True) if y.requires_grad]
-        if not used:
-            return tuple(Tensor(np.zeros_like(xs[i].value)) for i in live)
         return grad([y for y, _ in used], [xs[i] for i in live], [v for _, v in used], create_graph=True, materialize_grads=True)
 
     return gradcheck(pulled, (*points, *vectors), eps, atol, rtol, raise_exception, nondet_tol)
@@ -127,14 +129,30 @@ def requires_grad(x: Any) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
+def live_among(inputs: Sequence[Any]) -> list[int]:
+    """The places of the inputs to differentiate by."""
+    live = [i for i, x in enumerate(inputs) if requires_grad(x)]
+    if not live:
+        raise ValueError("gradcheck needs at least one input with requires_grad=True.")
+    return live
+
+
 def leaves(inputs: Sequence[Any]) -> list[Any]:
     """Copies of the inputs that are leaves, so that nothing that is done here is seen outside."""
     return [tensor(x.detach(), requires_grad=x.requires_grad) if isinstance(x, Tensor) else x for x in inputs]
 
 
 def differentiable(returned: Any) -> list[Tensor]:
-    """The floating-point tensors among the outputs."""
-    return [y for y in sequence(returned) if isinstance(y, Tensor) and y.dtype.kind in "fc"]
+    """The floating-point outputs; plain arrays and numbers among them are constants."""
+    outputs = []
+    for y in tree.flatten(returned)[0]:
+        if isinstance(y, np.ndarray | np.generic | Number):
+            y = Tensor(np.array(y))
+        if isinstance(y, Tensor) and y.dtype.kind in "fc":
+            outputs.append(y)
+    if not outputs:
+        raise ValueError("gradcheck needs at least one output of floating-point or complex numbers; the function returned none.")
+    return outputs
 
 
 def random_like(y: Tensor, random: np.random.Generator) -> np.ndarray:
@@ -161,12 +179,10 @@ class Check:
 
     def __init__(self, fn: Callable, inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
         self.fn, self.inputs = fn, sequence(inputs)
-        self.live = [i for i, x in enumerate(self.inputs) if requires_grad(x)]
-        if not self.live:
-            raise ValueError("gradcheck needs at least one input with requires_grad=True.")
+        self.live = live_among(self.inputs)
         self.outputs = self.evaluate(leaves(self.inputs))
         dtypes = [self.inputs[i].dtype for i in self.live] + [y.dtype for y in self.outputs]
-        default = max(precision(dtype) for dtype in dtypes) if self.outputs else DOUBLE
+        default = max(precision(dtype) for dtype in dtypes)
         self.eps = default.eps if eps is None else eps
         self.atol = default.atol if atol is None else atol
         self.rtol = default.rtol if rtol is None else rtol

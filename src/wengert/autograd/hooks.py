@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.core.errors import GradientError, user_line
-from wengert.modes.cotangent import conform
-from wengert.modes.reverse import Tensor, as_tensor, internal, public
+from wengert.modes.reverse import public, replacement
 from wengert.modes.tape import Handle, Hooks, Node
 
 
@@ -57,16 +56,10 @@ def replaced(name: str, returned: Any, old: list) -> list:
     new = list(returned) if isinstance(returned, tuple | list) else [returned]
     if len(new) != len(old):
         raise GradientError(f"A hook on {name} returned {len(new)} gradients in place of {len(old)}, at {user_line()}.")
-    return [_checked(name, i, g, t) for i, (g, t) in enumerate(zip(new, old, strict=True))]
-
-
-def _checked(name: str, i: int, gradient: Any, old: Any) -> Any:
-    if gradient is None or old is None:
-        return None
-    t = internal(as_tensor(gradient))
-    if t.shape != old.shape:
-        raise GradientError(f"A hook on {name} returned gradient {i} of shape {t.shape} in place of {old.shape}, at {user_line()}.")
-    return conform(t if isinstance(old, Tensor) else t.value, old.shape, old.dtype)
+    return [
+        None if g is None or t is None else replacement(g, t, f"A hook on {name} returned gradient {i}")
+        for i, (g, t) in enumerate(zip(new, old, strict=True))
+    ]
 
 
 Node.register_hook = register_hook  # type: ignore[method-assign, assignment]

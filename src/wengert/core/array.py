@@ -7,7 +7,6 @@ silent conversion that would lose the gradient.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +42,19 @@ def implements(*functions: Callable) -> Callable[[Callable], Callable]:
 
 
 class Array:
-    """A value of some mode: it has a level, a payload (a plain array or an Array of a lower level), and interprets operations."""
+    """A value of some mode: a level, a payload (a plain array or an Array of a lower level), and what its mode adds to them.
 
-    __slots__ = ()
+    All modes share this layout, so that assignment in place can turn a value of one mode into one of another: `y[0] = x` in an array `y`
+    of plain zeros makes `y` what `x` is.
+    """
+
+    __slots__ = ("__weakref__", "_grad", "extra", "level", "value")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
     level: int
     value: Any
+    extra: Any
 
     if TYPE_CHECKING:  # attached by ops/methods.py
 
@@ -127,6 +131,25 @@ class Array:
     def __bool__(self) -> bool:
         return bool(self.value)
 
+    # Changing in place: recorded as a functional update, after which this object stands for the new value.
+
+    def _rebind(self, new: Array) -> None:
+        if new.shape != self.shape:
+            raise ValueError(f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}.")
+        if new.dtype != self.dtype:
+            if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+                raise TypeError(f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}.")
+            new = new.astype(self.dtype)
+        self._become(new)
+
+    def _become(self, new: Array) -> None:
+        self.__class__ = new.__class__
+        self.level, self.value, self.extra = new.level, new.value, new.extra
+
+    def _update(self, function: Callable, ufunc: np.ufunc | None, v: Any) -> None:
+        """`x += v`; where possible by a NumPy function that can write into x."""
+        self._rebind(function(self, v))
+
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -151,9 +174,6 @@ class Array:
         if kwargs.pop("out", None) is not None:
             raise TypeError(f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its result.")
         return target(*args, **kwargs)
-
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
-        return sys.modules["wengert"]
 
 
 def unknown(name: str) -> TypeError:

@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parent.parent) + os.sep
+OURS = str(Path(__file__).parent.parent) + os.sep
+THEIRS = (os.sep + "numpy" + os.sep, os.sep + "scipy" + os.sep, os.sep + "copy.py", os.sep + "pickle.py")
+"""Whose lines an error is not about."""
 
 
 class GradientError(RuntimeError):
@@ -18,7 +20,7 @@ class TrackedValueError(TypeError):
 
 
 def user_line() -> str:
-    """`file.py:12`, the innermost line that is running outside this package.
+    """`file.py:12`, the innermost line that is running outside this package and the libraries that call it.
 
     >>> user_line().startswith("<doctest")
     True
@@ -26,7 +28,7 @@ def user_line() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(PACKAGE):
+        if not filename.startswith(OURS) and not any(part in filename for part in THEIRS) and filename != "<__array_function__ internals>":
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
     return "<unknown>"

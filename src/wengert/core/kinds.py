@@ -128,12 +128,13 @@ def general(
     *rules: Callable | None,
     inputs: Sequence[str] = ARGUMENTS,
     vjp: Callable | None = None,
+    jvps: Sequence[Callable | None] = (),
     outputs: int = 1,
     cases: Sequence[Case] = (),
 ) -> Callable:
-    """Anything else: a rule per argument, or one `vjp` for all of them."""
+    """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` per argument."""
     names = tuple(inputs)[: len(rules)] if inputs is ARGUMENTS else tuple(inputs)
-    return register(Primitive(name, impl, "general", names, rules, vjp=vjp, outputs=outputs, params={}, cases=cases))
+    return register(Primitive(name, impl, "general", names, rules, vjp=vjp, jvps=jvps, outputs=outputs, params={}, cases=cases))
 
 
 def nondifferentiable(

@@ -30,13 +30,15 @@ class Primitive:
 
     `inputs` names its array arguments, a starred last one stands for any number. `rules` has one rule per array argument (None: no
     gradient flows there), linear in its first parameter `t`; its other parameters name what it needs: inputs (`x`), their specs
-    (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule for all arguments at once, and returns a tuple.
+    (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule for all arguments at once, and returns a tuple;
+    `jvps` push tangents forward where the rules that pull cotangents back do not say how.
     `params` is None for an operation without metadata; for the others the tests use its values.
     """
 
     __slots__ = (
-        "name", "impl", "kind", "inputs", "rules", "vjp", "lanes", "outputs", "params", "domain", "cases", "singular", "reason",
-        "structural", "conforms", "plain", "op", "wanted", "pulls", "dead_lanes", "keeps", "keep_x", "keep_y", "keep_xy",
+        "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "lanes", "outputs", "params", "domain", "cases", "singular", "reason",
+        "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes", "constants", "dead_lanes", "keeps",
+        "keep_x", "keep_y", "keep_xy",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +50,7 @@ class Primitive:
         rules: Sequence[Callable | None] = (),
         *,
         vjp: Callable | None = None,
+        jvps: Sequence[Callable | None] = (),
         lanes: Sequence[Callable | None] | None = None,
         outputs: int = 1,
         params: dict[str, Any] | None = None,
@@ -59,23 +62,26 @@ class Primitive:
         reason: str | None = None,
     ):
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
-        self.rules, self.vjp, self.lanes, self.outputs = tuple(rules), vjp, lanes, outputs
+        self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
         self.structural = structural
         # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
         self.wanted = tuple(dict.fromkeys(n for rule in self._all_rules() for n in needs(rule) if self._is_value(n)))
-        self.pulls: list[Any] = [rule and caller(rule, self.wanted, kind == "reduction") for rule in ([vjp] if vjp else self.rules)]
+        expands = ("t", "out") if kind == "reduction" else ()
+        self.pulls: list[Any] = [rule and caller(rule, self.wanted, expands) for rule in ([vjp] if vjp else self.rules)]
+        self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in self.jvps or self.rules]
         self.dead_lanes: list[Any] = [rule and caller(rule, self.wanted) for rule in lanes or ()]
         self.keeps: dict[tuple[bool, ...], Callable | None] = {}
         self.keep_x = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
             self.keep_y, self.keep_xy = self.keep(False, True), self.keep(True, True)
+        self.constants = tuple([i for i, rule in enumerate(self.rules) if rule is None])
         self.op = bind(self)
 
     def _all_rules(self) -> list[Callable]:
-        return [rule for rule in (self.vjp, *self.rules, *(self.lanes or ())) if rule]
+        return [rule for rule in (self.vjp, *self.rules, *self.jvps, *(self.lanes or ())) if rule]
 
     def _is_value(self, name: str) -> bool:
         return name in ("out", "out_spec") or name.removesuffix("_spec") in map(_bare, self.inputs)
@@ -86,7 +92,7 @@ class Primitive:
         None where no gradient flows to any live argument.
         """
         if live not in self.keeps:
-            columns = [self.vjp and [self.vjp] * len(live), self.rules, self.lanes]
+            columns = [self.vjp and [self.vjp] * len(live), self.rules, self.jvps, self.lanes]
             rules = [rule for column in columns if column for rule, alive in zip(column, live, strict=False) if rule and alive]
             needed = {n for rule in rules for n in needs(rule)}
             names = tuple(n if n in needed else None for n in self.wanted)
@@ -185,9 +191,12 @@ def _bind_any(primitive: Primitive) -> Callable:
     return op
 
 
+SHAPED = (Array, np.ndarray, np.generic)
+
+
 def operand(x: Any) -> Any:
     """An argument of a public function as something with a shape: a value or an array as it is, lists and numbers as one."""
-    if isinstance(x, Array | np.ndarray | np.generic):
+    if isinstance(x, SHAPED):
         return x
     return gathered(x) if isinstance(x, list | tuple) else np.asarray(x)
 
@@ -234,15 +243,15 @@ def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable:
     return _compiled(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
 
 
-def caller(rule: Callable, wanted: tuple[str, ...], expands: bool = False) -> Callable:
+def caller(rule: Callable, wanted: tuple[str, ...], expands: Sequence[str] = ()) -> Callable:
     """`lambda t, saved, params: rule(t, saved[0], params["axis"])`: calls a rule on what a node saved.
 
-    The rule of a reduction (`expands`) sees the cotangent and the output with the reduced axes put back.
+    What is named in `expands` is shown to the rule of a reduction with the reduced axes put back.
     """
 
     def argument(name: str) -> str:
         text = name if name == "t" else f"saved[{wanted.index(name)}]" if name in wanted else f"params[{name!r}]"
-        return f"expanded({text}, params)" if expands and name in ("t", "out") else text
+        return f"expanded({text}, params)" if name in expands else text
 
     arguments = ", ".join(map(argument, ("t", *needs(rule))))
     return _compiled(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)

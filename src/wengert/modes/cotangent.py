@@ -28,15 +28,17 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
     """Sum over the axes that broadcasting added or stretched; stretch where a rule returned less."""
     axes = stretched(t.shape, shape)
     if axes:
-        t = sum_(t, axis=axes)
-    if t.size != np.prod(shape, dtype=int):
-        return broadcast_to(t, shape)
-    return reshape(t, shape)
+        t = np.add.reduce(t, axes) if t.__class__ is np.ndarray else sum_(t, axis=axes)
+    if t.shape == shape:
+        return t
+    return reshape(t, shape) if t.size == np.prod(shape, dtype=int) else broadcast_to(t, shape)
 
 
 def stretched(wide: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     """The axes of `wide` that broadcasting a value of this `shape` has added or stretched."""
     lead = len(wide) - len(shape)
+    if wide[lead:] == shape:
+        return tuple(range(lead))
     return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and wide[i + lead] != 1)
 
 

@@ -14,17 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from wengert.modes.reverse import Tensor
+from wengert.modes.reverse import Tensor, tensor
 
 
-def creation(function: Callable) -> Callable[..., Tensor]:
+def _owned(value: Any, requires_grad: bool) -> Tensor:
+    """A tensor of an array that nobody else has, without a copy."""
+    new = Tensor(value) if value.dtype.kind in "biufc" else tensor(value)  # which says why not
+    new.requires_grad = requires_grad
+    return new
+
+
+def creation(function: Callable) -> Callable:
     """A NumPy function that makes an array, making a tensor."""
 
     @wraps(function)
-    def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
-        new = Tensor(function(*args, **kwargs))
-        new.requires_grad = requires_grad
-        return new
+    def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        if isinstance(made, tuple):  # linspace(retstep=True)
+            return _owned(made[0], requires_grad), *made[1:]
+        return _owned(made, requires_grad)
 
     create.__doc__ = f"As `numpy.{function.__name__}`, but a tensor; `requires_grad` makes it a leaf that gets a gradient."
     return create

@@ -20,12 +20,28 @@ class State(threading.local):
     anomalies = False  # nodes keep the user's line
     check_nan = False  # and the walk back looks for NaN
     packing: tuple[Callable, Callable] | None = None  # what saved values are turned into, and back
-    special = False  # whether this thread is counted in `active`
+    counted: Counted | None = None  # exists while any of this is switched
+
+
+class Counted:
+    """Counts its thread in `active` while it lives, which ends with the thread at the latest."""
+
+    def __init__(self) -> None:
+        count(1)
+
+    def __del__(self) -> None:
+        count(-1)
 
 
 state = State()
 active = 0
-_lock = threading.Lock()
+_lock = threading.RLock()  # `__del__` may run anywhere
+
+
+def count(change: int) -> None:
+    global active
+    with _lock:
+        active += change
 
 
 def recording() -> bool:
@@ -49,13 +65,10 @@ class switched:
 
 def switch(attribute: str, value: Any) -> None:
     """Set one attribute of this thread's state, for good."""
-    global active
     setattr(state, attribute, value)
     special = not state.enabled or state.inference or state.anomalies or state.check_nan or state.packing is not None
-    if special != state.special:
-        state.special = special
-        with _lock:
-            active += 1 if special else -1
+    if special != (state.counted is not None):
+        state.counted = Counted() if special else None
 
 
 def special_node(primitive: Primitive, params: dict[str, Any], parents: tuple, saved: tuple, out: Any) -> Node | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from wengert.ops.index import set_at
 from wengert.ops.shape import astype
 
 SEQUENCES = frozenset((list, tuple))
+ACCUMULATING = threading.Lock()
+"""Held while a gradient is added to `grad`: threads may share a leaf."""
 RETAIN = -1
 """The key of the hook of `retain_grad`."""
 
@@ -33,10 +36,12 @@ class Tensor(Array):
     tensor([2., 4.])
     """
 
-    __slots__ = ("value", "level", "node", "_grad", "__weakref__")
-
-    value: Any
-    _grad: Tensor | None
+    if TYPE_CHECKING:
+        node: Node | None
+        _grad: Tensor | None
+    else:
+        __slots__ = ()
+        node = Array.extra
 
     def __init__(self, value: Any, level: int = 0, node: Node | None = None):
         self.value = value
@@ -107,10 +112,10 @@ class Tensor(Array):
                 parents.append(None)
                 if isinstance(a, CHANGEABLE):
                     constants.append(a)
-        out = primitive.op(*values, **params)
+        out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
         keep = primitive.keep(*[parent is not None for parent in parents]) if live else None
-        for i, rule in enumerate(primitive.rules[: len(parents)]):
-            if rule is None:
+        for i in primitive.constants:
+            if i < len(parents):
                 parents[i] = None
         if keep is None:
             return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
@@ -178,6 +183,10 @@ class Tensor(Array):
             value = as_tensor(value)
             if value.shape != self.shape:
                 raise ValueError(f"grad has shape {value.shape}, the tensor {self.shape}, at {user_line()}.")
+            if value.dtype != self.dtype:
+                if not np.can_cast(value.dtype, self.dtype, "same_kind"):
+                    raise TypeError(f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}, at {user_line()}.")
+                value = astype(value, self.dtype)
         self._grad = value
 
     @property
@@ -204,14 +213,10 @@ class Tensor(Array):
         """Call `hook` with the gradient of this value, each time it is computed; what it returns, if anything, takes its place."""
         if self.node is None:
             raise GradientError(f"register_hook needs a value that requires a gradient, at {user_line()}.")
-        shape, dtype = self.shape, self.dtype
 
         def arrived(t: Any) -> Any:
-            replaced = hook(public(t))
-            if replaced is None:
-                return t
-            replaced = internal(as_tensor(replaced))
-            return conform(replaced if isinstance(t, Tensor) else replaced.value, shape, dtype)
+            returned = hook(public(t))
+            return t if returned is None else replacement(returned, t, "A hook on a tensor returned a gradient")
 
         hooks = self.node.hooked().arrived
         handle = Handle(hooks, arrived)
@@ -255,28 +260,39 @@ class Tensor(Array):
         with recording.switched("enabled", False):
             self._rebind(as_tensor(value).detach())
 
-    # Changing in place: recorded as a functional update, after which this object stands for the new value. Numbers that the tape has
-    # saved, or that another value shares, are never written to: the buffer is reused only where this object is its sole owner.
+    # Changing in place. Numbers that the tape has saved, or that another value shares, are never written to: the buffer is reused only
+    # where this object is its sole owner.
 
     def __setitem__(self, key: Any, v: Any) -> None:
-        self._rebind(set_at(self, key, v, reuse=not self.level and is_sole_owner(self)))
+        refused = isinstance(self.node, Leaf) and recording.recording()
+        self._rebind(set_at(self, key, v, reuse=not self.level and not refused and is_sole_owner(self)))
 
-    def _rebind(self, new: Tensor) -> None:
-        if new.shape != self.shape:
-            raise ValueError(f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}.")
-        if new.dtype != self.dtype:
-            if not np.can_cast(new.dtype, self.dtype, "same_kind"):
-                raise TypeError(f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}.")
-            new = astype(new, self.dtype)
+    def _update(self, function: Callable, ufunc: np.ufunc | None, v: Any) -> None:
+        plain = v.value if v.__class__ is Tensor and not v.level else v
+        if (
+            ufunc is not None
+            and not recording.recording()
+            and not self.level
+            and (isinstance(plain, int | float) or (isinstance(plain, np.ndarray) and plain.shape == self.shape))
+            and is_sole_owner(self)
+        ):
+            ufunc(self.value, plain, out=self.value)
+        else:
+            super()._update(function, ufunc, v)
+
+    def _become(self, new: Array) -> None:
         if not recording.recording():
             self.value = new.value
-            return
-        if isinstance(self.node, Leaf):
+        elif isinstance(self.node, Leaf):
             raise GradientError(
                 f"A leaf that requires a gradient was changed in place, at {user_line()}: its gradient would be lost. "
                 f"Work on x.clone(), or update parameters inside `with wg.no_grad():`."
             )
-        self.value, self.level, self.node = new.value, new.level, new.node
+        else:
+            keep = self.node.hooks.arrived.pop(RETAIN, None) if self.node is not None and self.node.hooks is not None else None
+            super()._become(new)
+            if keep is not None and isinstance(new, Tensor) and new.node is not None:
+                new.node.hooked().arrived[RETAIN] = keep
 
     # Becoming plain numbers.
 
@@ -339,7 +355,13 @@ CHANGEABLE = (np.ndarray, Array)
 
 def protected(saved: tuple, constants: Sequence[Any]) -> tuple:
     """`saved` with its own copy of what the user could still change: arrays, and values that can be assigned to in place."""
-    return tuple(protected(s, constants) if s.__class__ is tuple else snapshot(s) if any(s is c for c in constants) else s for s in saved)
+    theirs = set(map(id, constants))
+    return tuple(
+        [
+            snapshot(s) if id(s) in theirs else tuple([snapshot(v) if id(v) in theirs else v for v in s]) if s.__class__ is tuple else s
+            for s in saved
+        ]
+    )
 
 
 def snapshot(value: Any) -> Any:
@@ -401,12 +423,24 @@ def public(t: Any) -> Tensor:
 internal = public  # conjugation undoes itself
 
 
+def replacement(gradient: Any, t: Any, returned: str) -> Any:
+    """The cotangent that takes the place of `t` when a hook has `returned` a gradient."""
+    new = internal(as_tensor(gradient))
+    if new.shape != t.shape:
+        raise GradientError(f"{returned} of shape {new.shape} in place of {t.shape}, at {user_line()}. The shapes must be equal.")
+    return conform(new if isinstance(t, Tensor) else new.value, t.shape, t.dtype)
+
+
 def accumulate(tensor: Tensor, t: Any) -> None:
-    """Add a cotangent to `grad`."""
-    new = public(conform(t, tensor.shape, tensor.dtype))
-    if tensor.grad is None:
-        if new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
+    """Add a cotangent to `grad`; only a cotangent with a history gives it one."""
+    if t.__class__ is np.ndarray and t.dtype is tensor.dtype and t.dtype.kind == "f" and t.shape == tensor.shape:
+        new = Tensor(t)
+    else:
+        new = public(conform(t, tensor.shape, tensor.dtype))
+    with ACCUMULATING:
+        old = tensor.grad
+        if old is not None:
+            new = ew.add(old, new) if isinstance(t, Tensor) else Tensor(old.value + new.value)
+        elif new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
             new = Tensor(new.value.copy())
         tensor._grad = new
-    else:
-        tensor._grad = ew.add(tensor.grad, new)

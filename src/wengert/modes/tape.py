@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.core import parallel
 from wengert.core.errors import GradientError, user_line
+from wengert.core.parallel import LARGE
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
+from wengert.modes.blocks import pull_run, run_from
 from wengert.modes.cotangent import conform, conform_lanes, transposed_lanes
 from wengert.ops.elementwise import where
 from wengert.ops.predicates import logical_and, logical_not, logical_or
@@ -180,6 +183,7 @@ def pull_back(
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     simple = lift is None and check is None
+    sharing = parallel.in_use() and simple and targets is None
 
     with np.errstate(all="ignore"):
         for node in order:
@@ -195,6 +199,17 @@ def pull_back(
                     continue  # the end of this path: the history behind a target stays as it is
             if hooks is not None:
                 t = passed(hooks.before, t)
+            if sharing and t.__class__ is ndarray and t.size >= LARGE and not dead:
+                run = run_from(node, order)
+                cotangents[node] = t
+                pulled = pull_run(run, cotangents) if len(run) > 1 else None
+                if pulled is not None:
+                    cotangents.update(pulled)
+                    owned.update(pulled)
+                    for node in run if not retain else ():
+                        node.saved, node.parents = None, ()
+                    continue
+                del cotangents[node]
             if primitive.plain and simple and hooks is None and (not dead or node not in dead):
                 pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
                 i = 0
@@ -208,7 +223,7 @@ def pull_back(
                             dead.pop(parent, None)
                         if old is None:
                             cotangents[parent] = c
-                        elif parent in owned and c.__class__ is ndarray:
+                        elif parent in owned and c.__class__ is ndarray and old.__class__ is ndarray:
                             np.add(old, c, out=old)
                         else:
                             total = cotangents[parent] = old + c
@@ -233,17 +248,15 @@ def pull_back(
                     if check is not None:
                         check(node, c)
                     old = get(parent)
+                    cotangents[parent] = c if old is None else old + c
                     if old is None:
-                        cotangents[parent] = c
                         if c_lanes is not None:
                             dead[parent] = c_lanes
-                    else:
-                        cotangents[parent] = old + c
-                        if parent in dead:
-                            if c_lanes is None:
-                                del dead[parent]
-                            else:
-                                dead[parent] = logical_and(dead[parent], c_lanes)
+                    elif parent in dead:
+                        if c_lanes is None:
+                            del dead[parent]
+                        else:
+                            dead[parent] = logical_and(dead[parent], c_lanes)
             if not retain:
                 node.saved, node.parents = None, ()
 

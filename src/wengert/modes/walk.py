@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, accumulate, as_tensor, internal
@@ -17,8 +18,12 @@ from wengert.ops.shape import astype
 
 def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
     """The cotangents to start from, checked."""
+    if create_graph and not recording.recording():
+        raise GradientError(f"create_graph=True inside inference_mode(), which records nothing, at {user_line()}. Use no_grad() instead.")
     seeds: dict[Node, Any] = {}
     for y, gradient in zip(outputs, gradients, strict=True):
+        if isinstance(y, Array) and y.level:
+            raise GradientError(f"backward inside a transform, at {user_line()}: it would end nowhere. Use the transform's own result.")
         if not isinstance(y, Tensor) or y.node is None:
             raise GradientError(
                 f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, at {user_line()}. "
@@ -70,8 +75,7 @@ def sink_gradient(node: Node, t: Any) -> None:
     tensor = node.owner() if isinstance(node, Leaf) and node.owner else None
     if tensor is None:
         return
-    with recording.switched("enabled", isinstance(t, Tensor)):
-        accumulate(tensor, t)
+    accumulate(tensor, t)
     if node.hooks is not None:
         for hook in tuple(node.hooks.accumulated.values()):
             hook(tensor)

@@ -12,7 +12,9 @@ import numpy as np
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.kinds import case, general, linear, reduction
 from wengert.core.primitive import operand
-from wengert.ops.reduce import CASES, EMPTY, Axis, along, axes_of, collapsed, reducing
+from wengert.ops.elementwise import multiply
+from wengert.ops.predicates import refuse_out
+from wengert.ops.reduce import CASES, EMPTY, Axis, along, axes_of, begun, collapsed, masked, reducing
 from wengert.ops.shape import astype, concatenate, flip, moveaxis, reshape
 
 
@@ -38,17 +40,20 @@ _prod = reduction(
 
 
 @implements(np.prod)
-def prod(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def prod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The product of the elements."""
-    a = operand(a)
-    return _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
+    refuse_out(out)
+    a = masked(operand(a), where, 1)
+    return begun(initial, multiply, _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims))
 
 
 def scan(factors: Any, terms: Any) -> Any:
     """Along the last axis, s with s[k] = factors[k] * s[k-1] + terms[k], in as many steps as the length has bits."""
     length, step = terms.shape[-1], 1
     while step < length:
-        earlier = np.zeros((*terms.shape[:-1], step))
+        earlier = np.zeros((*terms.shape[:-1], step), terms.dtype)
         terms = terms + factors * concatenate([earlier, terms[..., :-step]], -1)
         factors = factors * concatenate([earlier, factors[..., :-step]], -1)
         step *= 2
@@ -58,7 +63,7 @@ def scan(factors: Any, terms: Any) -> Any:
 def _cumprod_transpose(t: Any, x: Any, axis: int) -> Any:
     # out[i] is before[k] * x[k] * (x[k+1] ... x[i]), so dx[k] = before[k] * s[k] with s[k] = t[k] + x[k+1] * s[k+1].
     x, t = moveaxis(x, axis, -1), moveaxis(t, axis, -1)
-    following = flip(concatenate([x[..., 1:], np.zeros((*x.shape[:-1], 1))], -1)[..., : x.shape[-1]], -1)
+    following = flip(concatenate([x[..., 1:], np.zeros((*x.shape[:-1], 1), x.dtype)], -1)[..., : x.shape[-1]], -1)
     after = flip(scan(following, flip(t, -1)), -1)
     return moveaxis(exclusive(cumprod(x, -1)) * after, -1, axis)
 
@@ -78,15 +83,17 @@ _cumprod = general(
 
 
 @implements(np.cumsum)
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The sums of all elements up to each one."""
+    refuse_out(out)
     a, axis = along(a, axis)
     return _cumsum(a if dtype is None else astype(a, dtype), axis=axis)
 
 
 @implements(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The products of all elements up to each one."""
+    refuse_out(out)
     a, axis = along(a, axis)
     return _cumprod(a if dtype is None else astype(a, dtype), axis=axis)
 

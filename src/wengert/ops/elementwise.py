@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
+from wengert.core.errors import user_line
 from wengert.core.kinds import elementwise
-from wengert.core.parallel import parallel
+from wengert.core.parallel import EXPENSIVE, parallel
 from wengert.core.primitive import operand
-from wengert.ops.predicates import floor_divide, isfinite, isnan, logical_not, not_equal, trunc
+from wengert.ops.predicates import equal, floor_divide, isinf, isnan, logical_and, logical_not, not_equal, refuse_out, trunc
 from wengert.ops.predicates import sign as _sign
 
 POSITIVE = (0.2, 3.0)
@@ -25,14 +26,14 @@ LN2, LN10, PI = math.log(2.0), math.log(10.0), math.pi
 
 # Arithmetic
 
-add = elementwise("add", np.add, lambda t: t, lambda t: t)
-subtract = elementwise("subtract", np.subtract, lambda t: t, lambda t: -t)
-multiply = elementwise("multiply", np.multiply, lambda t, y: t * y, lambda t, x: t * x)
-divide = elementwise("divide", np.divide, lambda t, y: t / y, lambda t, out, y: -t * out / y, domain=((-2.0, 2.0), POSITIVE))
-negative = elementwise("negative", np.negative, lambda t: -t)
+add = elementwise("add", parallel(np.add), lambda t: t, lambda t: t)
+subtract = elementwise("subtract", parallel(np.subtract), lambda t: t, lambda t: -t)
+multiply = elementwise("multiply", parallel(np.multiply), lambda t, y: t * y, lambda t, x: t * x)
+divide = elementwise("divide", parallel(np.divide), lambda t, y: t / y, lambda t, out, y: -t * out / y, domain=((-2.0, 2.0), POSITIVE))
+negative = elementwise("negative", parallel(np.negative), lambda t: -t)
 positive = elementwise("positive", np.positive, lambda t: t)
-reciprocal = elementwise("reciprocal", np.reciprocal, lambda t, out: -t * out * out, domain=POSITIVE)
-square = elementwise("square", np.square, lambda t, x: t * (2.0 * x))
+reciprocal = elementwise("reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE)
+square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x))
 remainder = elementwise("remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0)))
 fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
 
@@ -57,7 +58,7 @@ divide_live = elementwise(
 
 # Powers
 
-sqrt = elementwise("sqrt", np.sqrt, lambda t, out: divide_live(t, 2.0 * out), domain=POSITIVE, singular={(0.0,): (math.inf,)})
+sqrt = elementwise("sqrt", parallel(np.sqrt), lambda t, out: divide_live(t, 2.0 * out), domain=POSITIVE, singular={(0.0,): (math.inf,)})
 cbrt = elementwise(
     "cbrt", parallel(np.cbrt), lambda t, out: divide_live(t, 3.0 * out * out), domain=POSITIVE, singular={(0.0,): (math.inf,)}
 )
@@ -66,8 +67,8 @@ cbrt = elementwise(
 def _power_base(t: Any, x: Any, y: Any) -> Any:
     if isinstance(y, int | float):
         return t * (y * power(x, y - 1)) if y else t * 0.0
-    vanishes = y == 0  # then x**y is constant, whatever y * x**(y - 1) is at x = 0
-    return t * where(vanishes, 0.0, y * power(x, where(vanishes, 1.0, y - 1)))
+    broken = logical_and(equal(x, 0), equal(y, 0))  # there y * x**(y - 1) is 0 * inf, while x**y is constant in x
+    return t * where(broken, 0.0, y * power(where(broken, 1.0, x), y - 1))
 
 
 _power = elementwise(
@@ -118,13 +119,13 @@ logaddexp2 = elementwise(
 
 def _difference(x: Any, y: Any) -> Any:
     """x - y, and zero where both are the same infinity."""
-    return where(x == y, 0.0, x - y)
+    return where(logical_and(equal(x, y), isinf(x)), 0.0, x - y)
 
 
 # Trigonometric and hyperbolic functions, and their inverses
 
-sin = elementwise("sin", parallel(np.sin), lambda t, x: t * cos(x))
-cos = elementwise("cos", parallel(np.cos), lambda t, x: -t * sin(x))
+sin = elementwise("sin", parallel(np.sin, EXPENSIVE), lambda t, x: t * cos(x))
+cos = elementwise("cos", parallel(np.cos, EXPENSIVE), lambda t, x: -t * sin(x))
 tan = elementwise("tan", parallel(np.tan), lambda t, out: t * (1.0 + out * out), domain=(-1.2, 1.2))
 arcsin = elementwise("arcsin", parallel(np.arcsin), lambda t, x: t / sqrt(1.0 - x * x), domain=UNIT)
 arccos = elementwise("arccos", parallel(np.arccos), lambda t, x: -t / sqrt(1.0 - x * x), domain=UNIT)
@@ -201,9 +202,11 @@ _where = elementwise(
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """x where the condition holds, else y. What is not taken gets no gradient, even where its derivative is infinite."""
+    condition = operand(condition)
     if x is None and y is None:
         return condition.nonzero()
-    condition = operand(condition)
+    if x is None or y is None:
+        raise ValueError(f"where takes either both x and y or neither, at {user_line()}.")
     return _where(condition if condition.dtype.kind == "b" else not_equal(condition, 0), x, y)
 
 
@@ -215,11 +218,15 @@ def _larger_or_alone(t: Any, x: Any, y: Any) -> Any:
     return where(isnan(y), t, _larger(t, x, y))
 
 
+def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
+    return where(isnan(y), t, _larger(t, y, x))
+
+
 TIES = {(1.0, 1.0): (0.5, 0.5)}
-maximum = elementwise("maximum", np.maximum, _larger, lambda t, x, y: _larger(t, y, x), singular=TIES)
-minimum = elementwise("minimum", np.minimum, lambda t, x, y: _larger(t, y, x), _larger, singular=TIES)
+maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES)
+minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES)
 fmax = elementwise("fmax", np.fmax, _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
-fmin = elementwise("fmin", np.fmin, lambda t, x, y: _larger_or_alone(t, -x, -y), lambda t, x, y: _larger_or_alone(t, -y, -x), singular=TIES)
+fmin = elementwise("fmin", np.fmin, _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
 absolute = elementwise(
     "absolute",
     np.absolute,
@@ -244,8 +251,9 @@ def sign(x: Any, /) -> Any:
 
 
 @implements(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None) -> Any:
     """a, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
+    refuse_out(out)
     lower, upper = (min if a_min is None else a_min), (max if a_max is None else a_max)
     if lower is not None:
         a = maximum(a, lower)
@@ -256,9 +264,14 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
     """x with NaN and infinities replaced; no gradient flows where that happened."""
     x = operand(x)
+    if x.dtype.kind == "c":
+        return nan_to_num(real(x), copy, nan, posinf, neginf) + 1j * nan_to_num(imag(x), copy, nan, posinf, neginf)
+    if x.dtype.kind != "f":
+        return x.copy()
     largest = float(np.finfo(x.dtype).max)
-    infinite = where(x > 0, largest if posinf is None else posinf, -largest if neginf is None else neginf)
-    return where(isfinite(x), x, where(isnan(x), nan, infinite))
+    finite = where(equal(x, math.inf), largest if posinf is None else posinf, x)
+    finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    return where(isnan(x), nan, finite).astype(x.dtype, copy=False)
 
 
 # Complex numbers

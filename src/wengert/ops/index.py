@@ -47,11 +47,18 @@ def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> 
     return out
 
 
+def _refuse_more_axes(v: Any, place: Any) -> None:
+    """What is written may have leading axes of length one that its place has not; what is added or the like may not, as in `np.add.at`."""
+    if operand(v).ndim > place.ndim:
+        raise ValueError(f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}, at {user_line()}.")
+
+
 def _add_at_impl(x: Any, v: Any, *indices: Any, key: Index) -> np.ndarray:
     out = np.array(x, order="C")
     if key.repeats:
         return _accumulate(out, key.filled(indices), v)
     selected = out[key.filled(indices)]
+    _refuse_more_axes(v, selected)
     out[key.filled(indices)] = np.add(selected, v, dtype=out.dtype, casting="same_kind")
     return out
 
@@ -77,17 +84,15 @@ def _read(x: Any, indices: Sequence[Any], key: Index) -> Any:
     return gather(x, *indices, key=key) if indices else _getitem(x, key=key)
 
 
-def _pull_v(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
-    """The cotangent of what was added at a key: v may have had more axes, of length one, than the place."""
-    t = _read(t, indices, key)
-    return t if v_spec.ndim <= t.ndim else reshape(t, (1,) * (v_spec.ndim - t.ndim) + t.shape)
-
-
 def _pull_written(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
-    """The cotangent of what was written at a key: where it wrote a place repeatedly, what was written last remained."""
+    """The cotangent of what was written at a key: where it wrote a place repeatedly, what was written last remained.
+
+    v may have had more axes, of length one, than the place.
+    """
     shape = t.shape
-    t = _pull_v(t, v_spec, indices, key)
-    return where(_winners(*indices, key=key, shape=shape), t, 0.0) if key.repeats else t
+    t = _read(t, indices, key)
+    t = where(_winners(*indices, key=key, shape=shape), t, 0.0) if key.repeats else t
+    return t if v_spec.ndim <= t.ndim else reshape(t, (1,) * (v_spec.ndim - t.ndim) + t.shape)
 
 
 _getitem = linear(
@@ -119,7 +124,7 @@ _add_at = linear(
     "add_at",
     _add_at_impl,
     lambda t: t,
-    _pull_v,
+    lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "v", "*indices"),
     cases=(case((4, 2), (3, 2), ROWS, key=TWO_ROWS), case((4, 2), (2,), ROWS, key=TWO_ROWS), case((3,), (), key=Index(slice(1, 3)))),
 )
@@ -225,7 +230,9 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
     """x with `op(x[key], v)` at a key. Where it repeats, in rounds: the first occurrences of all places, then the second ..."""
     x, (index, indices) = operand(x), split(key)
     if not index.repeats:
-        return set_at(x, key, op(getitem(x, key), v))
+        place = getitem(x, key)
+        _refuse_more_axes(v, place)
+        return set_at(x, key, op(place, v))
     places = np.arange(x.size).reshape(x.shape)[index.filled([_concrete(i) for i in indices])]
     unique, slots, counts = np.unique(places.reshape(-1), return_inverse=True, return_counts=True)
     v = reshape(broadcast_to(operand(v), places.shape), (-1,))

@@ -15,6 +15,7 @@ from wengert.core.kinds import case, linear, nondifferentiable
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import multiply
+from wengert.ops.predicates import refuse_out
 from wengert.ops.shape import array_split, astype, broadcast_arrays, broadcast_to, cast, concatenate, extents, reshape
 
 
@@ -91,12 +92,13 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """Join arrays of one shape along a new axis.
 
     >>> stack([[1, 2], [3, 4]], axis=1).tolist()
     [[1, 3], [2, 4]]
     """
+    refuse_out(out)
     parts = [operand(a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to stack")
@@ -233,6 +235,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     for axis, (before, after) in enumerate(widths):
         if not before and not after:
             continue
+        if not array.shape[axis] and mode != "constant":
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         if mode in ("edge", "reflect", "symmetric", "wrap"):
             array = array[(*(slice(None),) * axis, np.pad(np.arange(array.shape[axis]), (before, after), mode))]
         else:

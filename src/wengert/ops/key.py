@@ -65,6 +65,7 @@ class Index:
         return f"[{', '.join(map(text, self.key if isinstance(self.key, tuple) else (self.key,)))}]"
 
 
+ARRAYS = (Array, np.ndarray)
 BASIC = frozenset((int, NoneType, EllipsisType))
 BOUNDS = frozenset((int, NoneType))
 
@@ -91,10 +92,14 @@ def _part(part: Any, indices: list) -> Any:
         return part
     if isinstance(part, slice):
         return slice(*[None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)])
-    if not isinstance(part, Array | np.ndarray | bool | np.bool) and hasattr(part, "__index__"):
+    if isinstance(part, ARRAYS):
+        array = part
+    elif isinstance(part, list | tuple):
+        array = operand(part)
+        array = array if array.size else array.astype(np.intp)
+    elif not isinstance(part, bool | np.bool) and hasattr(part, "__index__"):
         return operator.index(part)
-    array = operand(part) if isinstance(part, Array | np.ndarray | list | tuple) else np.asarray(part)
-    if isinstance(part, list | tuple) and array.size == 0:
-        array = array.astype(np.intp)
+    else:
+        array = np.asarray(part)
     indices.append(array)
     return Hole.MASK if array.dtype.kind == "b" else Hole.ARRAY if array.ndim else Hole.SCALAR

@@ -19,11 +19,22 @@ def reflected(function: Callable) -> Callable:
 def in_place(function: Callable) -> Callable:
     """`x += v`: the object stands for the new value from now on, in every place that holds it."""
 
+    impl = getattr(getattr(function, "primitive", None), "impl", None)
+    ufunc = getattr(impl, "ufunc", impl)
+    elementwise = ufunc if isinstance(ufunc, np.ufunc) and ufunc.signature is None else None
+
     def update(x: Any, v: Any) -> Any:
-        x._rebind(function(x, v))
+        x._update(function, elementwise, v)
         return x
 
     return update
+
+
+def _divmod(x: Any, y: Any) -> tuple:
+    return predicates.floor_divide(x, y), elementwise.remainder(x, y)
+
+
+UFUNCS[np.divmod] = _divmod
 
 
 def _iterate(x: Any) -> Iterator:
@@ -64,9 +75,11 @@ OTHER_OPERATORS = {
     "__le__": predicates.less_equal,
     "__gt__": predicates.greater,
     "__ge__": predicates.greater_equal,
-    "__divmod__": lambda x, y: (predicates.floor_divide(x, y), elementwise.remainder(x, y)),
+    "__divmod__": _divmod,
+    "__rdivmod__": reflected(_divmod),
     "__round__": predicates.round,
     "__getitem__": index.getitem,
+    "__setitem__": lambda x, key, v: x._rebind(index.set_at(x, key, v)),
     "__iter__": _iterate,
     "__contains__": lambda x, v: bool(predicates.equal(x, v).any()),
 }
@@ -77,11 +90,15 @@ def _reshape(x: Any, *shape_: Any, order: str = "C") -> Any:
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
-    return shape.transpose(x, axes[0] if len(axes) == 1 else axes or None)
+    return shape.transpose(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
     return shape.reshape(x, (-1,), order=order)
+
+
+def _astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    return shape.astype(x, dtype, copy=copy) if casting == "unsafe" else shape.cast(x, dtype, casting)
 
 
 METHODS = {
@@ -91,7 +108,7 @@ METHODS = {
     "argmin": reduce.argmin,
     "argpartition": sort.argpartition,
     "argsort": sort.argsort,
-    "astype": shape.astype,
+    "astype": _astype,
     "clip": elementwise.clip,
     "clone": shape.copy,
     "conj": elementwise.conj,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
+from wengert.core.errors import user_line
 from wengert.core.kinds import nondifferentiable
 from wengert.core.primitive import operand
 
@@ -52,9 +53,16 @@ right_shift = nondifferentiable("right_shift", np.right_shift, 2, domain=None, r
 _isclose = nondifferentiable("isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, reason=TRUTH)
 
 
-@implements(np.round)
-def round(a: Any, decimals: int = 0) -> Any:
+def refuse_out(out: Any) -> None:
+    """Operations have NumPy's parameter `out` for its place in the order, and write into no array."""
+    if out is not None:
+        raise TypeError(f"A differentiable operation does not write into `out=`, at {user_line()}. Use its result.")
+
+
+@implements(np.round, np.around)
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """a to the given number of decimals; the gradient is zero."""
+    refuse_out(out)
     return _round(a, decimals=decimals)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from math import inf
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,11 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, linear, nondifferentiable, reduction
+from wengert.core.kinds import case, elementwise, linear, nondifferentiable, reduction
 from wengert.core.primitive import operand
-from wengert.ops.elementwise import absolute, exp, sqrt, square, where
-from wengert.ops.predicates import STEPS, TRUTH, isfinite, isnan
-from wengert.ops.shape import astype, broadcast_to, expand_dims, moveaxis, reshape
+from wengert.ops.elementwise import POSITIVE, absolute, add, exp, square, where
+from wengert.ops.predicates import STEPS, TRUTH, equal, isnan, logical_not, refuse_out
+from wengert.ops.shape import astype, broadcast_to, expand_dims, moveaxis, reshape, transpose
 
 Axis = int | tuple[int, ...] | None
 
@@ -35,6 +37,8 @@ def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:
     """The reduced axes as a sorted tuple of non-negative numbers."""
     if axis is None:
         return tuple(range(x.ndim))
+    if not isinstance(axis, tuple):
+        return (normalize_axis_index(index(axis), x.ndim),)
     return tuple(sorted(normalize_axis_tuple(axis, x.ndim)))
 
 
@@ -46,11 +50,28 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
     return count
 
 
+def masked(a: Any, mask: Any, fill: Any) -> Any:
+    """a, with a number instead of what the argument `where` of a reduction leaves out."""
+    return a if mask is True else where(broadcast_to(operand(mask), a.shape), a, fill)
+
+
+def begun(initial: Any, combine: Callable, result: Any) -> Any:
+    """A reduction that begins with the number `initial`, if there is one; the dtype is that of the reduction."""
+    return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
+
+
+def per(total: Any, count: Any) -> Any:
+    """total / count for an array of counts; floating-point numbers keep their precision."""
+    return total / (astype(count, total.dtype) if total.dtype.kind in "fc" else count)
+
+
 # Sums and means. A sum of integers, or with a dtype, is promoted first, as NumPy does.
 
 
 def _stretch(t: Any, shape: tuple[int, ...], axis: tuple[int, ...], keepdims: bool) -> Any:
-    return broadcast_to(t if keepdims or not axis else expand_dims(t, axis), shape)
+    if not keepdims and 0 < len(axis) < len(shape):
+        t = reshape(t, tuple([1 if i in axis else n for i, n in enumerate(shape)]))
+    return broadcast_to(t, shape)
 
 
 _sum = linear(
@@ -59,114 +80,183 @@ _sum = linear(
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
     cases=(*CASES, EMPTY),
 )
+_mean = linear(
+    "mean",
+    lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims) / count_along(x, axis),
+    lambda t, x_spec, axis, keepdims: _stretch(t / count_along(x_spec, axis), x_spec.shape, axis, keepdims),
+    cases=CASES,
+)
 
 
 @implements(np.sum)
-def sum(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def sum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The sum of the elements, over all axes or the given ones."""
-    a = operand(a)
-    return _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
+    refuse_out(out)
+    a = masked(operand(a), where, 0)
+    return begun(initial, add, _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims))
 
 
 @implements(np.mean)
-def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def mean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """The arithmetic mean."""
     a = operand(a)
-    return sum(a, axis, dtype, keepdims=keepdims) / count_along(a, axes_of(a, axis))
+    if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
+        return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
+    total = sum(a, axis, dtype, out, keepdims, where=where)
+    if where is True:
+        return total / count_along(a, axes_of(a, axis))
+    return per(total, count_nonzero(broadcast_to(operand(where), a.shape), axis, keepdims=keepdims))
 
 
 @implements(np.average)
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """The weighted mean; differentiable in the weights too."""
     a = operand(a)
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     if weights is None:
-        result, total = mean(a, axis, keepdims=keepdims), operand(float(count_along(a, axes_of(a, axis))))
+        result = mean(a, axes, keepdims=keepdims)
+        total = result.dtype.type(count_along(a, axes))
     else:
         weights = operand(weights)
         if weights.shape != a.shape:
-            axes = axes_of(a, axis)
+            if axis is None:
+                raise TypeError(f"weights of shape {weights.shape} for an array of shape {a.shape} need an axis, at {user_line()}.")
             if weights.shape != tuple(a.shape[i] for i in axes):
                 raise ValueError(f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axis}, at {user_line()}.")
-            weights = reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
-        total = sum(broadcast_to(weights, a.shape), axis, keepdims=keepdims)
-        result = sum(a * weights, axis, keepdims=keepdims) / total
+            in_order = transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
+            weights = reshape(in_order, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+        total = sum(weights, axes, keepdims=keepdims)
+        if any(equal(total, 0)):
+            raise ZeroDivisionError(f"The weights of an average sum to zero, at {user_line()}.")
+        result = sum(a * weights, axes, keepdims=keepdims) / total
     return (result, broadcast_to(total, result.shape)) if returned else result
 
 
 @implements(np.var)
-def var(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None) -> Any:
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
     """The variance, with `ddof` degrees of freedom taken off the count."""
+    refuse_out(out)
     a = operand(a)
     a = a if dtype is None else astype(a, dtype)
     axes = axes_of(a, axis)
     deviation = a - mean(a, axes, keepdims=True)
     squares = square(absolute(deviation)) if a.dtype.kind == "c" else square(deviation)
     freedom = count_along(a, axes) - (ddof if correction is None else correction)
-    total = sum(squares, axes, keepdims=keepdims)
-    return total / builtins.max(freedom, 0)
+    return sum(squares, axes, keepdims=keepdims) / builtins.max(freedom, 0)
+
+
+_root = elementwise(
+    "root",
+    lambda x: np.sqrt(x),
+    lambda t, out: t / (2.0 * where(equal(out, 0), inf, out)),
+    domain=POSITIVE,
+    singular={(0.0,): (0.0,)},
+)
+"""The square root of a sum of squares: like that of a norm, its derivative at 0 is taken to be 0."""
 
 
 @implements(np.std)
-def std(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None) -> Any:
-    """The standard deviation."""
-    return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, correction=correction))
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """The standard deviation. Where it is 0, its derivative is taken to be 0."""
+    return _root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
 
 
 @implements(np.nansum)
-def nansum(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def nansum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The sum without NaNs, which get no gradient."""
-    a = operand(a)
-    return sum(where(isnan(a), 0.0, a), axis, dtype, keepdims=keepdims)
+    return sum(without_nan(operand(a)), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """The mean without NaNs, which get no gradient."""
     a = operand(a)
-    return nansum(a, axis, dtype, keepdims=keepdims) / sum(isnan(a) == False, axis, keepdims=keepdims)  # noqa: E712  # elementwise
+    counted = masked(logical_not(isnan(a)), where, False)
+    return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
+
+
+def without_nan(a: Any) -> Any:
+    """a with zeros for NaNs."""
+    return where(isnan(a), 0.0, a) if a.dtype.kind in "fc" else a
 
 
 # Extremes: ties share equally.
 
 
 def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
-    chosen = x == out
-    return where(chosen, t / sum(chosen, axis, keepdims=True), 0.0)
+    chosen = equal(x, out)
+    return where(chosen, per(t, count_nonzero(chosen, axis, keepdims=True)), 0.0)
 
 
-_max = reduction("max", lambda x, axis, keepdims: np.max(x, axis=axis, keepdims=keepdims), _extreme, cases=CASES)
-_min = reduction("min", lambda x, axis, keepdims: np.min(x, axis=axis, keepdims=keepdims), _extreme, cases=CASES)
+_max = reduction(
+    "max", lambda x, axis, keepdims, initial=None: np.maximum.reduce(x, axis, keepdims=keepdims, initial=initial), _extreme, cases=CASES
+)
+_min = reduction(
+    "min", lambda x, axis, keepdims, initial=None: np.minimum.reduce(x, axis, keepdims=keepdims, initial=initial), _extreme, cases=CASES
+)
 
 
 @implements(np.max, np.amax)
-def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The largest element."""
-    a = operand(a)
-    return _max(a, axis=axes_of(a, axis), keepdims=keepdims)
+def max(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The largest element, or the number `initial` if that is larger."""
+    return _furthest(_max, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
-def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The smallest element."""
-    a = operand(a)
-    return _min(a, axis=axes_of(a, axis), keepdims=keepdims)
+def min(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The smallest element, or the number `initial` if that is smaller."""
+    return _furthest(_min, a, axis, out, keepdims, initial, where)
+
+
+def _furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, mask: Any) -> Any:
+    refuse_out(out)
+    if initial is None and mask is not True:
+        raise ValueError(f"max and min with `where` need a number to begin with, at {user_line()}. Pass it as `initial`.")
+    a = masked(operand(a), mask, initial)
+    return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 
 
 @implements(np.ptp)
-def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """The range of the values, largest minus smallest."""
-    return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
+    return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
 
 
 @implements(np.median)
-def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The middle value, or the mean of the two middle ones."""
+def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """The middle value, or the mean of the two middle ones. If there is a NaN, it is that, and of nothing it is NaN."""
+    refuse_out(out)
     a = operand(a)
-    axes = axes_of(a, axis)
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     rows = collapsed(a, axes)
-    middle = [(rows.shape[-1] - 1) // 2, rows.shape[-1] // 2]
-    order = rows.argsort(axis=-1)[..., middle]
-    result = mean(take_last(rows, order), -1)
+    n = rows.shape[-1]
+    if n == 0:
+        return mean(a, axes, keepdims=keepdims)
+    order = rows.argsort(axis=-1)  # NaNs come last
+    middle = order[..., [(n - 1) // 2, n // 2]]
+    result = mean(take_last(rows, where(any(isnan(rows), -1, keepdims=True), order[..., -1:], middle)), -1)
     return expand_dims(result, axes) if keepdims else result
 
 
@@ -192,14 +282,15 @@ def along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    largest = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    shift = np.where(np.isfinite(largest), largest, 0.0).astype(largest.dtype)
+    largest = np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
+    if not np.isfinite(largest).all():
+        largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
     with np.errstate(divide="ignore"):
-        out = np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
-    return out if keepdims else np.squeeze(out, axis)[()]
+        out: Any = np.log(np.add.reduce(np.exp(x - largest), axis, keepdims=keepdims))  # type: ignore[call-overload]
+    return out + (largest if keepdims else largest.reshape(out.shape))
 
 
-_logsumexp = reduction("logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(isfinite(out), out, 0.0)), cases=CASES)
+_logsumexp = reduction("logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)), cases=CASES)
 
 
 def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
@@ -209,6 +300,7 @@ def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     1000.6931471805599
     """
     a = operand(a)
+    a = a if a.dtype.kind in "fc" else astype(a, float)
     return _logsumexp(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
@@ -233,16 +325,18 @@ _argmin = nondifferentiable(
 
 
 @implements(np.all)
-def all(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether all elements are true."""
-    a = operand(a)
+    refuse_out(out)
+    a = masked(operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.any)
-def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether some element is true."""
-    a = operand(a)
+    refuse_out(out)
+    a = masked(operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
@@ -254,14 +348,16 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 
 
 @implements(np.argmax)
-def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def argmax(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
     """The place of the largest element, in the flattened array if no axis is given."""
+    refuse_out(out)
     return _place(_argmax, a, axis, keepdims)
 
 
 @implements(np.argmin)
-def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def argmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
     """The place of the smallest element, in the flattened array if no axis is given."""
+    refuse_out(out)
     return _place(_argmin, a, axis, keepdims)
 
 
@@ -278,8 +374,8 @@ def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
 def reducing(function: Callable) -> Callable:
     """A reduction called as a method of a ufunc, along the first axis unless told otherwise."""
 
-    def reduce(a: Any, axis: Axis = 0, dtype: Any = None, keepdims: bool = False) -> Any:
-        return function(a if dtype is None else astype(a, dtype), axis, keepdims=keepdims)
+    def reduce(a: Any, axis: Axis = 0, dtype: Any = None, **options: Any) -> Any:
+        return function(a if dtype is None else astype(a, dtype), axis, **options)
 
     return reduce
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import prod
@@ -26,6 +27,15 @@ def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
     for i in sorted(axis):
         shape.insert(i, 1)
     return x.reshape(shape)
+
+
+def _stretched(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """`np.broadcast_to`; for a few numbers as a copy, which is made faster than the view."""
+    if math.prod(shape) > 4096 or np.ndim(x) > len(shape):
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
 
 
 def _on_diagonal(x: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> np.ndarray:
@@ -72,7 +82,7 @@ _transpose: Callable = linear(
 )
 _broadcast_to = linear(
     "broadcast_to",
-    np.broadcast_to,
+    _stretched,
     lambda t: t,
     conforms=True,
     cases=(case((1, 3), shape=(2, 2, 3)), case((), shape=(2, 3)), case((3, 1), shape=(3, 0)), case((2,), shape=(2,))),

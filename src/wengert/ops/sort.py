@@ -38,6 +38,12 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
     return a, normalize_axis_index(axis, a.ndim)
 
 
+def _at_least_a_row(a: Any) -> Any:
+    """NumPy does not sort a number, but gives it the order [0]."""
+    a = operand(a)
+    return a if a.ndim else reshape(a, (1,))
+
+
 def _kind(kind: str | None, stable: bool | None) -> str | None:
     if stable is not None and kind is not None:
         raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
@@ -59,7 +65,7 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
 @implements(np.argsort)
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> Any:
     """The indices that sort an array."""
-    a, axis = _line(a, axis, order)
+    a, axis = _line(_at_least_a_row(a), axis, order)
     return _argsort(a, axis=axis, kind=_kind(kind, stable))
 
 
@@ -74,7 +80,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
     """The indices that partition an array."""
-    a, axis = _line(a, axis, order)
+    a, axis = _line(_at_least_a_row(a), axis, order)
     return _argpartition(a, kth=_places(kth), axis=axis, kind=kind)
 
 

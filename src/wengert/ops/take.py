@@ -13,8 +13,9 @@ from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import clip, remainder, where
 from wengert.ops.index import gather, getitem, set_at
+from wengert.ops.join import zeros_like
 from wengert.ops.key import Hole, Index
-from wengert.ops.predicates import logical_not, logical_or
+from wengert.ops.predicates import logical_not, logical_or, refuse_out
 from wengert.ops.shape import astype, broadcast_to, reshape
 
 
@@ -35,6 +36,7 @@ def _within(indices: Any, n: int, mode: str) -> Any:
 @implements(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
     """The elements, or slices along an axis, at these indices."""
+    refuse_out(out)
     a = operand(a)
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
@@ -78,7 +80,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
     """The elements, or slices along an axis, where a vector of truth values holds."""
-    return take(a, flatnonzero(condition), axis)
+    return take(a, flatnonzero(condition), axis, out)
 
 
 @implements(np.extract)
@@ -138,7 +140,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         conditions.append(logical_not(anywhere))
     if len(funclist) != len(conditions):
         raise ValueError(f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected")
-    out: Any = np.zeros(x.shape, x.dtype)
+    out = zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         if not callable(function):
             out = set_at(out, condition, function)

@@ -1,0 +1,133 @@
+"""Reductions: NumPy's values and dtypes where they are easy to miss, and derivatives where formulas break."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.oracle import check_derivatives, tape_gradients
+
+import wengert as wg
+
+X = np.array([[0.5, 1.5, -0.3], [1.9, 0.1, 0.7]])
+CUBE = np.random.default_rng(2).normal(size=(2, 3, 4))
+MASK = np.array([True, False, True])
+
+
+def gradient(f, x):
+    return tape_gradients(f, [np.asarray(x)], [0])[1][0].numpy()
+
+
+def test_weights_follow_the_order_of_the_axes():
+    weights = np.random.default_rng(3).uniform(0.5, 1.5, size=(4, 2))
+    f = lambda x, w: np.average(x, axis=(2, 0), weights=w)
+    np.testing.assert_allclose(f(wg.tensor(CUBE), weights).numpy(), f(CUBE, weights))
+    check_derivatives(f, [CUBE, weights], [0, 1], orders=1)
+    mean, total = np.average(wg.tensor(CUBE, dtype=np.float32), axis=(2, 0), weights=weights.astype(np.float32), returned=True)
+    assert mean.dtype == total.dtype == np.float32
+    np.testing.assert_allclose(total, np.full(3, weights.sum()), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("error", "axis", "weights"),
+    [(ZeroDivisionError, 1, [1.0, -1.0, 0.0]), (TypeError, None, [1.0, 2.0, 3.0]), (ValueError, 1, [1.0, 2.0])],
+)
+def test_weights_that_do_not_do(error, axis, weights):
+    for x in (X, wg.tensor(X)):
+        with pytest.raises(error):
+            np.average(x, axis, weights)
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+def test_median_of_nan_and_of_nothing():
+    x = np.array([[1.0, np.nan, 3.0, 2.0], [4.0, 1.0, 2.0, np.inf]])
+    for axis in (None, 0, 1, (1, 0), [0, 1]):
+        np.testing.assert_array_equal(np.median(wg.tensor(x), axis=axis).numpy(), np.median(x, axis=axis))
+    np.testing.assert_array_equal(gradient(lambda x: np.median(x, axis=1).sum(), x), [[0, 1, 0, 0], [0.5, 0, 0.5, 0]])
+    for shape, axis in (((0,), None), ((0, 3), 0), ((0, 3), 1), ((2, 0), (0, 1))):
+        expected = np.median(np.zeros(shape), axis=axis, keepdims=True)
+        np.testing.assert_array_equal(np.median(wg.tensor(np.zeros(shape)), axis=axis, keepdims=True).numpy(), expected)
+
+
+def test_std_of_equal_numbers_has_no_slope():
+    for x in ([2.0, 2.0, 2.0], [0.1, 0.1, 0.1], [1j, 1j]):
+        np.testing.assert_allclose(gradient(np.std, x), np.zeros(len(x)), atol=1e-12)
+    x = np.array([[1.0, 1.0], [1.0, 3.0]])
+    np.testing.assert_allclose(gradient(lambda x: np.std(x, axis=1).sum(), x), [[0, 0], [-0.5, 0.5]])
+    check_derivatives(lambda x: np.std(x, axis=1, ddof=1), [X], [0])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, bool])
+def test_logsumexp_of_integers(dtype):
+    x = np.array([[1, 0, 1]], dtype)
+    out = wg.logsumexp(wg.tensor(x), axis=1)
+    assert out.dtype == np.float64
+    np.testing.assert_allclose(out.numpy(), np.log(np.exp(x.astype(float)).sum(1)))
+
+
+def test_logsumexp_of_infinities():
+    np.testing.assert_array_equal(gradient(wg.logsumexp, [1.0, np.inf, 2.0])[[0, 2]], [0, 0])
+    np.testing.assert_array_equal(gradient(wg.logsumexp, [-np.inf, -np.inf]), [0, 0])
+    np.testing.assert_array_equal(gradient(wg.logsumexp, [-np.inf, 3.0]), [0, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64, np.int32, np.uint8, bool])
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum", "nanmean", "average", "median", "ptp", "max", "std", "cumprod"])
+def test_dtypes_are_numpys(name, dtype):
+    x = np.array([[1, 0, 1], [1, 1, 0]]).astype(dtype)
+    f = getattr(np, name)
+    for axis in (None, 1):
+        try:
+            expected = f(x, axis=axis)
+        except TypeError:
+            with pytest.raises(TypeError):
+                f(wg.tensor(x), axis=axis)
+            continue
+        found = f(wg.tensor(x), axis=axis)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.numpy(), expected, rtol=2e-3)
+
+
+BEGUN = {
+    "sum": lambda x: np.sum(x, 1, initial=2.5),
+    "sum, where": lambda x: np.sum(x, 0, where=MASK, initial=2),
+    "prod": lambda x: np.prod(x, 1, initial=2.5),
+    "prod, where": lambda x: np.prod(x, where=MASK),
+    "max": lambda x: np.max(x, 1, initial=1.7),
+    "max, where": lambda x: np.max(x, initial=-1.0, where=MASK),
+    "max of nothing": lambda x: np.max(x[:0], 0, initial=-1.0) + x[0],
+    "min": lambda x: np.min(x, 1, initial=0.05),
+    "min, where": lambda x: np.min(x, 1, None, True, 5.0, MASK),
+    "mean, where": lambda x: np.mean(x, 1, where=MASK),
+    "mean, where, keepdims": lambda x: np.mean(x, keepdims=True, where=[[True], [False]]),
+    "nansum, where": lambda x: np.nansum(x, 1, where=MASK, initial=1.0),
+    "nanmean, where": lambda x: np.nanmean(np.where(x > 1.8, np.nan, x), 1, where=MASK),
+    "add.reduce": lambda x: np.add.reduce(x, 0, None, None, True, 1.5, MASK),
+    "maximum.reduce": lambda x: np.maximum.reduce(x, initial=0.6),
+    "any": lambda x: x + np.any(x > 1.0, 1, None, True, where=MASK),
+    "all": lambda x: x + np.all(x > 0.0, 1, where=[True, True, False], keepdims=True),
+}
+
+
+@pytest.mark.parametrize("f", BEGUN.values(), ids=BEGUN)
+def test_initial_and_where(f):
+    np.testing.assert_allclose(f(wg.tensor(X)).numpy(), f(X))
+    assert f(wg.tensor(X, dtype=np.float32)).dtype == np.float32
+    check_derivatives(f, [X], [0])
+
+
+def test_initial_is_cast_and_may_be_live():
+    assert np.sum(wg.tensor([1, 2]), initial=1.5).item() == np.sum([1, 2], initial=1.5)
+    assert np.sum(wg.tensor([1.0], dtype=np.float32), initial=np.float64(1.5)).dtype == np.float32
+    check_derivatives(lambda x, y: wg.prod(x, initial=y), [X, np.array(2.0)], [0, 1])
+
+
+def test_where_needs_a_beginning_and_fits():
+    for x in (X, wg.tensor(X)):
+        with pytest.raises(ValueError, match="initial"):
+            np.max(x, where=MASK)
+        with pytest.raises(ValueError, match="more dimensions"):
+            np.sum(x, where=np.ones((2, 2, 3), bool))
+        with pytest.raises(TypeError, match="integer"):
+            np.sum(x, axis=[0, 1])
+    with pytest.raises(TypeError, match="where"):
+        np.std(wg.tensor(X), where=MASK)

@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import tables
 from benchmarks.agreement import DisagreementError
 from benchmarks.reports import REPORTS
+from benchmarks.reports.cost import draw_helmholtz
 from benchmarks.runner import Measurement, measure
 from benchmarks.systems import PEERS, SYSTEMS
 from benchmarks.workloads import WORKLOADS
@@ -26,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
         p.add_argument(f"--{name}", dest="reports", action="append_const", const=name, help=f"report: {(report.__doc__ or '').rstrip('.')}")
     p.add_argument("--all", action="store_true", help="all workloads and all reports")
     p.add_argument("--json", type=Path, metavar="FILE", help="write machine, versions, times, ratios and figures")
+    p.add_argument("--plot", type=Path, metavar="FILE", help="draw the report on the Helmholtz free energy (needs matplotlib)")
     p.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables between the marks of this page")
     return p
 
@@ -54,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tables.show(table)
     if options.json:
         options.json.write_text(json.dumps(tables.record(measurements, figures), indent=2) + "\n")
+    if options.plot:
+        draw_helmholtz(options.plot)
     if options.markdown:
         tables.write_markdown(options.markdown, measurements, figures)
     return 0

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.imports import import_figures
 from benchmarks.reports.memory import memory_figures
 from benchmarks.reports.scaling import scaling_figures
 
-REPORTS = {"memory": memory_figures, "import": import_figures, "scaling": scaling_figures}
+REPORTS = {
+    "memory": memory_figures,
+    "import": import_figures,
+    "scaling": scaling_figures,
+    "cost": cost_figures,
+    "helmholtz": helmholtz_figures,
+}
 
 __all__ = ["REPORTS", "Figure"]

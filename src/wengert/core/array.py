@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import TrackedValueError, user_line
 
 if TYPE_CHECKING:
     from wengert.core.primitive import Primitive
@@ -130,6 +130,34 @@ class Array:
 
     def __bool__(self) -> bool:
         return bool(self.value)
+
+    # Becoming plain numbers, which only a value without history can.
+
+    def _plain(self, what: str) -> np.ndarray:
+        raise TrackedValueError(
+            f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative, "
+            f"at {user_line()}. Use an operation of wengert or NumPy instead (wg.stack for a list of values), or x.detach() of a tensor."
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        plain = np.asarray(self._plain("Conversion to an ndarray"))
+        if copy or dtype not in (None, plain.dtype):
+            return np.array(plain, dtype=dtype)
+        view = plain.view()
+        view.flags.writeable = False
+        return view
+
+    def __float__(self) -> float:
+        return float(self._plain("float(x), or a function of the math module,"))
+
+    def __int__(self) -> int:
+        return int(self._plain("int(x)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._plain("complex(x)"))
+
+    def __index__(self) -> int:
+        return self._plain("Use as an index").__index__()
 
     # Changing in place: recorded as a functional update, after which this object stands for the new value.
 

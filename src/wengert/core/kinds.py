@@ -28,6 +28,21 @@ def case(*args: Any, **params: Any) -> Case:
     return Case(args, params)
 
 
+def shifted_axes(axis: tuple[int, ...]) -> dict[str, Any]:
+    """What `batch` is for metadata that names axes."""
+    return {"axis": tuple([i + 1 for i in axis])}
+
+
+def shifted_axis(axis: int) -> dict[str, Any]:
+    """What `batch` is for metadata that names one axis."""
+    return {"axis": axis + 1}
+
+
+def unchanged() -> dict[str, Any]:
+    """What `batch` is for operations that work on the last axes, or on each element."""
+    return {}
+
+
 def elementwise(
     name: str,
     impl: Callable,
@@ -36,6 +51,7 @@ def elementwise(
     domain: Any = (-2.0, 2.0),
     singular: dict[tuple, tuple] | None = None,
     lanes: Sequence[Callable | None] | None = None,
+    taylor: Callable | None = None,
     real_output: bool = False,
     params: dict[str, Any] | None = None,
 ) -> Callable:
@@ -53,6 +69,7 @@ def elementwise(
             inputs[: len(rules)],
             rules,
             lanes=lanes,
+            taylor=taylor,
             domain=domain,
             singular=singular,
             params=params,
@@ -75,6 +92,7 @@ def linear(
     structural: bool = True,
     conforms: bool | None = None,
     lanes: Sequence[Callable | None] | None = None,
+    batch: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
@@ -96,6 +114,7 @@ def linear(
             structural=structural,
             conforms=conforms,
             lanes=lanes,
+            batch=batch,
             cases=cases,
         )
     )
@@ -107,10 +126,11 @@ def multilinear(
     *transposes: Callable,
     inputs: Sequence[str] = ARGUMENTS,
     params: dict[str, Any] | None = None,
+    batch: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """An operation linear in each argument while the others are held: one transpose per argument."""
-    return register(Primitive(name, impl, "multilinear", inputs[: len(transposes)], transposes, params=params, cases=cases))
+    return register(Primitive(name, impl, "multilinear", inputs[: len(transposes)], transposes, params=params, batch=batch, cases=cases))
 
 
 def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
@@ -119,7 +139,7 @@ def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case
     `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it gives the
     output's tangent from that of x.
     """
-    return register(Primitive(name, impl, "reduction", ("x",), (rule,), params={}, cases=cases))
+    return register(Primitive(name, impl, "reduction", ("x",), (rule,), params={}, batch=shifted_axes, cases=cases))
 
 
 def general(
@@ -130,11 +150,14 @@ def general(
     vjp: Callable | None = None,
     jvps: Sequence[Callable | None] = (),
     outputs: int = 1,
+    batch: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` per argument."""
     names = tuple(inputs)[: len(rules)] if inputs is ARGUMENTS else tuple(inputs)
-    return register(Primitive(name, impl, "general", names, rules, vjp=vjp, jvps=jvps, outputs=outputs, params={}, cases=cases))
+    return register(
+        Primitive(name, impl, "general", names, rules, vjp=vjp, jvps=jvps, outputs=outputs, params={}, batch=batch, cases=cases)
+    )
 
 
 def nondifferentiable(
@@ -145,10 +168,13 @@ def nondifferentiable(
     inputs: Sequence[str] = ARGUMENTS,
     params: dict[str, Any] | None = None,
     domain: Any = (-2.0, 2.0),
+    batch: Callable | None = None,
     cases: Sequence[Case] = (),
     reason: str,
 ) -> Callable:
     """An operation through which no gradient flows; `reason` says why."""
+    if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
+        batch = unchanged
     op = register(
         Primitive(
             name,
@@ -158,6 +184,7 @@ def nondifferentiable(
             (),
             params=params,
             domain=domain,
+            batch=batch,
             cases=cases,
             reason=reason,
         )

@@ -32,13 +32,16 @@ class Primitive:
     gradient flows there), linear in its first parameter `t`; its other parameters name what it needs: inputs (`x`), their specs
     (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule for all arguments at once, and returns a tuple;
     `jvps` push tangents forward where the rules that pull cotangents back do not say how.
+    `taylor` gives a recurrence for the coefficients of its power series, where the derivative alone would not end.
+    `batch` gives the metadata that changes where the array has one more axis, the batch, in front; it names what it needs: the metadata,
+    `n` (the length of that axis) or `rank` (without it), and returns None where there is no such metadata.
     `params` is None for an operation without metadata; for the others the tests use its values.
     """
 
     __slots__ = (
-        "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "lanes", "outputs", "params", "domain", "cases", "singular", "reason",
-        "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes", "constants", "dead_lanes", "keeps",
-        "keep_x", "keep_y", "keep_xy",
+        "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "lanes", "outputs", "params", "domain", "cases",
+        "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes", "constants", "dead_lanes",
+        "keeps", "keep_x", "keep_y", "keep_xy",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +54,8 @@ class Primitive:
         *,
         vjp: Callable | None = None,
         jvps: Sequence[Callable | None] = (),
+        taylor: Callable | None = None,
+        batch: Callable | None = None,
         lanes: Sequence[Callable | None] | None = None,
         outputs: int = 1,
         params: dict[str, Any] | None = None,
@@ -64,7 +69,7 @@ class Primitive:
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
         self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
-        self.structural = structural
+        self.structural, self.taylor, self.batch = structural, taylor, batch
         # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
@@ -74,9 +79,10 @@ class Primitive:
         self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in self.jvps or self.rules]
         self.dead_lanes: list[Any] = [rule and caller(rule, self.wanted) for rule in lanes or ()]
         self.keeps: dict[tuple[bool, ...], Callable | None] = {}
-        self.keep_x = self.keep(True, *[False] * (len(self.inputs) - 1))
+        self.keep_x: Any = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
-            self.keep_y, self.keep_xy = self.keep(False, True), self.keep(True, True)
+            self.keep_y: Any = self.keep(False, True)
+            self.keep_xy: Any = self.keep(True, True)
         self.constants = tuple([i for i, rule in enumerate(self.rules) if rule is None])
         self.op = bind(self)
 

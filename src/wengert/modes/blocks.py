@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.parallel import EXPENSIVE, share
 
 BLOCK = EXPENSIVE - 1
@@ -45,7 +46,7 @@ def eligible(node: Any, first: Any) -> bool:
 def flat(x: Any, shape: tuple[int, ...]) -> Any:
     """An array as one row, what is stretched from a number as that number; None where neither is possible."""
     if not isinstance(x, np.ndarray) or not x.ndim:
-        return x if not isinstance(x, tuple) else None
+        return None if isinstance(x, tuple | Array) else x
     if x.shape != shape:
         return None
     return x.reshape(-1) if x.flags.c_contiguous else x[(0,) * x.ndim] if not any(x.strides) else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import Primitive, gathered
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
@@ -297,22 +297,11 @@ class Tensor(Array):
     # Becoming plain numbers.
 
     def _plain(self, what: str) -> np.ndarray:
-        if self.node is not None or self.level:
-            raise TrackedValueError(
-                f"{what} would turn a tensor that requires a gradient into plain numbers and lose its history, at {user_line()}. "
-                f"Use an operation of wengert or NumPy instead (wg.stack for a list of tensors), or x.detach() if that is what you want."
-            )
-        return self.value
+        return super()._plain(what) if self.node is not None or self.level else self.value
 
     def numpy(self) -> np.ndarray:
         """The numbers as a read-only array that shares memory; copy it to write to it."""
-        array = np.asarray(self._plain("numpy()")).view()
-        array.flags.writeable = False
-        return array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        self._plain("Conversion to an ndarray")
-        return np.array(self.value, dtype=dtype) if copy or dtype not in (None, self.dtype) else self.numpy()
+        return self.__array__()
 
     def item(self, *index: Any) -> Any:
         """The number, for arrays of one element, or at a place."""
@@ -321,18 +310,6 @@ class Tensor(Array):
 
     def tolist(self) -> Any:
         return self.value.tolist()
-
-    def __float__(self) -> float:
-        return float(self._plain("float(x), or a function of the math module,"))
-
-    def __int__(self) -> int:
-        return int(self._plain("int(x)"))
-
-    def __complex__(self) -> complex:
-        return complex(self._plain("complex(x)"))
-
-    def __index__(self) -> int:
-        return self._plain("Use as an index").__index__()
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else format(repr(self), spec)
@@ -367,8 +344,10 @@ def protected(saved: tuple, constants: Sequence[Any]) -> tuple:
 def snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.writeable or value.base is not None else value
-    if isinstance(value, Tensor):
-        return Tensor(value.value, value.level, value.node)
+    if isinstance(value, Array):
+        own = object.__new__(type(value))
+        own.level, own.value, own.extra = value.level, value.value, value.extra
+        return own
     return value
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.core import parallel
+from wengert.core import memory, parallel
 from wengert.core.errors import GradientError, user_line
 from wengert.core.parallel import LARGE
 from wengert.core.primitive import Primitive
@@ -78,6 +78,8 @@ class Leaf(Node):
     __slots__ = ("owner",)
 
     def __init__(self, value: Any, owner: Any = None):
+        if not memory.settled:
+            memory.keep_freed()
         super().__init__(None, {}, (), (), value)
         self.owner = None if owner is None else weakref.ref(owner)
 

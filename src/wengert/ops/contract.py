@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, multilinear
+from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.ops.einsum import tensordot
 from wengert.ops.elementwise import conj, multiply
@@ -162,6 +162,7 @@ _cross: Callable = multilinear(
     np.cross,
     lambda t, y: _cross(y, t),
     lambda t, x: _cross(t, x),
+    batch=unchanged,
     cases=(case((3,), (3,)), case((2, 3), (3,)), case((2, 1, 3), (4, 3))),
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.kinds import case, general, linear, reduction
+from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import multiply
 from wengert.ops.predicates import refuse_out
@@ -68,16 +68,25 @@ def _cumprod_transpose(t: Any, x: Any, axis: int) -> Any:
     return moveaxis(exclusive(cumprod(x, -1)) * after, -1, axis)
 
 
+def _cumprod_push(t: Any, x: Any, axis: int) -> Any:
+    # The tangent of out[k] = out[k-1] * x[k] is d[k] = x[k] * d[k-1] + before[k] * t[k].
+    x, t = moveaxis(x, axis, -1), moveaxis(t, axis, -1)
+    return moveaxis(scan(x, exclusive(cumprod(x, -1)) * t), -1, axis)
+
+
 _cumsum = linear(
     "cumsum",
     lambda x, axis: np.cumsum(x, axis),
     lambda t, axis: flip(cumsum(flip(t, axis), axis), axis),
+    batch=shifted_axis,
     cases=(case((3,), axis=0), case((2, 3), axis=1), case((0, 2), axis=0)),
 )
 _cumprod = general(
     "cumprod",
     lambda x, axis: np.cumprod(x, axis),
     _cumprod_transpose,
+    jvps=(_cumprod_push,),
+    batch=shifted_axis,
     cases=(case((3,), axis=0), case((2, 3), axis=1), case(np.array([2.0, 0.0, 3.0, 0.0, 1.5]), axis=0), case((0, 2), axis=0)),
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import series
 from wengert.core.array import implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import elementwise
@@ -28,12 +29,19 @@ LN2, LN10, PI = math.log(2.0), math.log(10.0), math.pi
 
 add = elementwise("add", parallel(np.add), lambda t: t, lambda t: t)
 subtract = elementwise("subtract", parallel(np.subtract), lambda t: t, lambda t: -t)
-multiply = elementwise("multiply", parallel(np.multiply), lambda t, y: t * y, lambda t, x: t * x)
-divide = elementwise("divide", parallel(np.divide), lambda t, y: t / y, lambda t, out, y: -t * out / y, domain=((-2.0, 2.0), POSITIVE))
+multiply = elementwise("multiply", parallel(np.multiply), lambda t, y: t * y, lambda t, x: t * x, taylor=series.product_of)
+divide = elementwise(
+    "divide",
+    parallel(np.divide),
+    lambda t, y: t / y,
+    lambda t, out, y: -t * out / y,
+    domain=((-2.0, 2.0), POSITIVE),
+    taylor=series.quotient_by(lambda x, y: divide(x, y)),
+)
 negative = elementwise("negative", parallel(np.negative), lambda t: -t)
 positive = elementwise("positive", np.positive, lambda t: t)
 reciprocal = elementwise("reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE)
-square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x))
+square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x), taylor=lambda x: series.product_of(x, x))
 remainder = elementwise("remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0)))
 fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
 
@@ -52,6 +60,7 @@ divide_live = elementwise(
     lambda t, out, y: -divide_live(t * out, y),
     domain=(POSITIVE, POSITIVE),
     singular={(0.0, 0.0): (math.inf, 0.0)},
+    taylor=series.quotient_by(lambda x, y: divide_live(x, y)),
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
 
@@ -77,6 +86,7 @@ _power = elementwise(
     _power_base,
     lambda t, x, out: t * out * log(where(x == 0, 1.0, x)),
     domain=(POSITIVE, (-2.0, 2.0)),
+    taylor=series.power_of,
     singular={(0.0, 0.0): (0.0, 0.0), (0.0, 2.0): (0.0, 0.0), (0.0, 1.0): (1.0, 0.0), (-2.0, 3.0): (12.0, math.nan)},
 )
 _EXACT_POWERS = {2: square, 0.5: sqrt, -1: reciprocal}

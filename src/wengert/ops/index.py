@@ -89,6 +89,9 @@ def _pull_written(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
 
     v may have had more axes, of length one, than the place.
     """
+    if key.key == (Hole.MASK,) and not v_spec.shape:  # a number: no array is needed whose length depends on the mask
+        (mask,) = indices
+        return where(reshape(mask, mask.shape + (1,) * (t.ndim - mask.ndim)), t, 0.0).sum()
     shape = t.shape
     t = _read(t, indices, key)
     t = where(_winners(*indices, key=key, shape=shape), t, 0.0) if key.repeats else t
@@ -99,6 +102,7 @@ _getitem = linear(
     "getitem",
     lambda x, key: x[key.key],
     lambda t, x_spec, key: _scatter(t, key=key, shape=x_spec.shape),
+    batch=lambda key: {"key": key.after(slice(None))},
     cases=(case((4, 3), key=Index(1)), case((5, 2), key=EVERY_OTHER), case((), key=Index((None, ...))), case((3,), key=Index(slice(0)))),
 )
 gather = linear(

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import multiply
@@ -45,6 +45,7 @@ _stack = linear(
     lambda *arrays, axis: np.stack(arrays, axis),
     inputs=("*arrays",),
     vjp=lambda t, axis: _unstack(t, axis=axis),
+    batch=shifted_axis,
     cases=(case((2, 3), (2, 3), axis=0), case((), (), (), axis=0), case((2, 3), axis=2), case((0,), (0,), axis=1)),
 )
 _unstack: Callable = linear(
@@ -52,12 +53,14 @@ _unstack: Callable = linear(
     _unstacked,
     lambda t, x_spec, axis: _stack(*_filled(t, x_spec, axis), axis=axis),
     outputs=0,  # as many as there are slices
+    batch=shifted_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
 )
 _pad = linear(
     "pad",
     _in_zeros,
     lambda t, x_spec, pad_width: t[_inside(pad_width, x_spec.shape)],
+    batch=lambda pad_width: {"pad_width": ((0, 0), *pad_width)},
     cases=(case((2, 3), pad_width=((1, 0), (2, 3))), case((), pad_width=()), case((0,), pad_width=((1, 2),))),
 )
 _full_like = nondifferentiable(

@@ -45,6 +45,10 @@ class Index:
         arrays = iter(indices)
         return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
 
+    def after(self, *first: Any) -> Index:
+        """The key behind other parts, for an array with more axes in front."""
+        return Index((*first, *(self.key if isinstance(self.key, tuple) else (self.key,))), self.repeats)
+
     def _parts(self) -> tuple:
         parts = self.key if isinstance(self.key, tuple) else (self.key,)
         return self.repeats, *[(slice, p.start, p.stop, p.step) if isinstance(p, slice) else p for p in parts]

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.core.array import implements
 from wengert.core.errors import user_line
-from wengert.core.kinds import nondifferentiable
+from wengert.core.kinds import nondifferentiable, unchanged
 from wengert.core.primitive import operand
 
 STEPS = "piecewise constant: the derivative is zero wherever there is one"
@@ -22,7 +22,7 @@ implements(np.fix)(trunc)
 rint = nondifferentiable("rint", np.rint, reason=STEPS)
 sign = nondifferentiable("sign", np.sign, reason=STEPS)
 floor_divide = nondifferentiable("floor_divide", np.floor_divide, 2, domain=(0.5, 2.0), reason=STEPS)
-_round = nondifferentiable("round", np.round, params={"decimals": 1}, reason=STEPS)
+_round = nondifferentiable("round", np.round, params={"decimals": 1}, batch=unchanged, reason=STEPS)
 
 equal = nondifferentiable("equal", np.equal, 2, reason=TRUTH)
 not_equal = nondifferentiable("not_equal", np.not_equal, 2, reason=TRUTH)
@@ -38,10 +38,10 @@ isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH)
 isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH)
 isfinite = nondifferentiable("isfinite", np.isfinite, reason=TRUTH)
 signbit = nondifferentiable("signbit", np.signbit, reason=TRUTH)
-isposinf = implements(np.isposinf)(nondifferentiable("isposinf", np.isposinf, reason=TRUTH))
-isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, reason=TRUTH))
-isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, reason=TRUTH))
-iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, reason=TRUTH))
+isposinf = implements(np.isposinf)(nondifferentiable("isposinf", np.isposinf, batch=unchanged, reason=TRUTH))
+isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, batch=unchanged, reason=TRUTH))
+isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, batch=unchanged, reason=TRUTH))
+iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, batch=unchanged, reason=TRUTH))
 
 bitwise_and = nondifferentiable("bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS)
 bitwise_or = nondifferentiable("bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS)
@@ -50,7 +50,9 @@ invert = nondifferentiable("invert", np.invert, domain=None, reason=BITS)
 left_shift = nondifferentiable("left_shift", np.left_shift, 2, domain=None, reason=BITS)
 right_shift = nondifferentiable("right_shift", np.right_shift, 2, domain=None, reason=BITS)
 
-_isclose = nondifferentiable("isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, reason=TRUTH)
+_isclose = nondifferentiable(
+    "isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, batch=unchanged, reason=TRUTH
+)
 
 
 def refuse_out(out: Any) -> None:

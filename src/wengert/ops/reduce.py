@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, elementwise, linear, nondifferentiable, reduction
+from wengert.core.kinds import case, elementwise, linear, nondifferentiable, reduction, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import POSITIVE, absolute, add, exp, square, where
 from wengert.ops.predicates import STEPS, TRUTH, equal, isnan, logical_not, refuse_out
@@ -78,12 +78,14 @@ _sum = linear(
     "sum",
     lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims),
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
+    batch=shifted_axes,
     cases=(*CASES, EMPTY),
 )
 _mean = linear(
     "mean",
     lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims) / count_along(x, axis),
     lambda t, x_spec, axis, keepdims: _stretch(t / count_along(x_spec, axis), x_spec.shape, axis, keepdims),
+    batch=shifted_axes,
     cases=CASES,
 )
 
@@ -128,7 +130,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
             in_order = transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
             weights = reshape(in_order, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         total = sum(weights, axes, keepdims=keepdims)
-        if any(equal(total, 0)):
+        if not isinstance(total, Array) and any(equal(total, 0)):
             raise ZeroDivisionError(f"The weights of an average sum to zero, at {user_line()}.")
         result = sum(a * weights, axes, keepdims=keepdims) / total
     return (result, broadcast_to(total, result.shape)) if returned else result
@@ -306,21 +308,26 @@ def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 
 # Without gradient: truth values, counts and places
 
-_all = nondifferentiable("all", lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims), params={}, cases=CASES, reason=TRUTH)
-_any = nondifferentiable("any", lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims), params={}, cases=CASES, reason=TRUTH)
+_all = nondifferentiable(
+    "all", lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims), params={}, batch=shifted_axes, cases=CASES, reason=TRUTH
+)
+_any = nondifferentiable(
+    "any", lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims), params={}, batch=shifted_axes, cases=CASES, reason=TRUTH
+)
 _count_nonzero = nondifferentiable(
     "count_nonzero",
     lambda x, axis, keepdims: np.asarray(np.count_nonzero(x, axis, keepdims=keepdims))[()],
     params={},
+    batch=shifted_axes,
     cases=CASES,
     reason=STEPS,
 )
 PLACES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
 _argmax = nondifferentiable(
-    "argmax", lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims), params={}, cases=PLACES, reason=STEPS
+    "argmax", lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims), params={}, batch=shifted_axis, cases=PLACES, reason=STEPS
 )
 _argmin = nondifferentiable(
-    "argmin", lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims), params={}, cases=PLACES, reason=STEPS
+    "argmin", lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims), params={}, batch=shifted_axis, cases=PLACES, reason=STEPS
 )
 
 

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.kinds import case, linear, nondifferentiable, shifted_axes, shifted_axis, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 
@@ -66,18 +66,21 @@ _reshape: Callable = linear(
     "reshape",
     lambda x, shape: x.reshape(shape),
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
+    batch=lambda shape, n: {"shape": (n, *shape)},
     cases=(case((2, 3), shape=(6,)), case((), shape=(1, 1)), case((2, 0), shape=(0, 3)), case((2, 3, 4), shape=(4, 1, 6))),
 )
 _expand_dims = linear(
     "expand_dims",
     _with_axes,
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
+    batch=shifted_axes,
     cases=(case((2, 3), axis=(1,)), case((), axis=(0, 1)), case((2, 3), axis=(3, 0))),
 )
 _transpose: Callable = linear(
     "transpose",
     lambda x, axes: x.transpose(axes),
     lambda t, axes: _transpose(t, axes=tuple(map(axes.index, range(len(axes))))),
+    batch=lambda axes: {"axes": (0, *[i + 1 for i in axes])},
     cases=(case((2, 3), axes=(1, 0)), case((), axes=()), case((2, 0), axes=(1, 0)), case((2, 3, 4), axes=(1, 2, 0))),
 )
 _broadcast_to = linear(
@@ -92,32 +95,37 @@ _astype = linear(
     lambda x, dtype: x.astype(dtype),
     lambda t: t,
     conforms=True,
+    batch=unchanged,
     cases=(case((3,), dtype=np.dtype(np.float64)), case((), dtype=np.dtype(np.float64)), case((0, 2), dtype=np.dtype(np.float64))),
 )
 _astype_discrete = nondifferentiable(
     "astype_discrete",
     lambda x, dtype: x.astype(dtype),
     params={},
+    batch=unchanged,
     cases=(case((3,), dtype=np.dtype(np.int64)), case((), dtype=np.dtype(np.bool_))),
     reason="integers and booleans do not vary continuously",
 )
-_copy = linear("copy", np.copy, lambda t: t, cases=(case((2, 3)), case(())))
+_copy = linear("copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())))
 _flip: Callable = linear(
     "flip",
     np.flip,
     lambda t, axis: _flip(t, axis=axis),
+    batch=shifted_axes,
     cases=(case((3,), axis=(0,)), case((2, 3, 4), axis=(0, 2)), case((), axis=()), case((2, 0), axis=(0,))),
 )
 _roll: Callable = linear(
     "roll",
     np.roll,
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
+    batch=shifted_axes,
     cases=(case((5,), shift=(2,), axis=(0,)), case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)), case((0,), shift=(1,), axis=(0,))),
 )
 _diagonal = linear(
     "diagonal",
     lambda x, offset, axis1, axis2: x.diagonal(offset, axis1, axis2),
     lambda t, x_spec, offset, axis1, axis2: _embed_diagonal(t, shape=x_spec.shape, offset=offset, axis1=axis1, axis2=axis2),
+    batch=lambda axis1, axis2: {"axis1": axis1 + 1, "axis2": axis2 + 1},
     cases=(
         case((3, 4), offset=0, axis1=0, axis2=1),
         case((2, 3, 4), offset=-1, axis1=2, axis2=0),
@@ -128,16 +136,19 @@ _embed_diagonal: Callable = linear(
     "embed_diagonal",
     _on_diagonal,
     lambda t, offset, axis1, axis2: _diagonal(t, offset=offset, axis1=axis1, axis2=axis2),
+    batch=lambda shape, axis1, axis2, n: {"shape": (n, *shape), "axis1": axis1 + 1, "axis2": axis2 + 1},
     cases=(case((3,), shape=(3, 4), offset=1, axis1=0, axis2=1), case((3, 2), shape=(2, 3, 4), offset=0, axis1=2, axis2=0)),
 )
 _TRIANGLES = (case((3, 4), k=0), case((2, 3, 3), k=-1), case((3,), k=1), case((0, 2), k=0))
-_tril: Callable = linear("tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, cases=_TRIANGLES)
-_triu: Callable = linear("triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, cases=_TRIANGLES)
+_of_matrices: Callable = lambda rank: {} if rank > 1 else None  # NumPy repeats a single row
+_tril: Callable = linear("tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES)
+_triu: Callable = linear("triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES)
 _concatenate = linear(
     "concatenate",
     lambda *arrays, axis: np.concatenate(arrays, axis),
     inputs=("*arrays",),
     vjp=lambda t, arrays_spec, axis: _split(t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis),
+    batch=shifted_axis,
     cases=(case((2, 3), (1, 3), axis=0), case((2, 1), (2, 0), (2, 3), axis=1), case((2,), axis=0)),
 )
 _split: Callable = linear(
@@ -145,6 +156,7 @@ _split: Callable = linear(
     _pieces,
     lambda t, x_spec, bounds, axis: _concatenate(*_filled(t, x_spec, bounds, axis), axis=axis),
     outputs=0,  # as many as there are pieces
+    batch=shifted_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
-from wengert.core.kinds import case, nondifferentiable
+from wengert.core.kinds import case, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.index import getitem
 from wengert.ops.shape import reshape
@@ -17,11 +17,13 @@ from wengert.ops.take import permuted
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(
-    "argsort", np.argsort, params={}, cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER
-)
+    "argsort", np.argsort, params={}, batch=shifted_axis,
+    cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
+)  # fmt: skip
 _argpartition = nondifferentiable(
-    "argpartition", np.argpartition, params={}, cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER
-)
+    "argpartition", np.argpartition, params={}, batch=shifted_axis,
+    cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
+)  # fmt: skip
 _searchsorted = nondifferentiable(
     "searchsorted", np.searchsorted, 2, params={},
     cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")), reason=ORDER,

@@ -1,0 +1,60 @@
+"""Coefficients of power series: what the recurrences of the table are written in. None is a coefficient that is zero."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Recurrence = Callable[[int, Any], Any]
+"""`(k, out) -> out[k]`, from the coefficients of lower order."""
+
+
+def convolved(x: Any, y: Any, indices: Iterable[int], k: int, product: Callable = operator.mul) -> Any:
+    """The sum of x[i] * y[k - i] over these i; None if all of it is zero."""
+    total = None
+    for i in indices:
+        a, b = x[i], y[k - i]
+        if a is not None and b is not None:
+            term = product(a, b)
+            total = term if total is None else total + term
+    return total
+
+
+def less(x: Any, y: Any) -> Any:
+    """x - y."""
+    return x if y is None else -y if x is None else x - y
+
+
+def product_of(x: Any, y: Any) -> Recurrence:
+    return lambda k, out: convolved(x, y, range(k + 1), k)
+
+
+def quotient_by(divide: Callable) -> Callable[[Any, Any], Recurrence]:
+    """From `out * y = x`: out[k] = (x[k] - sum of y[j] * out[k - j] over j > 0) / y[0]."""
+
+    def quotient_of(x: Any, y: Any) -> Recurrence:
+        def recurrence(k: int, out: Any) -> Any:
+            rest = less(x[k], convolved(y, out, range(1, k + 1), k))
+            return None if rest is None else divide(rest, y[0])
+
+        return recurrence
+
+    return quotient_of
+
+
+def power_of(x: Any, y: Any) -> Recurrence | None:
+    """From `x * out' = y * x' * out`, for a constant exponent that is not an integer: that one ends by itself, and allows x = 0."""
+    exponent = y[0]
+    if y[1] is not None or isinstance(exponent, int):
+        return None
+
+    def recurrence(k: int, out: Any) -> Any:
+        total = None
+        for j in range(1, k + 1):
+            if x[j] is not None and out[k - j] is not None:
+                term = (exponent * float(j) - float(k - j)) * (x[j] * out[k - j])
+                total = term if total is None else total + term
+        return None if total is None else total / (x[0] * float(k))
+
+    return recurrence

@@ -1,0 +1,166 @@
+"""Forward mode: Dual, a value with a tangent.
+
+Each kind of operation pushes tangents forward by what the table says of it: an elementwise rule is its own transpose, a linear operation
+is applied to the tangents, a multilinear one to each tangent in turn, and the rule of a reduction is summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.core import memory
+from wengert.core.array import NO_PARAMS, Array
+from wengert.core.errors import GradientError, user_line
+from wengert.core.primitive import Primitive
+from wengert.core.spec import Spec
+from wengert.ops.elementwise import add, real
+from wengert.ops.reduce import sum as sum_
+from wengert.ops.shape import astype, broadcast_to
+
+
+class Dual(Array):
+    """A value and how it changes along a direction."""
+
+    if TYPE_CHECKING:
+        tangent: Any
+    else:
+        __slots__ = ()
+        tangent = Array.extra
+
+    def __init__(self, value: Any, tangent: Any, level: int):
+        if not memory.settled:
+            memory.keep_freed()
+        self.value, self.tangent, self.level = value, tangent, level
+
+    @staticmethod
+    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        if len(args) == 1 and primitive.kind == "linear" and primitive.outputs == 1:
+            (x,) = args
+            return Dual(primitive.op(x.value, **params), primitive.op(x.tangent, **params), level)
+        mine = [isinstance(a, Dual) and a.level == level for a in args]
+        values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
+        tangents = [a.tangent if m else None for a, m in zip(args, mine, strict=True)]
+        out = primitive.op(*values, **params)
+        pushed = push(primitive, values, tangents, out, params)
+        if pushed is None:
+            return out
+        if primitive.outputs != 1:
+            return tuple([Dual(o, t, level) for o, t in zip(out, pushed, strict=True)])
+        return Dual(out, pushed, level)
+
+    # Elementwise operations of one and two arguments, which most are, without the detour over lists.
+
+    @staticmethod
+    def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
+        if primitive.kind != "elementwise":
+            return Dual.process(primitive, level, (x,), NO_PARAMS)
+        value, t = x.value, x.tangent
+        out = primitive.op(value)
+        return Dual(out, fitted(primitive.pushes[0](t, primitive.keep_x(out, value), NO_PARAMS), out), level)
+
+    @staticmethod
+    def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
+        if primitive.kind != "elementwise":
+            return Dual.process(primitive, level, (x, y), NO_PARAMS)
+        t = u = None
+        if isinstance(x, Dual) and x.level == level:
+            x, t = x.value, x.tangent
+        if isinstance(y, Dual) and y.level == level:
+            y, u = y.value, y.tangent
+        out = primitive.op(x, y)
+        first, second = primitive.pushes
+        if u is None:
+            pushed = first(t, primitive.keep_x(out, x, y), NO_PARAMS)
+        elif t is None:
+            pushed = second(u, primitive.keep_y(out, x, y), NO_PARAMS)
+        else:
+            saved = primitive.keep_xy(out, x, y)
+            pushed = first(t, saved, NO_PARAMS) + second(u, saved, NO_PARAMS)  # as one expression: NumPy adds large arrays in place
+        return Dual(out, fitted(pushed, out), level)
+
+    def __repr__(self) -> str:
+        return f"dual({self.value!r}, {self.tangent!r})"
+
+
+def push(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    """The tangent of an operation's output; None stands for zero, in and out."""
+    live = [t is not None and differentiable(primitive, i) for i, t in enumerate(tangents)]
+    if not any(live):
+        return None
+    return PUSHES[primitive.kind](primitive, values, [t if alive else None for t, alive in zip(tangents, live, strict=True)], out, params)
+
+
+def differentiable(primitive: Primitive, i: int) -> bool:
+    """Whether argument `i` has a derivative."""
+    return primitive.vjp is not None or (i < len(primitive.rules) and primitive.rules[i] is not None)
+
+
+def push_by_rule(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    """The sum of what the rules make of each tangent."""
+    keep = primitive.keep(*[t is not None for t in tangents])
+    assert keep is not None
+    saved = keep(out, *values)
+    total = None
+    for i, t in enumerate(tangents):
+        if t is not None:
+            c = primitive.pushes[i](t, saved, params)
+            total = c if total is None else add(total, c)
+    return total
+
+
+def push_elementwise(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    return fitted(push_by_rule(primitive, values, tangents, out, params), out)
+
+
+def push_reduction(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    pushed = push_by_rule(primitive, values, tangents, out, params)
+    return fitted(sum_(pushed, params["axis"], keepdims=params["keepdims"]), out)
+
+
+def push_linear(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    """The operation on the tangents; what it is not linear in, such as indices, stays as it is."""
+    moved = [
+        t if t is not None else zeros(v) if differentiable(primitive, i) else v
+        for i, (v, t) in enumerate(zip(values, tangents, strict=True))
+    ]
+    return primitive.op(*moved, **params)
+
+
+def push_multilinear(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    total = None
+    for i, t in enumerate(tangents):
+        if t is not None:
+            c = primitive.op(*values[:i], t, *values[i + 1 :], **params)
+            total = c if total is None else add(total, c)
+    return total
+
+
+def push_general(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+    if not primitive.jvps:
+        raise GradientError(f"{primitive.name} has a derivative for reverse mode only, at {user_line()}. Use grad or vjp.")
+    return push_by_rule(primitive, values, tangents, out, params)
+
+
+PUSHES: dict[str, Callable] = {
+    "elementwise": push_elementwise,
+    "reduction": push_reduction,
+    "linear": push_linear,
+    "multilinear": push_multilinear,
+    "general": push_general,
+    "function": push_general,
+}
+
+
+def fitted(t: Any, out: Any) -> Any:
+    """A tangent with the shape and dtype of the output."""
+    if t.dtype is not out.dtype and t.dtype != out.dtype:
+        t = astype(real(t) if t.dtype.kind == "c" and out.dtype.kind != "c" else t, out.dtype)
+    return t if t.shape == out.shape else broadcast_to(t, out.shape)
+
+
+def zeros(value: Any) -> np.ndarray:
+    spec = Spec.of(value)
+    return np.zeros(spec.shape, spec.dtype)

@@ -1,0 +1,138 @@
+"""One run of a function in one mode, at a level of its own; what comes out belongs to the levels below.
+
+`no_grad` and `inference_mode` around a transform do not switch the transform off, only what tapes around it would record; inside the
+function they act as always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import user_line
+from wengert.core.primitive import new_level
+from wengert.core.spec import Spec
+from wengert.modes import recording
+from wengert.modes.cotangent import conform
+from wengert.modes.forward import Dual
+from wengert.modes.reverse import Tensor
+from wengert.modes.tape import Leaf, Node, pull_back
+from wengert.transforms.arguments import mapped
+
+Call = Callable[[Sequence[Any]], Any]
+"""The function under differentiation, of a list of leaves."""
+
+
+class Tape:
+    """A function recorded once, at some inputs: its result, and the way back from it."""
+
+    __slots__ = ("aux", "inputs", "level", "nodes", "result")
+
+    aux: Any
+
+    def __init__(self, call: Call, inputs: Sequence[Any], has_aux: bool = False):
+        self.level = level = new_level()
+        self.inputs = inputs
+        self.nodes = [Leaf(x) for x in inputs]
+        tracked = [Tensor(x, level, node) for x, node in zip(inputs, self.nodes, strict=True)]
+        if recording.active and not recording.recording():
+            with recording.switched("enabled", True), recording.switched("inference", False):
+                result = call(tracked)
+            result = mapped(lambda y: forgetful(y, level), result)
+        else:
+            result = call(tracked)
+        self.result, self.aux = pair(result) if has_aux else (result, None)
+        if has_aux:
+            self.aux = mapped(lambda y: lowered(y, level), self.aux)
+
+    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list:
+        """The cotangents of the inputs, for those of `outputs` (leaves of the result); None where nothing depends on an input."""
+        seeds: dict[Node, Any] = {}
+        for y, t in zip(outputs, cotangents, strict=True):
+            if isinstance(y, Tensor) and y.level == self.level and y.node is not None:
+                seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
+        found: dict[Node, Any] = {}
+        if seeds:
+            pull_back(seeds, found.__setitem__, retain=retain)
+        return [None if (t := found.get(node)) is None else conform(t, node.shape, node.dtype) for node in self.nodes]
+
+
+def pushed(call: Call, inputs: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, Any, Any]:
+    """The result of a function, its tangent, and what else it returned; all trees."""
+    level = new_level()
+    result = call([Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)])
+    aux = None
+    if has_aux:
+        result, aux = pair(result)
+        aux = mapped(lambda y: lowered(y, level), aux)
+    user = any(map(is_users, inputs))
+    tangent = mapped(lambda y: settled(y.tangent if isinstance(y, Dual) and y.level == level else no_tangent(y), user), result)
+    return mapped(lambda y: lowered(y, level), result), tangent, aux
+
+
+def pair(result: Any) -> tuple[Any, Any]:
+    """What a function with `has_aux` returned."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"With has_aux=True the function returns a pair, the value to differentiate and anything else; "
+            f"this one returned a {type(result).__name__}, at {user_line()}."
+        )
+    return result
+
+
+def lowered(y: Any, level: int) -> Any:
+    """A result as those outside a level see it."""
+    return unboxed(y.value if isinstance(y, Array) and y.level == level else y)
+
+
+def unboxed(y: Any) -> Any:
+    """What has no axes as a NumPy scalar."""
+    return y[()] if y.__class__ is np.ndarray and not y.ndim else y
+
+
+def forgetful(y: Any, level: int) -> Any:
+    """A result of which the tapes around this level, switched off by `no_grad`, know nothing."""
+    if isinstance(y, Tensor) and y.level == level:
+        return Tensor(forgetful(y.value, level), level, y.node)
+    return y.detach() if isinstance(y, Tensor) else y
+
+
+def settled(t: Any, user: bool) -> Any:
+    """A derivative as it is handed out: a tensor where the `user` gave tensors, writeable and nobody else's otherwise."""
+    if user:
+        return t if isinstance(t, Array) else Tensor(t)
+    if t.__class__ is np.ndarray:
+        return t[()] if not t.ndim else t if t.flags.writeable and t.base is None else t.copy()
+    return t
+
+
+def is_users(x: Any) -> bool:
+    """Whether a value is, at the bottom, a tensor that a user made."""
+    while isinstance(x, Array):
+        if not x.level:
+            return True
+        x = x.value
+    return False
+
+
+def handed_out(cotangents: Sequence[Any], inputs: Sequence[Any], taken: Sequence[Any] = ()) -> list:
+    """Pulled cotangents as derivatives in the inputs: zeros for None, and no two of them (or of those `taken`) one array."""
+    taken_ids = set(map(id, taken))
+    results = []
+    for t, x in zip(cotangents, inputs, strict=True):
+        t = settled(np.zeros(x.shape, x.dtype) if t is None else t, is_users(x))
+        if t.__class__ is np.ndarray:
+            if id(t) in taken_ids:
+                t = t.copy()
+            taken_ids.add(id(t))
+        results.append(t)
+    return results
+
+
+def no_tangent(y: Any) -> np.ndarray:
+    """The tangent of what does not depend on the inputs."""
+    spec = Spec.of(y)
+    return np.zeros(spec.shape, spec.dtype if spec.dtype.kind in "fc" else float)

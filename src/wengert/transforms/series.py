@@ -1,0 +1,95 @@
+"""Taylor series of functions: `jet` pushes series through a function, `taylor` reads them off.
+
+Coefficients are true Taylor coefficients, x(s) = x[0] + x[1] s + x[2] s^2 + ...; factorials appear once, in `derivative`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core import tree
+from wengert.core.errors import GradientError, user_line
+from wengert.core.primitive import new_level, operand
+from wengert.core.spec import Spec
+from wengert.modes.forward import zeros
+from wengert.modes.taylor import Jet, Run, Series
+
+
+def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
+    """The value of f, and the Taylor coefficients from the first order on of f along a curve through the primals.
+
+    `series` has a list of coefficients for each argument, from the first order on; the longest one gives the order.
+
+    >>> value, (first, second) = jet(np.exp, [0.0], [[1.0, 0.0]])
+    >>> float(value), float(first), float(second)
+    (1.0, 1.0, 0.5)
+    """
+    if len(primals) != len(series):
+        raise ValueError(
+            f"jet got {len(primals)} arguments and {len(series)} series, at {user_line()}. Give one list of coefficients for each."
+        )
+    order = max(map(len, series), default=0)
+    if order == 0:
+        raise ValueError(f"jet needs at least one coefficient, at {user_line()}.")
+    level, run = new_level(), Run(order)
+    arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
+    leaves, structure = tree.flatten(f(*arguments))
+    columns = [_terms(y, level, order) for y in leaves]
+    value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
+    return value, coefficients
+
+
+def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
+    """One argument, each of its leaves a jet."""
+    leaves, structure = tree.flatten(primal)
+    rows = []
+    for k, term in enumerate(terms):
+        row, other = tree.flatten(term)
+        if other != structure:
+            raise ValueError(f"The coefficient of order {k + 1} has the structure {other!r}, its argument {structure!r}, at {user_line()}.")
+        rows.append(row)
+    jets = []
+    for i, leaf in enumerate(leaves):
+        x = _floating(leaf)
+        jets.append(Jet(Series(run, [x, *[_like(row[i], x) for row in rows]]), level))
+    return tree.unflatten(structure, jets)
+
+
+def _floating(x: Any) -> Any:
+    x = operand(x)
+    if x.dtype.kind not in "fc":
+        raise GradientError(
+            f"A Taylor series needs floating-point numbers, not {x.dtype}, at {user_line()}. Convert with np.asarray(x, float)."
+        )
+    return x
+
+
+def _like(term: Any, x: Any) -> Any:
+    term = operand(term)
+    if term.shape != x.shape:
+        raise ValueError(f"A coefficient has shape {term.shape}, its argument {x.shape}, at {user_line()}. They must be equal.")
+    return term if term.dtype == x.dtype else term.astype(x.dtype)
+
+
+def _terms(y: Any, level: int, order: int) -> list:
+    """All coefficients of one output, zeros included."""
+    known = y.series.terms[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
+    known = [*known, *[None] * (order + 1 - len(known))]
+    return [zeros(known[0]) if t is None else t for t in known]
+
+
+def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
+    """The Taylor coefficients of f along a direction, from order 0 to `order`; by default each element of x moves at unit speed.
+
+    >>> [float(c) for c in taylor(np.sin, 0.0, 3)]
+    [0.0, 1.0, 0.0, -0.16666666666666666]
+    """
+    if order < 1:
+        raise ValueError(f"taylor needs an order of at least 1, not {order}, at {user_line()}.")
+    if direction is None:
+        direction = tree.map(lambda leaf: np.ones(Spec.of(leaf).shape), x)
+    value, coefficients = jet(f, [x], [[direction, *[tree.map(zeros, x)] * (order - 1)]])
+    return [value, *coefficients]

@@ -1,0 +1,139 @@
+"""vmap: a function of one value as a function of a batch of them, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.core.primitive import SHAPED, new_level
+from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.modes.batch import Batched
+from wengert.ops.shape import broadcast_to, concatenate, moveaxis
+from wengert.transforms.arguments import places
+
+
+def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
+    """The function that runs `f` on each element of a batch, all at once, and stacks the results.
+
+    `in_axes` says which axis of each positional argument is the batch: one number for all, or a tuple with one for each; None keeps an
+    argument whole. For an argument that is a tree, it may be a tree as well, whose numbers stand for all that is below. Arguments by
+    keyword are batched along their first axis. `out_axes` says likewise where the batch is in the results. `chunk_size` bounds how many
+    elements run together, and with it the memory.
+
+    >>> vmap(np.dot)(np.arange(6.0).reshape(3, 2), np.ones((3, 2)))
+    array([1., 5., 9.])
+    >>> vmap(np.dot, in_axes=(1, None))(np.arange(6.0).reshape(3, 2), np.ones(3))
+    array([6., 9.])
+    """
+    if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
+        raise ValueError(f"chunk_size={chunk_size!r} is not a positive number of elements, at {user_line()}.")
+
+    @wraps(f)
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        args_structure, kwargs_structure = structure.children
+        axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
+        names = names_of(structure)
+        leaves = [x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)]
+        n = batch_size(leaves, axes, names)
+
+        def run(first: int, last: int) -> tuple[list, Structure]:
+            """The results for these elements, with the batch in its place."""
+            level = new_level()
+            whole = first == 0 and last == n
+            parts = [x if axis is None else Batched(x if whole else x[first:last], level) for x, axis in zip(leaves, axes, strict=True)]
+            chunk_args, chunk_kwargs = unflatten(structure, parts)
+            outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
+            results = zip(outs, spread(out_axes, out_structure, "out_axes"), places(out_structure), strict=True)
+            placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
+            return [owned(out, leaves) for out in placed], out_structure
+
+        if chunk_size is None or n <= chunk_size:
+            outs, out_structure = run(0, n)
+            return unflatten(out_structure, outs)
+        chunks = [run(i, min(i + chunk_size, n)) for i in range(0, n, chunk_size)]
+        out_structure = chunks[0][1]
+        columns = zip(spread(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
+        return unflatten(out_structure, [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns])
+
+    return batched
+
+
+def spread(axes: Any, structure: Structure, what: str) -> list:
+    """One axis for each leaf, from a tree of axes that may end earlier than the tree of the leaves."""
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [axes] * structure.size
+    if structure is not LEAF and structure.make is not type(None):
+        if isinstance(axes, dict) and set(axes) == set(structure.keys):
+            children = [axes[key] for key in structure.keys]
+        elif isinstance(axes, list | tuple) and issubclass(structure.make, list | tuple):
+            children = list(axes)
+        elif isinstance(axes, structure.make) and not isinstance(axes, dict):
+            children = [getattr(axes, key) for key in structure.keys]
+        else:
+            children = []
+        if len(children) == len(structure.children):
+            return [axis for child, below in zip(children, structure.children, strict=True) for axis in spread(child, below, what)]
+    raise ValueError(
+        f"{what} has {axes!r} where the {'arguments' if what == 'in_axes' else 'results'} are {structure!r}, at {user_line()}. "
+        f"Give a number or None, or a tree of the same structure, with a tuple for the arguments."
+    )
+
+
+def names_of(structure: Structure) -> list[str]:
+    """A name for each leaf of the arguments: `argument 0['w']`."""
+    return [
+        f"argument {key!r}{path}" for group in structure.children for key, child in zip(group.keys, group.children, strict=True)
+        for path in places(child)
+    ]  # fmt: skip
+
+
+def batch_first(x: Any, axis: int, name: str) -> Any:
+    """A leaf with its batch axis in front."""
+    x = x if isinstance(x, SHAPED) else np.asarray(x)
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(
+            f"vmap cannot batch {name} of shape {x.shape} along axis {axis}, at {user_line()}. Use in_axes=None there to keep it whole."
+        )
+    return moveaxis(x, axis, 0)
+
+
+def batch_size(leaves: list, axes: list, names: list[str]) -> int:
+    found = [(name, x.shape[0], axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None]
+    if not found:
+        raise ValueError(f"vmap has no argument to batch over, at {user_line()}. Give at least one an axis in in_axes.")
+    if len({n for _, n, _ in found}) > 1:
+        lengths = ", ".join(f"{name} has {n} along axis {axis}" for name, n, axis in found)
+        raise ValueError(f"vmap needs batches of one length, but {lengths}, at {user_line()}.")
+    return found[0][1]
+
+
+def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any:
+    """A result with its batch axis in place; what is the same for all elements is repeated."""
+    mine = isinstance(out, Batched) and out.level == level
+    if axis is None:
+        if mine:
+            raise ValueError(f"The {name} differs between the elements of the batch, so out_axes cannot be None there, at {user_line()}.")
+        return out
+    if mine:
+        value = out.value
+    else:
+        out = out if isinstance(out, SHAPED) else np.asarray(out)
+        if out.dtype.kind not in "biufc":
+            raise TypeError(f"The {name} of a function under vmap must be an array or a number, not {out.dtype}, at {user_line()}.")
+        value = broadcast_to(out, (n, *out.shape))
+    if not -value.ndim <= axis < value.ndim:
+        raise ValueError(f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}, at {user_line()}.")
+    return moveaxis(value, 0, axis)
+
+
+def owned(out: Any, inputs: list) -> Any:
+    """A plain result as an array that can be written to without changing an input."""
+    if not isinstance(out, np.ndarray):
+        return out
+    shared = not out.flags.writeable or any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
+    return out.copy() if shared else out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.reports.checkpoints import checkpoint_figures
 from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.imports import import_figures
@@ -14,6 +15,7 @@ REPORTS = {
     "scaling": scaling_figures,
     "cost": cost_figures,
     "helmholtz": helmholtz_figures,
+    "checkpoint": checkpoint_figures,
 }
 
 __all__ = ["REPORTS", "Figure"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.reports.figure import Figure
 from benchmarks.timing import best_of_rounds
-from benchmarks.workloads import helmholtz
+from benchmarks.workloads import helmholtz, mlp
 
 SIZE = 100_000
 COMPONENTS = (1, 8, 15, 22, 29, 36, 43, 50)
@@ -25,31 +25,40 @@ def rosenbrock(x: Any) -> Any:
 
 
 def polynomial(x: Any) -> Any:
+    """Nothing but products and sums, the worst case: each product has two factors to differentiate."""
     y = x
     for k in range(1, 8):
         y = y * x + float(k)
     return y.mean()
 
 
-FUNCTIONS: dict[str, Callable] = {"elementwise": elementwise, "rosenbrock": rosenbrock, "polynomial": polynomial}
+def functions(size: int) -> dict[str, tuple[Callable, np.ndarray]]:
+    """Functions of one array, and where to evaluate them."""
+    x = np.random.default_rng(0).standard_normal(size)
+    inputs, labels, (first, *rest) = mlp.data(128)
+    return {
+        "elementwise": (elementwise, x),
+        "rosenbrock": (rosenbrock, x),
+        "mlp, first layer": (lambda weights: mlp.wengert_loss(inputs, labels, weights, *rest), first),
+        "polynomial": (polynomial, x),
+    }
 
 
 def cost_figures(size: int = SIZE, rounds: int = 7) -> list[Figure]:
     """What derivatives of functions of 100 000 variables cost, over the function itself, or a gradient."""
     import wengert as wg
 
-    x = np.random.default_rng(0).standard_normal(size)
-    v = np.random.default_rng(1).standard_normal(size)
     figures = []
-    for name, f in FUNCTIONS.items():
+    for name, (f, x) in functions(size).items():
+        v = np.random.default_rng(1).standard_normal(x.shape).astype(x.dtype)
         gradient = wg.grad(f)
         runs = {
-            "f": lambda f=f: f(x),
-            "grad": lambda g=gradient: g(x),
-            "jvp": lambda f=f: wg.jvp(f, (x,), (v,)),
-            "hvp": lambda f=f: wg.hvp(f, x, v),
+            "f": lambda f=f, x=x: f(x),
+            "grad": lambda g=gradient, x=x: g(x),
+            "jvp": lambda f=f, x=x, v=v: wg.jvp(f, (x,), (v,)),
+            "hvp": lambda f=f, x=x, v=v: wg.hvp(f, x, v),
         }
-        times = best_of_rounds(runs, rounds, rest=0.01)
+        times = best_of_rounds(runs, rounds)
         figures += [
             Figure(f"{name}: grad / f", times["grad"] / times["f"], target=4.0),
             Figure(f"{name}: jvp / f", times["jvp"] / times["f"], target=3.0),
@@ -62,13 +71,14 @@ def helmholtz_ratios(components: tuple[int, ...] = COMPONENTS, rounds: int = 7) 
     """The time of a gradient over that of the function, by number of components, for reverse, forward and numerical derivatives."""
     import wengert as wg
 
-    ratios: dict[str, list[float]] = {"reverse": [], "forward": [], "numerical": []}
+    ratios: dict[str, list[float]] = {"reverse": [], "forward": [], "forward, as one batch": [], "numerical": []}
     for n in components:
         x, b, a = helmholtz.data(n)
         f = lambda x, b=b, a=a: helmholtz.helmholtz(x, b, a)
         ways: dict[str, Callable] = {
             "reverse": wg.grad(f),
             "forward": wg.jacfwd(f, chunk_size=1),
+            "forward, as one batch": wg.jacfwd(f),
             "numerical": lambda x, f=f: wg.numeric.central(f, x),
         }
         expected = ways["reverse"](x)
@@ -97,7 +107,7 @@ def draw_helmholtz(path: Path) -> None:
 
     canvas = Canvas(figsize=(6.4, 4.0), layout="constrained")
     axes = canvas.subplots()
-    for (name, values), marker in zip(helmholtz_ratios().items(), "os^", strict=True):
+    for (name, values), marker in zip(helmholtz_ratios().items(), "osv^", strict=True):
         axes.plot(COMPONENTS, values, marker=marker, label=name)
     axes.set(xlabel="number of components n", ylabel="time of the gradient / time of f", yscale="log")
     axes.set_title("Gradient of the Helmholtz free energy", loc="left")

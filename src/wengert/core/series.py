@@ -6,6 +6,10 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from wengert.core.array import Array
+
 Recurrence = Callable[[int, Any], Any]
 """`(k, out) -> out[k]`, from the coefficients of lower order."""
 
@@ -44,9 +48,10 @@ def quotient_by(divide: Callable) -> Callable[[Any, Any], Recurrence]:
 
 
 def power_of(x: Any, y: Any) -> Recurrence | None:
-    """From `x * out' = y * x' * out`, for a constant exponent that is not an integer: that one ends by itself, and allows x = 0."""
+    """From `x * out' = y * x' * out`, for a constant exponent. Not for integers: their derivatives end by themselves, and allow x = 0."""
     exponent = y[0]
-    if y[1] is not None or isinstance(exponent, int):
+    integer = not isinstance(exponent, Array) and bool(np.all(np.mod(exponent, 1) == 0))
+    if y[1] is not None or integer:
         return None
 
     def recurrence(k: int, out: Any) -> Any:

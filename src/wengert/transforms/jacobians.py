@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
+from wengert.ops.join import stack
 from wengert.ops.shape import moveaxis, reshape
 from wengert.transforms.arguments import Argnums, Chosen, closed, opened
 from wengert.transforms.runs import Tape, is_users, pushed, settled
@@ -140,6 +141,9 @@ def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_siz
     count = rows[0].shape[0] if rows else 0
     if not count:
         return [np.zeros((0, *out.shape), out.dtype) for out in run([np.zeros(r.shape[1:], r.dtype)[()] for r in rows])]
+    if chunk_size == 1 or count == 1:
+        results = [run([row[i] for row in rows]) for i in range(count)]
+        return [stack(column) for column in zip(*results, strict=True)]
     return vmap(run, chunk_size=chunk_size)(list(rows))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.core.primitive import TABLE
 
 INF = np.inf
 
@@ -91,6 +92,58 @@ def test_perturbation_confusion(derivative):
     assert derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(1.0) == 1.0
     for other in (wg.grad, lambda f: lambda x: wg.jvp(f, (x,), (1.0,))[1], wg.derivative):
         assert derivative(lambda x, other=other: x * other(lambda y: x * y)(1.0))(2.0) == 4.0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_grad_inside_the_function(mode):
+    def f(x):
+        with wg.no_grad():
+            y = x * 2
+        return (y * x).sum()
+
+    np.testing.assert_array_equal(MODES[mode](f, np.array([1.0, 2.0])), [2.0, 4.0])
+
+
+@pytest.mark.parametrize("mode", [m for m in MODES if m != "tape"])
+def test_no_grad_around_the_transform(mode):
+    with wg.no_grad():
+        np.testing.assert_array_equal(MODES[mode](lambda x: (x * x).sum(), np.array([1.0, 2.0])), [2.0, 4.0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_detach_inside_the_function(mode):
+    np.testing.assert_array_equal(MODES[mode](lambda x: (x.detach() * x).sum(), np.array([1.0, 2.0])), [1.0, 2.0])
+
+
+def test_tangents_are_nobody_elses():
+    x, v = np.ones(3), np.ones(3)
+    tangent = wg.jvp(lambda x: x + 1, (x,), (v,))[1]
+    tangent *= 5
+    assert v.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_several_outputs_in_every_mode():
+    both = wg.primitive(
+        "both_for_test", lambda x, y: (np.sin(x) * y, (x * y).sum()), kind="general", inputs=("x", "y"), outputs=2,
+        vjp=lambda t, x, y: (np.cos(x) * y * t[0] + y * t[1], np.sin(x) * t[0] + x * t[1]),
+        jvps=(lambda t, x, y: (np.cos(x) * y * t, (y * t).sum()), lambda t, x: (np.sin(x) * t, (x * t).sum())),
+    )  # fmt: skip
+    try:
+        x = np.array([0.3, 0.8])
+        f = lambda x: (lambda a, b: a.sum() * b)(*both(x, x * x))
+        g = lambda x: (np.sin(x) * x * x).sum() * (x * x * x).sum()
+        np.testing.assert_allclose(wg.grad(f)(x), wg.grad(g)(x))
+        np.testing.assert_allclose(wg.jacfwd(f)(x), wg.grad(g)(x))
+        np.testing.assert_allclose([float(c) for c in wg.taylor(f, x, 4)], [float(c) for c in wg.taylor(g, x, 4)])
+        np.testing.assert_allclose(wg.hessian_diag(f)(x), wg.hessian_diag(g)(x))
+    finally:
+        del TABLE["both_for_test"]
+
+
+def test_taylor_of_powers_at_zero():
+    assert [float(c) for c in wg.taylor(lambda x: x**2.5, 0.0, 2)] == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(wg.laplacian(lambda x: (x**2.5).sum())(np.array([0.0, 1.0])), 3.75)
+    assert [float(c) for c in wg.taylor(lambda x: x ** wg.tensor(3.0), 0.0, 3)] == [0.0, 0.0, 0.0, 1.0]
 
 
 def test_modes_in_threads():

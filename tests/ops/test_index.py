@@ -583,3 +583,8 @@ def test_random_keys(shape_key):
         changed = x.copy()
         {"multiply": np.multiply, "max": np.maximum, "min": np.minimum}[op].at(changed, key, t)
         np.testing.assert_allclose(getattr(ix.At(tensor(x))[key], op)(t).numpy(), changed)
+
+
+def test_add_at_with_an_index_of_two_axes_and_a_row():
+    index = np.array([[1, 1], [1, 1], [-2, -2]])
+    np.testing.assert_array_equal(ix.add_at(np.zeros(2), index, np.array([1.0, 10.0])), [11.0, 22.0])

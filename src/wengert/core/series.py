@@ -47,12 +47,18 @@ def quotient_by(divide: Callable) -> Callable[[Any, Any], Recurrence]:
     return quotient_of
 
 
+def numbers(x: Any) -> Any:
+    while isinstance(x, Array):
+        x = x.value
+    return x
+
+
 def power_of(x: Any, y: Any) -> Recurrence | None:
     """From `x * out' = y * x' * out`, for a constant exponent. Not for integers: their derivatives end by themselves, and allow x = 0."""
     exponent = y[0]
     integer = not isinstance(exponent, Array) and bool(np.all(np.mod(exponent, 1) == 0))
-    if y[1] is not None or integer:
-        return None
+    if y[1] is not None or integer or not np.all(numbers(x[0])):
+        return None  # by the derivative, at a cost that is cubic in the order
 
     def recurrence(k: int, out: Any) -> Any:
         total = None

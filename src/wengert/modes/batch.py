@@ -75,6 +75,10 @@ class Batched(Array):
     def tolist(self) -> Any:
         return self._plain("tolist()")
 
+    def detach(self) -> Batched:
+        """The same batch, without what is known of it at lower levels."""
+        return Batched(self.value.detach() if isinstance(self.value, Array) else self.value, self.level)
+
     def __repr__(self) -> str:
         return f"batched({self.value!r})"
 

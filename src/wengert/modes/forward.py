@@ -16,6 +16,7 @@ from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
+from wengert.modes import recording
 from wengert.ops.elementwise import add, real
 from wengert.ops.reduce import sum as sum_
 from wengert.ops.shape import astype, broadcast_to
@@ -37,13 +38,15 @@ class Dual(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        if len(args) == 1 and primitive.kind == "linear" and primitive.outputs == 1:
+        if len(args) == 1 and primitive.kind == "linear" and primitive.outputs == 1 and not recording.active:
             (x,) = args
             return Dual(primitive.op(x.value, **params), primitive.op(x.tangent, **params), level)
         mine = [isinstance(a, Dual) and a.level == level for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         tangents = [a.tangent if m else None for a, m in zip(args, mine, strict=True)]
         out = primitive.op(*values, **params)
+        if recording.active and not recording.recording():
+            return out
         pushed = push(primitive, values, tangents, out, params)
         if pushed is None:
             return out
@@ -55,7 +58,7 @@ class Dual(Array):
 
     @staticmethod
     def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
-        if primitive.kind != "elementwise":
+        if primitive.kind != "elementwise" or recording.active:
             return Dual.process(primitive, level, (x,), NO_PARAMS)
         value, t = x.value, x.tangent
         out = primitive.op(value)
@@ -63,7 +66,7 @@ class Dual(Array):
 
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
-        if primitive.kind != "elementwise":
+        if primitive.kind != "elementwise" or recording.active:
             return Dual.process(primitive, level, (x, y), NO_PARAMS)
         t = u = None
         if isinstance(x, Dual) and x.level == level:
@@ -80,6 +83,10 @@ class Dual(Array):
             saved = primitive.keep_xy(out, x, y)
             pushed = first(t, saved, NO_PARAMS) + second(u, saved, NO_PARAMS)  # as one expression: NumPy adds large arrays in place
         return Dual(out, fitted(pushed, out), level)
+
+    def detach(self) -> Any:
+        """The value alone."""
+        return self.value
 
     def __repr__(self) -> str:
         return f"dual({self.value!r}, {self.tangent!r})"
@@ -107,8 +114,13 @@ def push_by_rule(primitive: Primitive, values: Sequence[Any], tangents: Sequence
     for i, t in enumerate(tangents):
         if t is not None:
             c = primitive.pushes[i](t, saved, params)
-            total = c if total is None else add(total, c)
+            total = c if total is None else summed(total, c)
     return total
+
+
+def summed(a: Any, b: Any) -> Any:
+    """a + b, for each output where there are several."""
+    return tuple(map(add, a, b)) if isinstance(a, tuple) else add(a, b)
 
 
 def push_elementwise(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:

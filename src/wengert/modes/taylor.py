@@ -9,11 +9,12 @@ table needs to know nothing but the derivative.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wengert.core.array import Array
 from wengert.core.primitive import Primitive, needs
-from wengert.core.series import convolved
+from wengert.modes import recording
 from wengert.modes.forward import push
 from wengert.ops.elementwise import divide, multiply
 
@@ -78,7 +79,7 @@ class Jet(Array):
             return run.known[key]
         values = [a.value if alive else a for a, alive in zip(args, live, strict=True)]
         out = primitive.op(*values, **params)
-        if primitive.kind == "nondifferentiable":
+        if primitive.kind == "nondifferentiable" or (recording.active and not recording.recording()):
             return out
         if primitive.outputs != 1:
             return several(primitive, level, args, live, values, out, params, run)
@@ -89,6 +90,10 @@ class Jet(Array):
         else:
             complete(jet.series)
         return jet
+
+    def detach(self) -> Any:
+        """The value alone."""
+        return self.value
 
     def __repr__(self) -> str:
         return f"jet({', '.join(map(repr, self.series.terms))})"
@@ -106,13 +111,23 @@ def complete(series: Series) -> None:
 def several(
     primitive: Primitive, level: int, args: Sequence[Any], live: Sequence[bool], values: Sequence[Any], outs: Any, params: dict, run: Run
 ) -> tuple:
-    """The outputs of a linear operation that has several: each order gives one coefficient of all of them."""
-    terms = [a.series if alive else Constant(a) for a, alive in zip(args, live, strict=True)]
-    orders = [outs]
-    for k in range(1, run.order + 1):
-        coefficients = [t[k] for t in terms]
-        orders.append(push(primitive, values, coefficients, outs, params) or [None] * len(outs))
-    return tuple([Jet(Series(run, list(column)), level) for column in zip(*orders, strict=True)])
+    """The outputs of an operation that has several."""
+    jets = tuple([Jet(Series(run, [out]), level) for out in outs])
+    if primitive.kind == "linear":
+        terms = [a.series if alive else Constant(a) for a, alive in zip(args, live, strict=True)]
+        for k in range(1, run.order + 1):
+            coefficients = push(primitive, values, [t[k] for t in terms], outs, params) or [None] * len(jets)
+            for jet, coefficient in zip(jets, coefficients, strict=True):
+                jet.series.terms.append(coefficient)
+        return jets
+    for jet, extend in zip(jets, by_derivative(primitive, args, live, jets, params), strict=True):
+        jet.series.extend = extend
+    if not run.depth:
+        for jet in jets:
+            jet.series[run.order]
+        for jet in jets:
+            complete(jet.series)
+    return jets
 
 
 def extension(
@@ -123,11 +138,22 @@ def extension(
     if is_linear(primitive, live):
         return lambda k: push(primitive, values, [t[k] if alive else None for t, alive in zip(terms, live, strict=True)], out.value, params)
     if primitive.kind == "multilinear":
-        return lambda k: convolved(terms[0], terms[1], range(k + 1), k, lambda x, y: primitive.op(x, y, **params))
+        return lambda k: spread(terms, (), k, lambda *x: primitive.op(*x, **params))
     recurrence = primitive.taylor and primitive.taylor(*terms)
     if recurrence:
         return lambda k: recurrence(k, out.series)
-    return by_derivative(primitive, args, live, out, params)
+    return by_derivative(primitive, args, live, (out,), params)[0]
+
+
+def spread(terms: Sequence[Any], chosen: tuple, k: int, product: Callable) -> Any:
+    """The sum of the products of one coefficient of each series, over all ways in which their orders add up to k; None if it is zero."""
+    first, *rest = terms
+    total = None
+    for i in range(k + 1) if rest else (k,):
+        if (a := first[i]) is not None:
+            term = spread(rest, (*chosen, a), k - i, product) if rest else product(*chosen, a)
+            total = term if total is None else total if term is None else total + term
+    return total
 
 
 def is_linear(primitive: Primitive, live: Sequence[bool]) -> bool:
@@ -141,24 +167,30 @@ def is_linear(primitive: Primitive, live: Sequence[bool]) -> bool:
     return not any(varying & set(needs(rule)) for rule in rules)
 
 
-def by_derivative(primitive: Primitive, args: Sequence[Any], live: Sequence[bool], out: Jet, params: dict[str, Any]) -> Extension:
-    """The integral of `out' = push(x', x, out)`."""
-    run = out.series.run
-    slope: list[Any] = []
+def by_derivative(
+    primitive: Primitive, args: Sequence[Any], live: Sequence[bool], outs: tuple[Jet, ...], params: dict[str, Any]
+) -> list[Extension]:
+    """The integral of `out' = push(x', x, out)`, for each output."""
+    run, level = outs[0].series.run, outs[0].level
+    slopes: list[Any] = []
 
-    def extend(k: int) -> Any:
-        if not slope:
+    def slope(i: int) -> Any:
+        if not slopes:
             run.depth += 1
             try:
                 rates = [derivative(a) if alive else None for a, alive in zip(args, live, strict=True)]
-                pushed = push(primitive, args, rates, out, params)
+                pushed = push(primitive, args, rates, outs[0] if primitive.outputs == 1 else outs, params)
             finally:
                 run.depth -= 1
-            slope.append(pushed.series if isinstance(pushed, Jet) and pushed.level == out.level else Constant(pushed))
-        rate = slope[0][k - 1]
+            found = [None] * len(outs) if pushed is None else [pushed] if primitive.outputs == 1 else pushed
+            slopes.extend([c.series if isinstance(c, Jet) and c.level == level else Constant(c) for c in found])
+        return slopes[i]
+
+    def extend(i: int, k: int) -> Any:
+        rate = slope(i)[k - 1]
         return rate if rate is None or k == 1 else divide(rate, float(k))
 
-    return extend
+    return [partial(extend, i) for i in range(len(outs))]
 
 
 def derivative(x: Jet) -> Jet:

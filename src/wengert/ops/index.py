@@ -35,7 +35,7 @@ def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
         v = np.broadcast_to(v, places.shape).reshape(-1)
         np.add.at(out.reshape(-1), places.reshape(-1), v)
     else:
-        np.add.at(out, key, v)
+        np.add.at(out, key, np.broadcast_to(v, out[key].shape) if out.ndim == 1 and np.ndim(v) else v)
     return out
 
 

@@ -93,12 +93,20 @@ class Call:
     def other_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
         """The results where the value of the highest level is not a tensor."""
         if isinstance(top, Dual):
-            return self.dual(top.level, x)
+            return self.closed(self.dual(top.level, x), top.level)
         if isinstance(top, Jet):
-            return self.jet(primitive, top, x)
+            return self.closed(self.jet(primitive, top, x), top.level)
         if isinstance(top, Batched):
-            return self.batched(primitive, top, x)
+            return self.closed(self.batched(primitive, top, x), top.level)
         raise TypeError(f"{self.name} has a rule of its own, which does not know a {type(top).__name__}, at {user_line()}.")
+
+    def closed(self, outs: tuple, level: int) -> tuple:
+        """Results inside which there is nothing of their own level: that would be a value which was captured."""
+        for y in outs:
+            parts = [y.value, y.tangent] if isinstance(y, Dual) else y.series.terms if isinstance(y, Jet) else [getattr(y, "value", None)]
+            if any(isinstance(part, Array) and part.level >= level for part in parts):
+                raise self.hidden()
+        return outs
 
     def dual(self, level: int, x: Sequence[Any]) -> tuple:
         mine = [isinstance(a, Dual) and a.level == level for a in x]

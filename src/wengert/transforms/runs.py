@@ -20,6 +20,7 @@ from wengert.modes.cotangent import conform
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
 from wengert.modes.tape import Leaf, Node, pull_back
+from wengert.modes.taylor import Jet, Series
 from wengert.transforms.arguments import mapped
 
 Call = Callable[[Sequence[Any]], Any]
@@ -38,12 +39,7 @@ class Tape:
         self.inputs = inputs
         self.nodes = [Leaf(x) for x in inputs]
         tracked = [Tensor(x, level, node) for x, node in zip(inputs, self.nodes, strict=True)]
-        if recording.active and not recording.recording():
-            with recording.switched("enabled", True), recording.switched("inference", False):
-                result = call(tracked)
-            result = mapped(lambda y: forgetful(y, level), result)
-        else:
-            result = call(tracked)
+        result = called(call, tracked, level)
         self.result, self.aux = pair(result) if has_aux else (result, None)
         if has_aux:
             self.aux = mapped(lambda y: lowered(y, level), self.aux)
@@ -63,14 +59,34 @@ class Tape:
 def pushed(call: Call, inputs: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, Any, Any]:
     """The result of a function, its tangent, and what else it returned; all trees."""
     level = new_level()
-    result = call([Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)])
+    result = called(call, [Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)], level)
     aux = None
     if has_aux:
         result, aux = pair(result)
         aux = mapped(lambda y: lowered(y, level), aux)
     user = any(map(is_users, inputs))
-    tangent = mapped(lambda y: settled(y.tangent if isinstance(y, Dual) and y.level == level else no_tangent(y), user), result)
+    taken = set(map(id, tangents))
+
+    def own(y: Any) -> Any:
+        t = settled(y.tangent if isinstance(y, Dual) and y.level == level else no_tangent(y), user)
+        if t.__class__ is np.ndarray:
+            t = t.copy() if id(t) in taken else t
+            taken.add(id(t))
+            kept.append(t)
+        return t
+
+    kept: list = []  # so that no id is used twice
+    tangent = mapped(own, result)
     return mapped(lambda y: lowered(y, level), result), tangent, aux
+
+
+def called(call: Call, arguments: Sequence[Any], level: int) -> Any:
+    """The result of a function that is being differentiated, whatever is switched off around it."""
+    if not recording.active or recording.recording():
+        return call(arguments)
+    with recording.switched("enabled", True), recording.switched("inference", False):
+        result = call(arguments)
+    return mapped(lambda y: forgetful(y, level), result)
 
 
 def pair(result: Any) -> tuple[Any, Any]:
@@ -97,6 +113,10 @@ def forgetful(y: Any, level: int) -> Any:
     """A result of which the tapes around this level, switched off by `no_grad`, know nothing."""
     if isinstance(y, Tensor) and y.level == level:
         return Tensor(forgetful(y.value, level), level, y.node)
+    if isinstance(y, Dual) and y.level == level:
+        return Dual(forgetful(y.value, level), forgetful(y.tangent, level), level)
+    if isinstance(y, Jet) and y.level == level:
+        return Jet(Series(y.series.run, [forgetful(t, level) for t in y.series.terms]), level)
     return y.detach() if isinstance(y, Tensor) else y
 
 

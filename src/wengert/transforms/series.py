@@ -16,6 +16,7 @@ from wengert.core.primitive import new_level, operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros
 from wengert.modes.taylor import Jet, Run, Series
+from wengert.transforms.runs import called
 
 
 def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
@@ -36,7 +37,7 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
         raise ValueError(f"jet needs at least one coefficient, at {user_line()}.")
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
-    leaves, structure = tree.flatten(f(*arguments))
+    leaves, structure = tree.flatten(called(lambda curves: f(*curves), arguments, level))
     columns = [_terms(y, level, order) for y in leaves]
     value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
     return value, coefficients

@@ -340,6 +340,18 @@ class TestEngine:
 
         np.testing.assert_array_equal(gradient(f, np.ones(2)), [1000.0, 1000.0])
 
+    def test_elements_one_by_one(self):
+        weights = np.random.default_rng(0).normal(size=(3, 4))
+
+        def f(x):
+            total = 0.0
+            for i in range(3):
+                for j in range(4):
+                    total = total + x[i, j] * x[i][j] * weights[i, j]
+            return total + (x[1:] ** 3).sum() + x[::-1].sum()
+
+        check_derivatives(f, [np.random.default_rng(1).normal(size=(3, 4))], [0])
+
     def test_output_that_does_not_depend_on_the_input(self):
         x, y = wg.tensor(1.0, requires_grad=True), wg.tensor(2.0, requires_grad=True)
         with pytest.raises(wg.GradientError, match="allow_unused"):

@@ -93,6 +93,7 @@ def linear(
     conforms: bool | None = None,
     lanes: Sequence[Callable | None] | None = None,
     batch: Callable | None = None,
+    into: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
@@ -115,6 +116,7 @@ def linear(
             conforms=conforms,
             lanes=lanes,
             batch=batch,
+            into=into,
             cases=cases,
         )
     )

@@ -35,13 +35,14 @@ class Primitive:
     `taylor` gives a recurrence for the coefficients of its power series, where the derivative alone would not end.
     `batch` gives the metadata that changes where the array has one more axis, the batch, in front; it names what it needs: the metadata,
     `n` (the length of that axis) or `rank` (without it), and returns None where there is no such metadata.
+    `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own, where that is cheaper than making it first.
     `params` is None for an operation without metadata; for the others the tests use its values.
     """
 
     __slots__ = (
-        "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "lanes", "outputs", "params", "domain", "cases",
-        "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes", "constants", "dead_lanes",
-        "keeps", "keep_x", "keep_y", "keep_xy",
+        "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "into", "lanes", "outputs", "params",
+        "domain", "cases", "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes",
+        "constants", "dead_lanes", "keeps", "keep_x", "keep_y", "keep_xy",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +57,7 @@ class Primitive:
         jvps: Sequence[Callable | None] = (),
         taylor: Callable | None = None,
         batch: Callable | None = None,
+        into: Callable | None = None,
         lanes: Sequence[Callable | None] | None = None,
         outputs: int = 1,
         params: dict[str, Any] | None = None,
@@ -69,7 +71,7 @@ class Primitive:
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
         self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
-        self.structural, self.taylor, self.batch = structural, taylor, batch
+        self.structural, self.taylor, self.batch, self.into = structural, taylor, batch, into
         # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1

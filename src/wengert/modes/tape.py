@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core import memory, parallel
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.parallel import LARGE
 from wengert.core.primitive import Primitive
@@ -217,6 +218,13 @@ def pull_back(
                 i = 0
                 for parent in node.parents:
                     if parent is not None and (needed is None or parent in needed):
+                        if primitive.into is not None:
+                            if parent in owned and cotangents[parent].__class__ is ndarray and not isinstance(t, Array) and not dead:
+                                primitive.into(cotangents[parent], t, saved, params)
+                                i += 1
+                                continue
+                            if parent not in cotangents:
+                                owned.add(parent)  # what it pulls is a buffer of its own
                         c = pulls[i](t, saved, params)
                         if conforms and (c.shape != parent.shape or c.dtype is not parent.dtype):
                             c = conform(c, parent.shape, parent.dtype)
@@ -231,7 +239,7 @@ def pull_back(
                             total = cotangents[parent] = old + c
                             if total.__class__ is ndarray:
                                 owned.add(parent)
-                    i += 1  # noqa: SIM113  # cheaper than enumerate
+                    i += 1  # cheaper than enumerate
             elif primitive is OUTPUT:
                 whole = node.parents[0]
                 if whole not in cotangents:

@@ -98,10 +98,21 @@ def _pull_written(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
     return t if v_spec.ndim <= t.ndim else reshape(t, (1,) * (v_spec.ndim - t.ndim) + t.shape)
 
 
+def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) -> None:
+    """Add a cotangent at its place: a loop over the elements of an array does not pay for all of it each time."""
+    key = params["key"].key
+    part = buffer[key]
+    if isinstance(part, np.ndarray):
+        np.add(part, t, out=part)
+    else:
+        buffer[key] = part + t
+
+
 _getitem = linear(
     "getitem",
     lambda x, key: x[key.key],
     lambda t, x_spec, key: _scatter(t, key=key, shape=x_spec.shape),
+    into=_add_into,
     batch=lambda key: {"key": key.after(slice(None))},
     cases=(case((4, 3), key=Index(1)), case((5, 2), key=EVERY_OTHER), case((), key=Index((None, ...))), case((3,), key=Index(slice(0)))),
 )

@@ -21,6 +21,24 @@ BLOCK = EXPENSIVE - 1
 Nodes = list[Any]
 
 
+def pull_large(node: Any, t: np.ndarray, order: Nodes, cotangents: dict, owned: set, retain: bool) -> bool:
+    """Pull a node together with those that follow it, if they are a run; says whether they are, and the walk is done with them."""
+    run = run_from(node, order)
+    if len(run) < 2:
+        return False
+    cotangents[node] = t
+    pulled = pull_run(run, cotangents)
+    if pulled is None:
+        del cotangents[node]
+        return False
+    cotangents.update(pulled)
+    owned.update(pulled)
+    if not retain:
+        for member in run:
+            member.saved, member.parents = None, ()
+    return True
+
+
 def run_from(node: Any, order: Nodes) -> Nodes:
     """The node and those right after it, as long as they are elementwise operations on arrays of its shape and dtype."""
     start = stop = order.index(node)

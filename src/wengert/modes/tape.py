@@ -20,7 +20,7 @@ from wengert.core.errors import GradientError, user_line
 from wengert.core.parallel import LARGE
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
-from wengert.modes.blocks import pull_run, run_from
+from wengert.modes.blocks import pull_large
 from wengert.modes.cotangent import conform, conform_lanes, transposed_lanes
 from wengert.ops.elementwise import where
 from wengert.ops.predicates import logical_and, logical_not, logical_or
@@ -202,17 +202,14 @@ def pull_back(
                     continue  # the end of this path: the history behind a target stays as it is
             if hooks is not None:
                 t = passed(hooks.before, t)
-            if sharing and t.__class__ is ndarray and t.size >= LARGE and not dead:
-                run = run_from(node, order)
-                cotangents[node] = t
-                pulled = pull_run(run, cotangents) if len(run) > 1 else None
-                if pulled is not None:
-                    cotangents.update(pulled)
-                    owned.update(pulled)
-                    for node in run if not retain else ():
-                        node.saved, node.parents = None, ()
-                    continue
-                del cotangents[node]
+            if (
+                sharing
+                and t.__class__ is ndarray
+                and t.size >= LARGE
+                and not dead
+                and pull_large(node, t, order, cotangents, owned, retain)
+            ):
+                continue
             if primitive.plain and simple and hooks is None and (not dead or node not in dead):
                 pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
                 i = 0

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from wengert.core.primitive import TABLE
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -20,7 +22,17 @@ def blocks(page: Path) -> list[str]:
     return BLOCK.findall(page.read_text())
 
 
+@pytest.fixture
+def table():
+    """The pages enter operations in the table; afterwards it is what it was."""
+    before = dict(TABLE)
+    yield
+    TABLE.clear()
+    TABLE.update(before)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.usefixtures("table")
 def test_code_runs(page):
     namespace = {"__name__": "page"}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)

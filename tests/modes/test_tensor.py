@@ -316,8 +316,27 @@ class TestBadInput:
             y.backward()
 
     def test_shapes_that_do_not_broadcast(self):
-        with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(2,\) \(3,\)"):
+        with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(2,\) \(3,\)") as error:
             leaf([1.0, 2.0]) + leaf([1.0, 2.0, 3.0])
+        (note,) = error.value.__notes__
+        assert "add of shapes (2,) and (3,)" in note
+        assert "test_tensor.py:" in note
+        assert "Reshape an operand" in note
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda x: x @ np.ones(3),
+            lambda x: np.concatenate([x, np.ones((2, 2))]),
+            lambda x: x.reshape(5),
+            lambda x: wg.grad(lambda y: y @ np.ones(3))(x),
+        ],
+    )
+    def test_other_shapes_that_do_not_fit(self, call):
+        with pytest.raises(ValueError, match=".") as error:
+            call(leaf([1.0, 2.0]))
+        text = str(error.value) + " ".join(getattr(error.value, "__notes__", []))
+        assert "test_tensor.py:" in text
 
     def test_hooks_without_history(self):
         for call in (lambda x: x.retain_grad(), lambda x: x.register_hook(print), lambda x: x.register_post_accumulate_grad_hook(print)):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import TrackedValueError
+from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.spec import Spec
 
 new_level = itertools.count(1).__next__
@@ -167,12 +167,16 @@ def _bind_binary(primitive: Primitive) -> Callable:
     impl = primitive.impl
 
     def op(x: Any, y: Any, /) -> Any:
-        if isinstance(x, Array):
-            if isinstance(y, Array) and y.level > x.level:
+        try:
+            if isinstance(x, Array):
+                if isinstance(y, Array) and y.level > x.level:
+                    return y.process_binary(primitive, y.level, x, y)
+                return x.process_binary(primitive, x.level, x, y)
+            if isinstance(y, Array):
                 return y.process_binary(primitive, y.level, x, y)
-            return x.process_binary(primitive, x.level, x, y)
-        if isinstance(y, Array):
-            return y.process_binary(primitive, y.level, x, y)
+        except ValueError as error:
+            locate(error, primitive, (x, y))
+            raise
         try:
             return impl(x, y)
         except TrackedValueError:
@@ -190,13 +194,25 @@ def _bind_any(primitive: Primitive) -> Callable:
             if isinstance(a, Array) and (top is None or a.level > top.level):
                 top = a
         if top is not None:
-            return top.process(primitive, top.level, args, params)
+            try:
+                return top.process(primitive, top.level, args, params)
+            except ValueError as error:
+                locate(error, primitive, args)
+                raise
         try:
             return impl(*args, **params)
         except TrackedValueError:
             return op(*map(gathered, args), **params)
 
     return op
+
+
+def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None:
+    """Tell where an operation was called with what it does not take, as a note on NumPy's own error."""
+    line = user_line()
+    if line not in str(error) and not getattr(error, "__notes__", None):
+        shapes = " and ".join(str(a.shape) for a in args if isinstance(a, SHAPED))
+        error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}. Reshape an operand, or insert axes: x[:, None].")
 
 
 SHAPED = (Array, np.ndarray, np.generic)

@@ -339,7 +339,7 @@ ERRORS: dict[str, tuple[Any, tuple]] = {
 def test_error_is_of_numpys_kind(case: str) -> None:
     f, shapes = ERRORS[case]
     arrays = arguments(shapes)
-    with pytest.raises(Exception) as numpys:  # noqa: PT011
+    with pytest.raises(Exception) as numpys:  # noqa: PT011  # of the same kind as NumPy's
         f(np, *arrays)
     for values in (arrays, [tensor(a, requires_grad=True) for a in arrays]):
         with pytest.raises((ValueError, TypeError)) as ours:

@@ -219,7 +219,7 @@ class Check:
                 v[entry.at] = entry.direction
                 gradients = grad(y, wanted, v, retain_graph=True, materialize_grads=True)
                 for row, g in zip(rows, gradients, strict=True):
-                    row.append(components(np.asarray(g.value)))  # type: ignore[union-attr]
+                    row.append(components(np.asarray(g.value)))  # type: ignore[union-attr]  # zeros were asked for, not None
             count = len(list(entries(y)))
             jacobians.append([np.array(r) if r else np.zeros((count, len(list(entries(x))))) for r, x in zip(rows, wanted, strict=True)])
         return jacobians

@@ -62,5 +62,5 @@ def replaced(name: str, returned: Any, old: list) -> list:
     ]
 
 
-Node.register_hook = register_hook  # type: ignore[method-assign, assignment]
-Node.register_prehook = register_prehook  # type: ignore[method-assign, assignment]
+Node.register_hook = register_hook  # type: ignore[method-assign, assignment]  # declared in tape.py
+Node.register_prehook = register_prehook  # type: ignore[method-assign, assignment]  # likewise

@@ -104,7 +104,7 @@ def _flattened(operands: Sequence[Any]) -> tuple[list, tuple[int, ...], Any] | N
         if isinstance(x, np.ndarray) and x.ndim:
             if x.shape != full[0].shape or x.dtype.kind not in "fc":
                 return None
-            rows.append(x.reshape(-1, order=order) if any(x.strides) else x[(0,) * x.ndim])  # type: ignore[call-overload]
+            rows.append(x.reshape(-1, order=order) if any(x.strides) else x[(0,) * x.ndim])  # type: ignore[call-overload]  # order is C or F
         else:
             rows.append(x)
     return rows, full[0].shape, order

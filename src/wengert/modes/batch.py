@@ -116,9 +116,10 @@ def repeated(x: Any, n: int) -> Any:
 
 def by_metadata(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     """The operation with what `batch` says of its metadata."""
-    code = primitive.batch.__code__  # type: ignore[union-attr]
+    assert primitive.batch is not None
+    code = primitive.batch.__code__
     known = params | {"n": n, "rank": max(rank_of(v) - m for v, m in zip(values, mine, strict=True))}
-    changed = primitive.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])  # type: ignore[misc]
+    changed = primitive.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])
     if changed is None:
         return None
     return primitive.op(*[v if m else repeated(v, n) for v, m in zip(values, mine, strict=True)], **params | changed)

@@ -192,7 +192,7 @@ class Tensor(Array):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this value."""
-        return not self.is_leaf and self.node.hooks is not None and RETAIN in self.node.hooks.arrived  # type: ignore[union-attr]
+        return not self.is_leaf and self.node.hooks is not None and RETAIN in self.node.hooks.arrived  # type: ignore[union-attr]  # no leaf
 
     def retain_grad(self) -> None:
         """Keep this value's gradient, although it is not a leaf, when `backward` comes by."""

@@ -288,7 +288,7 @@ def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     if not np.isfinite(largest).all():
         largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
     with np.errstate(divide="ignore"):
-        out: Any = np.log(np.add.reduce(np.exp(x - largest), axis, keepdims=keepdims))  # type: ignore[call-overload]
+        out: Any = np.log(np.add.reduce(np.exp(x - largest), axis, keepdims=keepdims))  # type: ignore[call-overload]  # keepdims is not a literal
     return out + (largest if keepdims else largest.reshape(out.shape))
 
 

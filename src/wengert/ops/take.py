@@ -179,7 +179,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write src, broadcast, where a mask holds, in place."""
     src = operand(src)
-    if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+    if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # any casting rule, checked by NumPy
         raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
     if where is True:
         dst[...] = src

@@ -85,10 +85,10 @@ class Call:
         return tuple(self.opened(self.function(*self.assemble(x))))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> Sequence[Any]:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of call defines it
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of call defines it
 
     def other_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
         """The results where the value of the highest level is not a tensor."""

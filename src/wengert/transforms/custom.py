@@ -57,7 +57,7 @@ class Custom:
         return call(self.primitive)
 
     def call(self, live: tuple) -> CustomCall:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of rule defines it
 
 
 class CustomCall(Call):
@@ -242,7 +242,7 @@ def primitive(name: str, impl: Callable, *rules: Callable | None, kind: str = "e
         raise ValueError(f"primitive {name!r}: there is no kind {kind!r}, at {user_line()}. The kinds are {', '.join(sorted(KINDS))}.")
     if not rules and kind != "nondifferentiable" and options.get("vjp") is None:
         raise ValueError(f"primitive {name!r} needs one rule for each array argument, at {user_line()}; None where no gradient flows.")
-    known = UFUNCS.get(impl)  # type: ignore[call-overload]
+    known = UFUNCS.get(impl)  # type: ignore[call-overload]  # None for what is no ufunc
     op = getattr(kinds, kind)(name, impl, *rules, **options)
     if known is not None:
         UFUNCS[impl] = known  # type: ignore[index]  # NumPy's own function stays the operation that it was

@@ -15,10 +15,10 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import Primitive
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, snapshot
-from wengert.modes.tape import OUTPUT, Node
+from wengert.modes.tape import Node
 
 
 class Context:

@@ -94,6 +94,7 @@ def linear(
     lanes: Sequence[Callable | None] | None = None,
     batch: Callable | None = None,
     into: Callable | None = None,
+    spec: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
@@ -117,6 +118,7 @@ def linear(
             lanes=lanes,
             batch=batch,
             into=into,
+            spec=spec,
             cases=cases,
         )
     )
@@ -129,10 +131,13 @@ def multilinear(
     inputs: Sequence[str] = ARGUMENTS,
     params: dict[str, Any] | None = None,
     batch: Callable | None = None,
+    spec: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """An operation linear in each argument while the others are held: one transpose per argument."""
-    return register(Primitive(name, impl, "multilinear", inputs[: len(transposes)], transposes, params=params, batch=batch, cases=cases))
+    return register(
+        Primitive(name, impl, "multilinear", inputs[: len(transposes)], transposes, params=params, batch=batch, spec=spec, cases=cases)
+    )
 
 
 def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
@@ -153,12 +158,13 @@ def general(
     jvps: Sequence[Callable | None] = (),
     outputs: int = 1,
     batch: Callable | None = None,
+    spec: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
     """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` per argument."""
     names = tuple(inputs)[: len(rules)] if inputs is ARGUMENTS else tuple(inputs)
     return register(
-        Primitive(name, impl, "general", names, rules, vjp=vjp, jvps=jvps, outputs=outputs, params={}, batch=batch, cases=cases)
+        Primitive(name, impl, "general", names, rules, vjp=vjp, jvps=jvps, outputs=outputs, params={}, batch=batch, spec=spec, cases=cases)
     )
 
 
@@ -171,6 +177,7 @@ def nondifferentiable(
     params: dict[str, Any] | None = None,
     domain: Any = (-2.0, 2.0),
     batch: Callable | None = None,
+    spec: Callable | None = None,
     cases: Sequence[Case] = (),
     reason: str,
 ) -> Callable:
@@ -187,6 +194,7 @@ def nondifferentiable(
             params=params,
             domain=domain,
             batch=batch,
+            spec=spec,
             cases=cases,
             reason=reason,
         )

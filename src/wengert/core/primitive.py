@@ -21,8 +21,11 @@ from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.spec import Spec
 
-new_level = itertools.count(1).__next__
-"""A level for one run of one transform: unique across threads, higher than those of the transforms around it."""
+new_level = itertools.count(2).__next__
+"""A level for one run of one transform: unique across threads, higher than those of the transforms around it.
+
+Below them are the user's tensors, at level 0, and the user's symbols, at level 1.
+"""
 
 
 class Primitive:
@@ -36,13 +39,14 @@ class Primitive:
     `batch` gives the metadata that changes where the array has one more axis, the batch, in front; it names what it needs: the metadata,
     `n` (the length of that axis) or `rank` (without it), and returns None where there is no such metadata.
     `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own, where that is cheaper than making it first.
+    `spec(*operands, **params)` gives the result's spec where asking NumPy (see `core/infer.py`) would be costly or cannot tell.
     `params` is None for an operation without metadata; for the others the tests use its values.
     """
 
     __slots__ = (
         "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "into", "lanes", "outputs", "params",
         "domain", "cases", "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes",
-        "constants", "dead_lanes", "keeps", "keep_x", "keep_y", "keep_xy",
+        "constants", "dead_lanes", "keeps", "keep_x", "keep_y", "keep_xy", "spec",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +64,7 @@ class Primitive:
         into: Callable | None = None,
         lanes: Sequence[Callable | None] | None = None,
         outputs: int = 1,
+        spec: Callable | None = None,
         params: dict[str, Any] | None = None,
         conforms: bool | None = None,
         structural: bool = False,
@@ -71,7 +76,7 @@ class Primitive:
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
         self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
-        self.structural, self.taylor, self.batch, self.into = structural, taylor, batch, into
+        self.structural, self.taylor, self.batch, self.into, self.spec = structural, taylor, batch, into, spec
         # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
@@ -131,7 +136,7 @@ def register(primitive: Primitive) -> Callable:
 
 
 def lookup(name: str) -> Primitive:
-    return TABLE[name]
+    return OUTPUT if name == OUTPUT.name else TABLE[name]
 
 
 def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
@@ -284,3 +289,8 @@ def caller(rule: Callable, wanted: tuple[str, ...], expands: Sequence[str] = ())
 def expanded(reduced: Any, params: dict[str, Any]) -> Any:
     """The result of a reduction with the reduced axes put back, of length one."""
     return reduced if params["keepdims"] else TABLE["expand_dims"].op(reduced, axis=params["axis"])
+
+
+OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0})
+"""One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph."""
+OUTPUT.plain = False  # the walk back knows it

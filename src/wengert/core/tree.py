@@ -1,10 +1,12 @@
-"""Trees: nested tuples, lists, dicts and dataclasses, with arrays as leaves. None is a tree without leaves."""
+"""Trees: nested tuples, lists, dicts and dataclasses, with arrays, or their specs, as leaves. None is a tree without leaves."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from wengert.core.spec import Spec
 
 
 class Structure(NamedTuple):
@@ -35,7 +37,7 @@ def _open(tree: Any) -> tuple[Any, tuple, list] | None:
         return type(None), (), []
     if isinstance(tree, dict):
         return type(tree), tuple(tree), list(tree.values())
-    if isinstance(tree, list | tuple):
+    if isinstance(tree, list | tuple) and not isinstance(tree, Spec):
         return type(tree), tuple(range(len(tree))), list(tree)
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))

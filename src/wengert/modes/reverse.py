@@ -12,10 +12,10 @@ import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import Primitive, gathered
+from wengert.core.primitive import OUTPUT, Primitive, gathered
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
-from wengert.modes.tape import OUTPUT, Handle, Leaf, Node, several
+from wengert.modes.tape import Handle, Leaf, Node, several
 from wengert.ops import elementwise as ew
 from wengert.ops.index import set_at
 from wengert.ops.shape import astype

@@ -18,7 +18,7 @@ from wengert.core import memory, parallel
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.parallel import LARGE
-from wengert.core.primitive import Primitive
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.blocks import pull_large
 from wengert.modes.cotangent import conform, conform_lanes, transposed_lanes
@@ -114,11 +114,6 @@ class Handle:
 
     def __exit__(self, *exc: Any) -> None:
         self.remove()
-
-
-OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0})
-"""One output of an operation that has several: stands between the value and the node of the operation."""
-OUTPUT.plain = False  # the walk knows it
 
 
 def several(

@@ -17,6 +17,7 @@ from wengert.core.array import implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
+from wengert.core.spec import Spec
 from wengert.ops.einsum import tensordot
 from wengert.ops.elementwise import conj, multiply
 from wengert.ops.shape import concatenate, expand_dims, moveaxis
@@ -58,11 +59,27 @@ def _rows(x: Any) -> Any:
     return x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
 
 
+def _matmul_spec(x: Any, y: Any) -> Spec:
+    """NumPy's own check of the shapes, on stacks of one matrix; then those of the stacks."""
+    one = [np.broadcast_to(np.zeros((), o.dtype), o.shape[max(o.ndim - 2, 0) :]) for o in (x, y)]
+    out = np.matmul(*one) if all(a.size < 4096 for a in one) else _product_of_shapes(*one)
+    return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *out.shape), out.dtype)
+
+
+def _product_of_shapes(x: Any, y: Any) -> Any:
+    """A matrix product that takes no time: rows and columns are kept, and what is summed is as long as it would be."""
+    if x.shape[-1] != y.shape[0]:
+        return np.matmul(x, y)  # raises
+    shape = x.shape[:-1] + y.shape[1:]
+    return np.broadcast_to(np.zeros((), np.result_type(x, y)), shape)
+
+
 matmul = multilinear(
     "matmul",
     np.matmul,
     _matmul_x,
     _matmul_y,
+    spec=_matmul_spec,
     cases=(
         case((2, 3), (3, 4)),
         case((3,), (3,)),

@@ -20,6 +20,7 @@ from wengert.core.array import Array, implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, multilinear
 from wengert.core.primitive import operand
+from wengert.core.spec import Spec
 
 LETTERS = ascii_uppercase + ascii_lowercase
 """Labels in the order in which NumPy counts and sorts them."""
@@ -89,12 +90,19 @@ def _transposed(subscripts: str, argument: int) -> str:
     return f"{x},{out}->{y}" if argument else f"{out},{y}->{x}"
 
 
+def _contract_spec(x: Any, y: Any, subscripts: str) -> Spec:
+    x_labels, y_labels, out = _split(subscripts)
+    lengths = dict(zip(x_labels + y_labels, x.shape + y.shape, strict=True))
+    return Spec(tuple(lengths[c] for c in out), np.result_type(x.dtype, y.dtype))
+
+
 _einsum: Callable = multilinear(
     "einsum",
     _contract,
     lambda t, y, subscripts: _einsum(t, y, subscripts=_transposed(subscripts, 0)),
     lambda t, x, subscripts: _einsum(x, t, subscripts=_transposed(subscripts, 1)),
     params={},
+    spec=_contract_spec,
     cases=(
         case((2, 3), (3, 4), subscripts="ab,bc->ca"),
         case((2, 3, 4), (4, 2, 5), subscripts="abc,cad->bad"),

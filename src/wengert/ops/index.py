@@ -12,8 +12,10 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
+from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, linear, nondifferentiable
 from wengert.core.primitive import operand
+from wengert.core.spec import Spec
 from wengert.ops.elementwise import maximum, minimum, multiply, where
 from wengert.ops.key import Hole, Index, split
 from wengert.ops.shape import broadcast_to, reshape
@@ -108,6 +110,30 @@ def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) 
         buffer[key] = part + t
 
 
+def _gathered_spec(x: Any, *indices: Any, key: Index) -> Spec:
+    """Indices are examples that take no memory, except for truth values, whose count would have to be known."""
+    if Hole.MASK in key.key:
+        return _of_truths(x)
+    places = [np.broadcast_to(np.zeros((), i.dtype), i.shape) for i in indices]
+    if 0 in x.shape and any(i.size for i in indices):
+        x = Spec(tuple(max(n, 1) for n in x.shape), x.dtype)  # an index out of bounds is an error of the numbers, not of the shapes
+    return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.filled(places)].shape, x.dtype)
+
+
+def _scattered_spec(x: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
+    return Spec(shape, Spec.of(x).dtype)
+
+
+def _written_spec(x: Any, v: Any, *indices: Any, key: Index, **params: Any) -> Spec:
+    return x
+
+
+def _winners_spec(*indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
+    return Spec(_gathered_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
+
+
+_of_truths = depends_on_numbers("what a mask of truth values selects")
+
 _getitem = linear(
     "getitem",
     lambda x, key: x[key.key],
@@ -121,6 +147,7 @@ gather = linear(
     lambda x, *indices, key: x[key.filled(indices)],
     lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
     inputs=("x", "*indices"),
+    spec=_gathered_spec,
     cases=(case((3, 2), ROWS, key=TWO_ROWS), case((2, 4), ROWS, key=COLUMNS), case((2, 2), TRIANGLE, key=MASK)),
 )
 _scatter: Callable = linear(
@@ -128,6 +155,7 @@ _scatter: Callable = linear(
     _scatter_impl,
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "*indices"),
+    spec=_scattered_spec,
     cases=(
         case((3, 2), ROWS, key=TWO_ROWS, shape=(4, 2)),
         case((3,), TRIANGLE, key=MASK, shape=(2, 2)),
@@ -141,6 +169,7 @@ _add_at = linear(
     lambda t: t,
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "v", "*indices"),
+    spec=_written_spec,
     cases=(case((4, 2), (3, 2), ROWS, key=TWO_ROWS), case((4, 2), (2,), ROWS, key=TWO_ROWS), case((3,), (), key=Index(slice(1, 3)))),
 )
 _set_at: Callable = linear(
@@ -150,6 +179,7 @@ _set_at: Callable = linear(
     _pull_written,
     inputs=("x", "v", "*indices"),
     lanes=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
+    spec=_written_spec,
     cases=(
         case((4, 2), (3, 2), ROWS, key=TWO_ROWS, reuse=False),
         case((2, 2), (), TRIANGLE, key=MASK, reuse=False),
@@ -162,6 +192,7 @@ _winners = nondifferentiable(
     _winners_impl,
     inputs=("*indices",),
     params={},
+    spec=_winners_spec,
     cases=(case(ROWS, key=TWO_ROWS, shape=(4, 2)),),
     reason="a truth value for each place of a key: whether what is written there stays",
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
+from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import clip, remainder, where
@@ -90,7 +91,13 @@ def extract(condition: Any, arr: Any) -> Any:
 
 
 argwhere = implements(np.argwhere)(
-    nondifferentiable("argwhere", np.argwhere, cases=(case((3, 2)), case(())), reason="the result is a list of integer indices")
+    nondifferentiable(
+        "argwhere",
+        np.argwhere,
+        spec=depends_on_numbers("a list of the places that are not zero"),
+        cases=(case((3, 2)), case(())),
+        reason="the result is a list of integer indices",
+    )
 )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.kinds import nondifferentiable, unchanged
-from wengert.core.primitive import Primitive, needs
+from wengert.core.primitive import OUTPUT, Primitive, needs
 from wengert.core.spec import Spec
 from wengert.modes.reverse import snapshot
-from wengert.modes.tape import OUTPUT, Node, reachable
+from wengert.modes.tape import Node, reachable
 from wengert.ops.elementwise import conj
 from wengert.transforms.arguments import Chosen, closed, directions, mapped, opened
 from wengert.transforms.runs import Tape, handed_out, is_users, lowered, no_tangent, pushed, settled

@@ -1,0 +1,1 @@
+"""Graphs as native code: schedule, memory plan, LLVM text, native entry."""

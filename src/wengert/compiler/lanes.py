@@ -1,0 +1,344 @@
+"""LLVM's language, written by Python: `Lanes` are the values of W neighbouring elements in one register, `Code` the lines of one function.
+
+Operators on lanes write instructions, so that a formula reads as mathematics: `x * x + 1.0` writes a product and a sum. Numbers on either
+side become constants of the other side's type. Nothing is reassociated, contracted or assumed: what is rounded here is rounded as in NumPy;
+a fused multiply-add is written only where `fma` asks for one.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Number = int | float | bool
+
+
+class Type(NamedTuple):
+    """The type of a value: `f64`, `f32`, `i64` ... `i1` or `ptr`, and how many of them there are."""
+
+    kind: str
+    lanes: int = 1
+
+    @property
+    def scalar(self) -> str:
+        """LLVM's name for one element."""
+        return {"f64": "double", "f32": "float"}.get(self.kind, self.kind)
+
+    @property
+    def text(self) -> str:
+        return _text(self.kind, self.lanes)
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind[0] == "f"
+
+    @property
+    def bits(self) -> int:
+        return int(self.kind[1:])
+
+    @property
+    def suffix(self) -> str:
+        """As in the names of LLVM's intrinsics: `v8f64`."""
+        return f"v{self.lanes}{self.kind}" if self.lanes > 1 else self.kind
+
+    def of(self, kind: str) -> Type:
+        """As many lanes of another kind."""
+        return Type(kind, self.lanes)
+
+    @classmethod
+    def from_dtype(cls, dtype: np.dtype, lanes: int = 1) -> Type:
+        """The type of elements in memory; booleans are bytes there and `i1` in registers."""
+        return cls("i1" if dtype.kind == "b" else f"{'f' if dtype.kind == 'f' else 'i'}{8 * dtype.itemsize}", lanes)
+
+
+_TEXTS: dict[tuple[str, int], str] = {}
+
+
+def _text(kind: str, lanes: int) -> str:
+    text = _TEXTS.get((kind, lanes))
+    if text is None:
+        scalar = Type(kind).scalar
+        text = _TEXTS[kind, lanes] = f"<{lanes} x {scalar}>" if lanes > 1 else scalar
+    return text
+
+
+I64, PTR, BOOL = Type("i64"), Type("ptr"), Type("i1")
+
+
+def literal(value: Number, type: Type) -> str:
+    """A number as LLVM writes constants: floats by their bits, exactly."""
+    if type.is_float:
+        rounded = np.float32(value) if type.kind == "f32" else float(value)
+        text = f"0x{struct.unpack('<Q', struct.pack('<d', float(rounded)))[0]:016X}"
+    elif type.kind == "i1":
+        text = "true" if value else "false"
+    else:
+        text = str(int(value))
+    return f"splat ({type.scalar} {text})" if type.lanes > 1 else text
+
+
+class Code:
+    """The lines of one function, and the functions of the module that it calls.
+
+    `calls` counts what is called by name; `declarations` are those of functions outside, `hoisted` lines belong to the function's start.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.hoisted: list[str] = []
+        self.count = 0
+        self.declarations: dict[str, str] = {}
+        self.calls: dict[tuple[str, Type], int] = {}
+        self.block = "entry"
+
+    def name(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def add(self, text: str, type: Type) -> Lanes:
+        """An instruction with a result."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return Lanes(self, name, type)
+
+    def do(self, text: str) -> None:
+        """An instruction without one."""
+        self.lines.append(f"  {text}")
+
+    def constant(self, value: Number, type: Type) -> Lanes:
+        return Lanes(self, literal(value, type), type)
+
+    def intrinsic(self, name: str, type: Type, *args: Lanes, overload: str = "") -> Lanes:
+        """A call of one of LLVM's own functions, such as `llvm.fma`, by the type of its result."""
+        symbol = f"@llvm.{name}.{overload or type.suffix}"
+        return self.call(symbol, type, *args)
+
+    def call(self, symbol: str, type: Type | None, *args: Lanes) -> Lanes:
+        """A call of a function outside the module; without a type it has no result."""
+        result = "void" if type is None else type.text
+        if symbol not in self.declarations:
+            self.declarations[symbol] = f"declare {result} {symbol}({', '.join(a.type.text for a in args)})"
+        text = f"call {result} {symbol}({', '.join(a.typed for a in args)})"
+        if type is not None:
+            return self.add(text, type)
+        self.do(text)
+        return self.constant(0, I64)
+
+    # Blocks and memory
+
+    def label(self, hint: str) -> str:
+        self.count += 1
+        return f"{hint}{self.count}"
+
+    def begin(self, label: str) -> None:
+        """Start a block. The one before must have ended with a jump."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: Lanes, then: str, otherwise: str) -> None:
+        self.do(f"br {condition.typed}, label %{then}, label %{otherwise}")
+
+    def variable(self, type: Type, value: Lanes | Number) -> Lanes:
+        """A place on the stack that LLVM turns into a register: its address, with a first value."""
+        name = self.name()
+        self.hoisted.append(f"  {name} = alloca {type.text}, align {max(type.lanes * max(type.bits, 8) // 8, 1)}")
+        place = Lanes(self, name, PTR)
+        self.store(self.lift(value, type), place)
+        return place
+
+    def lift(self, value: Lanes | Number, type: Type) -> Lanes:
+        return value if isinstance(value, Lanes) else self.constant(value, type)
+
+    def load(self, place: Lanes, type: Type, align: int = 0) -> Lanes:
+        return self.add(f"load {type.text}, {place.typed}" + (f", align {align}" if align else ""), type)
+
+    def store(self, value: Lanes, place: Lanes, align: int = 0) -> None:
+        self.do(f"store {value.typed}, {place.typed}" + (f", align {align}" if align else ""))
+
+    def offset(self, pointer: Lanes, index: Lanes | int, type: Type) -> Lanes:
+        """The address of an element, counted in elements of a type."""
+        if index.__class__ is int and index == 0:
+            return pointer
+        return self.add(f"getelementptr {type.scalar}, {pointer.typed}, {self.lift(index, I64).typed}", PTR)
+
+
+class Lanes:
+    """The values of neighbouring elements, or one value if its type has one lane."""
+
+    __slots__ = ("code", "text", "type")
+
+    def __init__(self, code: Code, text: str, type: Type):
+        self.code, self.text, self.type = code, text, type
+
+    @property
+    def typed(self) -> str:
+        return f"{self.type.text} {self.text}"
+
+    def like(self, value: Lanes | Number) -> Lanes:
+        """A number as a constant of this type."""
+        return value if value.__class__ is Lanes else Lanes(self.code, literal(value, self.type), self.type)  # type: ignore[arg-type]  # a number
+
+    def _binary(self, float_op: str, int_op: str, x: Any, y: Any) -> Lanes:
+        op = float_op if self.type.is_float else int_op
+        return self.code.add(f"{op} {self.type.text} {self.like(x).text}, {self.like(y).text}", self.type)
+
+    def __add__(self, other: Any) -> Lanes:
+        return self._binary("fadd", "add", self, other)
+
+    def __radd__(self, other: Any) -> Lanes:
+        return self._binary("fadd", "add", other, self)
+
+    def __sub__(self, other: Any) -> Lanes:
+        return self._binary("fsub", "sub", self, other)
+
+    def __rsub__(self, other: Any) -> Lanes:
+        return self._binary("fsub", "sub", other, self)
+
+    def __mul__(self, other: Any) -> Lanes:
+        return self._binary("fmul", "mul", self, other)
+
+    def __rmul__(self, other: Any) -> Lanes:
+        return self._binary("fmul", "mul", other, self)
+
+    def __truediv__(self, other: Any) -> Lanes:
+        return self._binary("fdiv", "", self, other)
+
+    def __rtruediv__(self, other: Any) -> Lanes:
+        return self._binary("fdiv", "", other, self)
+
+    def __neg__(self) -> Lanes:
+        if self.type.is_float:
+            return self.code.add(f"fneg {self.typed}", self.type)
+        return 0 - self
+
+    # Integers and truth values
+
+    def __and__(self, other: Any) -> Lanes:
+        return self._binary("", "and", self, other)
+
+    def __or__(self, other: Any) -> Lanes:
+        return self._binary("", "or", self, other)
+
+    def __xor__(self, other: Any) -> Lanes:
+        return self._binary("", "xor", self, other)
+
+    def __invert__(self) -> Lanes:
+        return self ^ (True if self.type.kind == "i1" else -1)
+
+    def __lshift__(self, other: Any) -> Lanes:
+        return self._binary("", "shl", self, other)
+
+    def __rshift__(self, other: Any) -> Lanes:
+        """With the sign."""
+        return self._binary("", "ashr", self, other)
+
+    def logical_right(self, other: Any) -> Lanes:
+        """A shift to the right that brings in zeros."""
+        return self._binary("", "lshr", self, other)
+
+    # Comparisons: false where there is a NaN, but for `ne`.
+
+    def _compare(self, float_predicate: str, int_predicate: str, other: Any) -> Lanes:
+        op = f"fcmp {float_predicate}" if self.type.is_float else f"icmp {int_predicate}"
+        return self.code.add(f"{op} {self.typed}, {self.like(other).text}", self.type.of("i1"))
+
+    def __lt__(self, other: Any) -> Lanes:
+        return self._compare("olt", "slt", other)
+
+    def __le__(self, other: Any) -> Lanes:
+        return self._compare("ole", "sle", other)
+
+    def __gt__(self, other: Any) -> Lanes:
+        return self._compare("ogt", "sgt", other)
+
+    def __ge__(self, other: Any) -> Lanes:
+        return self._compare("oge", "sge", other)
+
+    def eq(self, other: Any) -> Lanes:
+        return self._compare("oeq", "eq", other)
+
+    def ne(self, other: Any) -> Lanes:
+        return self._compare("une", "ne", other)
+
+    def is_nan(self) -> Lanes:
+        return self._compare("uno", "", self)
+
+    # Conversions
+
+    def bits(self) -> Lanes:
+        """The bits of floats, as integers."""
+        return self._cast("bitcast", self.type.of("i" + self.type.kind[1:]))
+
+    def floats(self) -> Lanes:
+        """Bits as floats."""
+        return self._cast("bitcast", self.type.of("f" + self.type.kind[1:]))
+
+    def to(self, kind: str) -> Lanes:
+        """The same numbers in another kind: floats are rounded, or cut to integers; `i1` is whether it is not zero."""
+        new = self.type.of(kind)
+        if new == self.type:
+            return self
+        if kind == "i1":
+            return self.ne(0)
+        if self.type.is_float:
+            if not new.is_float:
+                return self._cast("fptosi", new)
+            return self._cast("fpext" if new.bits > self.type.bits else "fptrunc", new)
+        unsigned = self.type.kind == "i1"
+        if new.is_float:
+            return self._cast("uitofp" if unsigned else "sitofp", new)
+        if new.bits < self.type.bits:
+            return self._cast("trunc", new)
+        return self._cast("zext" if unsigned else "sext", new)
+
+    def _cast(self, op: str, new: Type) -> Lanes:
+        return self.code.add(f"{op} {self.typed} to {new.text}", new)
+
+    # Functions that are one instruction, or few
+
+    def abs(self) -> Lanes:
+        return self.code.intrinsic("fabs", self.type, self)
+
+    def sqrt(self) -> Lanes:
+        return self.code.intrinsic("sqrt", self.type, self)
+
+    def floor(self) -> Lanes:
+        return self.code.intrinsic("floor", self.type, self)
+
+    def ceil(self) -> Lanes:
+        return self.code.intrinsic("ceil", self.type, self)
+
+    def trunc(self) -> Lanes:
+        return self.code.intrinsic("trunc", self.type, self)
+
+    def rint(self) -> Lanes:
+        """The nearest integer, ties to even, as a float."""
+        return self.code.intrinsic("roundeven", self.type, self)
+
+    def copysign(self, sign: Any) -> Lanes:
+        return self.code.intrinsic("copysign", self.type, self, self.like(sign))
+
+
+def fma(x: Lanes, y: Lanes | Number, z: Lanes | Number) -> Lanes:
+    """x * y + z, rounded once."""
+    return x.code.intrinsic("fma", x.type, x, x.like(y), x.like(z))
+
+
+def select(condition: Lanes, x: Lanes | Number, y: Lanes | Number) -> Lanes:
+    """x where the condition holds, else y; at least one of them is not a number."""
+    like = x if isinstance(x, Lanes) else y
+    assert isinstance(like, Lanes)
+    return condition.code.add(f"select {condition.typed}, {like.like(x).typed}, {like.like(y).typed}", like.type)
+
+
+def polynomial(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
+    """By Horner's rule, with fused multiply-adds; the coefficient of the highest power comes first."""
+    total: Lanes | float = coefficients[0]
+    for c in coefficients[1:]:
+        total = fma(x.like(total), x, c)
+    return x.like(total)

@@ -1,0 +1,66 @@
+"""The machine: its vectors, and LLVM's text turned into code that can be called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cache
+
+import llvmlite.binding as llvm
+
+_LOCK = threading.Lock()
+"""Held while LLVM works: it may be asked by several threads."""
+
+
+@cache
+def features() -> str:
+    return llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def cpu() -> str:
+    return llvm.get_host_cpu_name()
+
+
+@cache
+def vector_bytes() -> int:
+    """The width of this machine's widest vectors."""
+    known = llvm.get_host_cpu_features()
+    return 64 if known.get("avx512f") else 32 if known.get("avx2") else 16
+
+
+def machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu(), features=features(), opt=2, jit=True)
+
+
+def object_code(text: str, tune: Callable[[llvm.ModuleRef], None] | None = None) -> bytes:
+    """A module of LLVM's text as machine code, optimised without loop vectorisation: vectors are written out."""
+    with _LOCK:
+        target = machine()
+        module = llvm.parse_assembly(text)
+        module.verify()
+        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+        tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+        builder = llvm.create_pass_builder(target, tuning)
+        builder.getModulePassManager().run(module, builder)
+        return target.emit_object(module)
+
+
+class Loaded:
+    """Machine code in memory, for as long as this object lives."""
+
+    def __init__(self, code: bytes, symbols: dict[str, int]):
+        with _LOCK:
+            for name, address in symbols.items():
+                llvm.add_symbol(name, address)
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        address = self._engine.get_function_address(name)
+        if not address:
+            raise KeyError(name)
+        return address

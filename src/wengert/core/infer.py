@@ -1,0 +1,83 @@
+"""What an operation's result will be, before there are numbers: the shape rule of each kind, the dtype by NumPy itself.
+
+NumPy is the specification of shapes and dtypes, so it is asked: elementwise operations and reductions run once on one element for the
+dtype, the rest runs on arrays that take no memory. Operations whose result would be costly to make, or whose shape depends on numbers,
+say so in the table (`Primitive.spec`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.primitive import Primitive
+from wengert.core.spec import Spec
+
+Operand = Spec | bool | int | float | complex
+"""What is known of an argument: a number is Python's, whose dtype gives way to that of an array."""
+
+
+def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
+    """The spec of an operation's result, a tuple of them if it has several."""
+    if params:
+        return _inferred(primitive, operands, tuple(params.items()))
+    return _inferred(primitive, operands, ())
+
+
+@lru_cache(1 << 14)
+def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
+    named = dict(params)
+    if primitive.spec is not None:
+        return primitive.spec(*operands, **named)
+    if is_elementwise(primitive):
+        shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
+        kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
+        return Spec(shape, _dtype(primitive, kinds, (), params))
+    if "keepdims" in named:
+        return _reduced(primitive, operands[0], params)
+    return _by_example(primitive, operands, named)
+
+
+def is_elementwise(primitive: Primitive) -> bool:
+    """Whether each element of the result depends on one element of each argument."""
+    return primitive.kind == "elementwise" or isinstance(primitive.impl, np.ufunc) and primitive.impl.signature is None
+
+
+@lru_cache(1 << 12)
+def _dtype(primitive: Primitive, kinds: tuple, shape: tuple[int, ...], params: tuple) -> np.dtype:
+    examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k for k in kinds]
+    with np.errstate(all="ignore"):
+        return np.asarray(primitive.impl(*examples, **dict(params))).dtype
+
+
+def _reduced(primitive: Primitive, x: Any, params: tuple) -> Spec:
+    axis, keepdims = dict(params)["axis"], dict(params)["keepdims"]
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if keepdims:
+        shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+    else:
+        shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+    return Spec(shape, _dtype(primitive, (x.dtype,), (1,) * len(x.shape), params))
+
+
+def _by_example(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
+    examples = [np.broadcast_to(np.zeros((), o.dtype), o.shape) if isinstance(o, Spec) else o for o in operands]
+    with np.errstate(all="ignore"):
+        out = primitive.impl(*examples, **params)
+    return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
+
+
+def depends_on_numbers(what: str) -> Callable:
+    """The shape rule of an operation whose result has a shape that only its numbers tell."""
+
+    def refuse(*operands: Any, **params: Any) -> Spec:
+        raise TrackedValueError(
+            f"The shape of {what} depends on the numbers in it, which are not known while a function is traced, at {user_line()}. "
+            f"Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the compiled function."
+        )
+
+    return refuse

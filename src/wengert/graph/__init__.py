@@ -1,0 +1,1 @@
+"""The program as data: nodes, graphs, passes, and what they look like."""

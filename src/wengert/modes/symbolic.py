@@ -1,0 +1,124 @@
+"""Symbolic mode: Symbol, a value that is not known yet. What is done to it becomes a graph.
+
+Symbols run below every transform that is started on them, so a derivative of a function of symbols is made of symbols again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.infer import infer
+from wengert.core.primitive import OUTPUT, Primitive, gathered
+from wengert.core.source import source
+from wengert.graph.ir import Constant, Node, Operation, constant
+
+SYMBOLS = 1
+"""The level of the symbols that users make, above their tensors and below all transforms."""
+
+PYTHON_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute", "square"))
+"""What Python computes with its own numbers, and gives one of them."""
+
+
+class Constants:
+    """The arrays that one trace has met: an array that is used often is one constant."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, Constant]] = {}
+
+    def of(self, value: Any) -> Constant:
+        if not isinstance(value, np.ndarray | Array):
+            return Constant(value)
+        found = self.known.get(id(value))
+        if found is not None and (isinstance(value, Array) or unchanged(found[1].value, value)):
+            return found[1]
+        made = constant(value)
+        self.known[id(value)] = value, made  # with the value itself, so that no id is used twice
+        return made
+
+
+def unchanged(before: np.ndarray, now: np.ndarray) -> bool:
+    return before.dtype == now.dtype and before.shape == now.shape and before.tobytes() == now.tobytes()
+
+
+class Symbol(Array):
+    """A value that is not known yet: a node of a graph. Shape and dtype are known, its numbers are not.
+
+    `value` is the node, `extra` the constants of the trace that it belongs to.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, node: Node, level: int = SYMBOLS, constants: Constants | None = None):
+        self.value, self.level, self.extra = node, level, constants
+
+    @property
+    def node(self) -> Node:
+        return self.value
+
+    @staticmethod
+    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        nodes: list[Node] = []
+        constants = None
+        for a in args:
+            if a.__class__ is Symbol and a.level == level:
+                nodes.append(a.value)
+                constants = a.extra
+            elif a.__class__ is list or a.__class__ is tuple:
+                return primitive.op(*map(gathered, args), **params)
+            else:
+                nodes.append(a)
+        if len(nodes) > 1:
+            make = constants.of if constants is not None else constant
+            nodes = [a if isinstance(a, Node) else make(a) for a in nodes]
+        return recorded(primitive, nodes, params, level, constants)
+
+    def _plain(self, what: str) -> np.ndarray:
+        raise TrackedValueError(
+            f"{what} needs numbers, but of a traced value only the shape {self.shape} and dtype {self.dtype} are known, at {user_line()}. "
+            f"Use an operation of wengert or NumPy instead, or pass the argument as a constant (static_argnums)."
+        )
+
+    def __bool__(self) -> bool:
+        raise TrackedValueError(
+            f"The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet, at {user_line()}. "
+            f"Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what decides as a constant "
+            f"(static_argnums)."
+        )
+
+    def numpy(self) -> np.ndarray:
+        return self._plain("numpy()")
+
+    def item(self, *index: Any) -> Any:
+        return self._plain("item()")
+
+    def tolist(self) -> Any:
+        return self._plain("tolist()")
+
+    def detach(self) -> Symbol:
+        """The same value: symbols have no history of their own."""
+        return self
+
+    def __repr__(self) -> str:
+        node = self.node
+        what = node.name or (node.primitive.name if isinstance(node, Operation) else "constant")
+        return f"symbol({what}: {node.spec!r})"
+
+
+def recorded(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], level: int, constants: Constants | None) -> Any:
+    """An operation as a node of the graph, and the symbols of its results."""
+    if params.get("reuse"):
+        params = params | {"reuse": False}  # there is no array yet that could be reused
+    spec = infer(primitive, tuple([n.operand for n in nodes]), params)
+    weak = None
+    if primitive.name in PYTHON_ARITHMETIC and all(n.weak for n in nodes):
+        weak = {"b": bool, "i": int, "f": float, "c": complex}[spec.dtype.kind]
+    node = Operation(primitive, tuple(nodes), params, spec, weak, None, source())
+    if primitive.outputs == 1:
+        return Symbol(node, level, constants)
+    parts = [Operation(OUTPUT, (node,), {"index": i}, s) for i, s in enumerate(spec)]
+    return tuple([Symbol(part, level, constants) for part in parts])

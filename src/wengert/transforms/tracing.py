@@ -1,0 +1,153 @@
+"""From functions to graphs: `trace`; and graphs by hand: `symbol` and `gradients`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import GradientError, user_line
+from wengert.core.primitive import OUTPUT, SHAPED, new_level
+from wengert.core.spec import Spec
+from wengert.core.tree import Structure, flatten, unflatten
+from wengert.graph.graph import Graph, is_traced
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
+from wengert.modes.cotangent import conform
+from wengert.modes.symbolic import Constants, Symbol
+from wengert.modes.tape import Leaf, pull_back, several
+from wengert.modes.tape import Node as TapeNode
+from wengert.ops.shape import extents
+from wengert.transforms.arguments import places
+
+
+def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
+    """A value by name, to build a graph with; `function` compiles it.
+
+    >>> x = symbol("x", 3)
+    >>> np.sin(x) * 2.0
+    symbol(multiply: f64[3])
+    """
+    return Symbol(Input(Spec(extents(shape), np.dtype(dtype)), name=name))
+
+
+def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
+    """The graph of a function, for arguments like these: arrays, numbers, specs (`wg.Spec(shape, dtype)`), or trees of them.
+
+    Truth values, texts and the like are constants of the graph. Captured arrays are constants too.
+
+    >>> trace(lambda x: x * x, np.ones(2)).evaluate(np.array([2.0, 3.0]))
+    array([4., 9.])
+    """
+    leaves, structure = flatten((args, kwargs))
+    return traced(f, leaves, structure)
+
+
+def traced(f: Callable, leaves: Sequence[Any], structure: Structure) -> Graph:
+    """The graph of a function of a tree with these leaves, positional arguments and keywords."""
+    names = leaf_names(f, structure)
+    inputs = [input_of(x, name) if is_traced(x) else None for x, name in zip(leaves, names, strict=True)]
+    level, constants = new_level(), Constants()
+    args, kwargs = unflatten(
+        structure, [x if node is None else Symbol(node, level, constants) for x, node in zip(leaves, inputs, strict=True)]
+    )
+    outs, result = flatten(f(*args, **kwargs))
+    outputs = [y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, constants) for y in outs]
+    return Graph([node for node in inputs if node is not None], outputs, structure, result)
+
+
+def input_of(x: Any, name: str | None) -> Input:
+    """The input that an argument becomes."""
+    if isinstance(x, Spec):
+        return Input(Spec(extents(x.shape), np.dtype(x.dtype)), name=name)
+    return Input(Spec.of(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
+
+
+def output_of(y: Any, level: int, constants: Constants) -> Node:
+    """The node of a result that does not depend on the inputs."""
+    if isinstance(y, Array) and y.level > level:
+        raise GradientError(
+            f"A traced function returned a value of a transform that has ended, at {user_line()}. Return what the transform returns."
+        )
+    if not isinstance(y, (*SHAPED, *PYTHON_NUMBERS)):
+        raise TypeError(f"A traced function returned a {type(y).__name__}, at {user_line()}. Return arrays, numbers, or trees of them.")
+    return constants.of(y)
+
+
+def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
+    """The names of the arguments as the function's signature has them: `w`, `params['w']`."""
+    positional, keywords = structure.children
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str | None] = []
+    for i, child in enumerate(positional.children):
+        known = i < len(parameters) and parameters[i].kind in (parameters[i].POSITIONAL_ONLY, parameters[i].POSITIONAL_OR_KEYWORD)
+        name = parameters[i].name if known else f"x{i}"
+        names += [f"{name}{place}" for place in places(child)]
+    for key, child in zip(keywords.keys, keywords.children, strict=True):
+        names += [f"{key}{place}" for place in places(child)]
+    return names
+
+
+def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> Any:
+    """The derivatives of the sum of `ys` in each of `xs`, as symbols again. `grad_ys` weighs the elements of `ys`, ones if None.
+
+    >>> x = symbol("x")
+    >>> (slope,) = gradients(np.sin(x), [x])
+    >>> slope
+    symbol(cos: f64[])
+    """
+    single = isinstance(xs, Symbol)
+    wanted: list[Symbol] = [xs] if isinstance(xs, Symbol) else list(xs)
+    outs = [ys] if isinstance(ys, Symbol) else list(ys)
+    seeds = [None] * len(outs) if grad_ys is None else [grad_ys] if isinstance(ys, Symbol) else list(grad_ys)
+    for x in (*wanted, *outs):
+        if not isinstance(x, Symbol):
+            raise TypeError(f"gradients takes symbols, and was given a {type(x).__name__}, at {user_line()}. Make one with wg.symbol.")
+        if x.dtype.kind not in "fc":
+            raise GradientError(
+                f"gradients of or in a symbol of dtype {x.dtype}, at {user_line()}: derivatives need floating-point numbers."
+            )
+    found = pulled([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
+    results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
+    results = [t if isinstance(t, Symbol) else Symbol(constant(t), outs[0].level, outs[0].extra) for t in results]
+    return results[0] if single else results
+
+
+def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
+    """Cotangents of nodes of a graph: the tape that recording the graph would have made, walked back over symbols."""
+    tape: dict[Node, TapeNode] = {node: Leaf(node) for node in targets}
+    wrap = lambda node: node.value if isinstance(node, Constant) else Symbol(node, like.level, like.extra)
+    for node in ordered(outs):
+        if not isinstance(node, Operation) or node in tape or not any(a in tape for a in node.args):
+            continue
+        primitive = node.primitive
+        if primitive is OUTPUT:
+            tape[node] = TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
+            continue
+        keep = primitive.keep(*[a in tape for a in node.args])
+        if keep is None:
+            continue
+        parents = [tape.get(a) for a in node.args]
+        for i in primitive.constants:
+            if i < len(parents):
+                parents[i] = None
+        if primitive.outputs == 1:
+            out = wrap(node)
+            tape[node] = TapeNode(primitive, node.params, tuple(parents), keep(out, *map(wrap, node.args)), node)
+        else:
+            whole = several(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
+            tape[node] = whole[0].parents[0]
+    started: dict[TapeNode, Any] = {}
+    for node, seed in zip(outs, seeds, strict=True):
+        if node in tape:
+            t = np.ones(node.shape, node.dtype)[()] if seed is None else conform(seed, node.shape, node.dtype)
+            started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
+    found: dict[TapeNode, Any] = {}
+    if started:
+        pull_back(started, found.__setitem__, targets=[tape[node] for node in targets])
+    return [None if (t := found.get(tape[node])) is None else conform(t, node.shape, node.dtype) for node in targets]

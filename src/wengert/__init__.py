@@ -1,11 +1,16 @@
 """Wengert: automatic differentiation for Python. `import wengert as wg`."""
 
+from typing import TYPE_CHECKING, Any
+
 from wengert import autograd
 from wengert.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
 from wengert.modes.creation import arange, empty, eye, full, identity, linspace, logspace, ones, zeros
 from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.symbolic import Symbol
 from wengert.ops import linalg, methods  # noqa: F401  # methods attaches the operators
 from wengert.ops.contract import (
     cross,
@@ -183,7 +188,6 @@ from wengert.ops.shape import (
     rot90,
     squeeze,
     swapaxes,
-    trace,
     transpose,
     tril,
     triu,
@@ -215,7 +219,21 @@ from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.jacobians import jacfwd, jacobian, jacrev
 from wengert.transforms.products import directional, jvp, linear_transpose, linearize, stop_gradient, vjp
 from wengert.transforms.series import jet, taylor
+from wengert.transforms.tracing import gradients, symbol, trace
 from wengert.transforms.vmap import vmap
+
+if TYPE_CHECKING:
+    from wengert.compiler.compiled import compile, function
+
+
+def __getattr__(name: str) -> Any:
+    """The compiler brings LLVM along, so it is imported when it is first asked for."""
+    if name not in ("compile", "function"):
+        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+    from wengert.compiler import compiled
+
+    return globals().setdefault(name, getattr(compiled, name))
+
 
 abs = absolute
 degrees = rad2deg
@@ -228,6 +246,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Array",
     "GradientError",
+    "Graph",
+    "Spec",
+    "Symbol",
     "Tensor",
     "TrackedValueError",
     "abs",
@@ -271,6 +292,7 @@ __all__ = [
     "checkpoint_sequential",
     "clip",
     "column_stack",
+    "compile",
     "compress",
     "concatenate",
     "conj",
@@ -319,7 +341,9 @@ __all__ = [
     "fmod",
     "full",
     "full_like",
+    "function",
     "grad",
+    "gradients",
     "greater",
     "greater_equal",
     "heaviside",
@@ -437,6 +461,7 @@ __all__ = [
     "subtract",
     "sum",
     "swapaxes",
+    "symbol",
     "take",
     "take_along_axis",
     "tan",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -35,7 +34,7 @@ def machine() -> llvm.TargetMachine:
     return llvm.Target.from_default_triple().create_target_machine(cpu=cpu(), features=features(), opt=2, jit=True)
 
 
-def object_code(text: str, tune: Callable[[llvm.ModuleRef], None] | None = None) -> bytes:
+def object_code(text: str) -> bytes:
     """A module of LLVM's text as machine code, optimised without loop vectorisation: vectors are written out."""
     with _LOCK:
         target = machine()
@@ -64,3 +63,7 @@ class Loaded:
         if not address:
             raise KeyError(name)
         return address
+
+    def data(self, name: str) -> int:
+        """The address of a global variable."""
+        return self._engine.get_global_value_address(name)

@@ -14,6 +14,12 @@ from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph import evaluation
 from wengert.graph.ir import Constant, Input, Node, Operation, operation, ordered
+from wengert.graph.mathematics import latex, mathematics
+from wengert.graph.python import PythonSource, python
+from wengert.graph.stats import Stats, stats
+from wengert.graph.sympy import to_sympy
+from wengert.graph.text import summary, text
+from wengert.graph.validation import validate
 
 
 class Graph:
@@ -96,6 +102,44 @@ class Graph:
         if self.result is None:
             return outs[0] if len(outs) == 1 else tuple(outs)
         return unflatten(self.result, outs)
+
+    def optimize(self, verbose: bool = False) -> Graph:
+        """A graph that computes the same in less time or memory. With `verbose`, every stage that changes something is printed."""
+        from wengert.graph.passes import optimize  # passes make graphs, so they import this module
+
+        return optimize(self, verbose)
+
+    # What it looks like, and what it costs
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def python(self, name: str = "f") -> PythonSource:
+        """The source of a Python function that computes the same, in the user's own names where they are known."""
+        return python(self, name)
+
+    def mathematics(self) -> str:
+        """The equations in plain text, one for each value that has a name or is used more than once."""
+        return mathematics(self)
+
+    def latex(self) -> str:
+        """The equations for LaTeX."""
+        return latex(self)
+
+    def to_sympy(self) -> Any:
+        """The result as an expression of SymPy, or a tuple of them, for a small graph of single numbers."""
+        return to_sympy(self)
+
+    def stats(self) -> Stats:
+        """Operations, bytes, flops and memory."""
+        return stats(self)
+
+    def validate(self) -> Graph:
+        """This graph, if each value is made before it is used and has the spec that it should have; else a ValueError."""
+        return validate(self)
 
 
 def is_traced(leaf: Any) -> bool:

@@ -49,7 +49,7 @@ def _split(subscripts: str) -> tuple[str, str, str]:
 
 
 @lru_cache(4096)
-def _layout(subscripts: str) -> Layout:
+def layout(subscripts: str) -> Layout:
     x, y, out = _split(subscripts)
     stack = [c for c in out if c in x and c in y]
     rows = [c for c in out if c not in y]
@@ -67,7 +67,7 @@ def _layout(subscripts: str) -> Layout:
 
 
 def _contract(x: Any, y: Any, subscripts: str) -> Any:
-    x_order, y_order, out_order, stack, rows, columns = _layout(subscripts)
+    x_order, y_order, out_order, stack, rows, columns = layout(subscripts)
     x, y = np.asarray(x), np.asarray(y)
     if len(x_order) == stack + rows:  # nothing is summed
         return np.einsum(subscripts, x, y)

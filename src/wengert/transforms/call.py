@@ -17,6 +17,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node, pull_back
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.ops.shape import broadcast_to
@@ -92,6 +93,8 @@ class Call:
 
     def other_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
         """The results where the value of the highest level is not a tensor."""
+        if isinstance(top, Symbol):
+            return self.straight(x)
         if isinstance(top, Dual):
             return self.closed(self.dual(top.level, x), top.level)
         if isinstance(top, Jet):

@@ -41,14 +41,20 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
     >>> trace(lambda x: x * x, np.ones(2)).evaluate(np.array([2.0, 3.0]))
     array([4., 9.])
     """
+    if not callable(f):
+        raise TypeError(
+            f"wg.trace gives the graph of a function, and was given a {type(f).__name__}, at {user_line()}. "
+            f"The sum of a diagonal is wg.linalg.trace, or np.trace."
+        )
     leaves, structure = flatten((args, kwargs))
     return traced(f, leaves, structure)
 
 
-def traced(f: Callable, leaves: Sequence[Any], structure: Structure) -> Graph:
-    """The graph of a function of a tree with these leaves, positional arguments and keywords."""
+def traced(f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None) -> Graph:
+    """The graph of a function of a tree with these leaves, positional arguments and keywords; those that are `fixed` are constants."""
     names = leaf_names(f, structure)
-    inputs = [input_of(x, name) if is_traced(x) else None for x, name in zip(leaves, names, strict=True)]
+    fixed = fixed or [False] * len(leaves)
+    inputs = [input_of(x, name) if is_traced(x) and not still else None for x, name, still in zip(leaves, names, fixed, strict=True)]
     level, constants = new_level(), Constants()
     args, kwargs = unflatten(
         structure, [x if node is None else Symbol(node, level, constants) for x, node in zip(leaves, inputs, strict=True)]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from wengert.compiler.lanes import Lanes, Number, fma
 
 
@@ -77,13 +79,8 @@ def two_product(x: Lanes, y: Lanes | Number) -> Double:
 
 
 def constant(x: Lanes, high: float, low: float) -> Double:
-    """A constant in two parts, of the type of x."""
+    """The constant `high + low` in two parts of the type of x."""
+    if x.type.kind == "f32":
+        rounded = float(np.float32(high))
+        high, low = rounded, high - rounded + low
     return Double(x.like(high), x.like(low))
-
-
-def double_polynomial(x: Double, coefficients: tuple[tuple[float, float], ...]) -> Double:
-    """By Horner's rule, wholly in twice the precision; the coefficient of the highest power comes first, each in two parts."""
-    total = constant(x.high, *coefficients[0])
-    for high, low in coefficients[1:]:
-        total = total.times(x).plus(constant(x.high, high, low))
-    return total

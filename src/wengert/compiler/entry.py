@@ -1,0 +1,280 @@
+"""The native call: from Python's arguments to `wengert.run` and back to NumPy's arrays, without a line of Python in between.
+
+A compiled program is a module with `define i32 @wengert.run(ptr %inputs, ptr %outputs)`, which reads the data of each input, fills the data
+of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up. `text` writes the function that CPython
+calls (METH_FASTCALL) for one signature; it gives `NotImplemented` for arguments of any other, and the caller then takes the general path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
+from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, PIECES, UNOPTIMISED, native, symbol
+from wengert.compiler.target import Loaded
+from wengert.core.spec import Spec
+
+RUN, ENTRY = "wengert.run", "wengert.entry"
+
+Result: TypeAlias = "Spec | tuple[Result, ...]"
+"""What a call returns: an array, or a NumPy scalar if it has no axes, or tuples of these. Outputs are numbered from left to right."""
+
+_I8, _I32 = Type("i8"), Type("i32")
+_FASTCALL = 0x80
+
+
+class Argument(NamedTuple):
+    """What an argument must be: exactly of one type, and of a spec; subclasses are not taken.
+
+    >>> Argument.of(np.ones(3)), Argument.of(2), Argument.of("two")
+    (Argument(kind='array', spec=f64[3]), Argument(kind='int', spec=i64[]), None)
+    """
+
+    kind: Literal["array", "scalar", "float", "int"]
+    spec: Spec
+
+    @classmethod
+    def of(cls, value: Any) -> Argument | None:
+        """The description of a value, or None if no native call takes such a thing. An int counts as int64, whatever its size."""
+        kind = type(value)
+        if kind is float:
+            return cls("float", Spec((), np.dtype(np.float64)))
+        if kind is int:
+            return cls("int", Spec((), np.dtype(np.int64)))
+        if kind is np.ndarray:
+            return cls("array", Spec.of(value)) if type(value.dtype) in _DTYPES and value.dtype.isnative else None
+        return cls("scalar", Spec((), value.dtype)) if kind in _SCALARS else None
+
+
+_SCALARS, _DTYPES = {dtype.type for dtype in NUMBERS}, {type(dtype) for dtype in NUMBERS}
+"""Exact types: C's `long` and `long long` have equal dtypes of two types, of which native code knows one."""
+
+
+def leaves(result: Result) -> Iterator[Spec]:
+    """The specs of all outputs, from left to right."""
+    if isinstance(result, Spec):
+        yield result
+    else:
+        for part in result:
+            yield from leaves(part)
+
+
+def text(arguments: Sequence[Argument], result: Result, release_gil: bool = False) -> str:
+    """LLVM's text of `wengert.entry`, to be joined to a module that defines `wengert.run`."""
+    return _Writer(arguments, result, release_gil).text()
+
+
+class _Writer:
+    """Writes one entry.
+
+    Everything is made before anything is joined: first the arrays, after the run the scalars, then the tuples, each kept in a list on the
+    stack. Whatever fails on the way, dropping these is all that there is to undo.
+    """
+
+    def __init__(self, arguments: Sequence[Argument], result: Result, release_gil: bool):
+        self.arguments, self.result, self.release_gil = arguments, result, release_gil
+        self.code = Code()
+        self.globals: dict[str, str] = {}
+        self.outputs = list(leaves(result))
+        self.capacity = len(self.outputs) + _count_tuples(result)
+        self.list = self.place(8 * self.capacity)
+        self.length = 0
+
+    def text(self) -> str:
+        code, outputs = self.code, self.outputs
+        self.require(Lanes(code, "%count", I64).eq(len(self.arguments)), "other")
+        inputs_data, outputs_data = self.place(8 * len(self.arguments)), self.place(8 * len(outputs))
+        given, fit = Lanes(code, "%args", PTR), code.constant(True, BOOL)
+        for i, argument in enumerate(self.arguments):
+            data = self.checked(code.load(code.offset(given, i, PTR), PTR), argument)
+            code.store(data, code.offset(inputs_data, i, PTR))
+            fit = fit & data.ne(self.null())
+        self.require(fit, "other")
+        for i in range(self.capacity):
+            code.store(self.null(), code.offset(self.list, i, PTR))
+        arrays = {i: self.keep(self.new_array(spec)) for i, spec in enumerate(outputs) if spec.shape}
+        numbers = {i: self.place(spec.dtype.itemsize) for i, spec in enumerate(outputs) if not spec.shape}
+        for i in range(len(outputs)):
+            data = numbers[i] if i in numbers else code.load(code.offset(arrays[i], DATA, _I8), PTR)
+            code.store(data, code.offset(outputs_data, i, PTR))
+        self.run(inputs_data, outputs_data)
+        values = arrays | {i: self.new_scalar(outputs[i].dtype, number) for i, number in numbers.items()}
+        self.finish([values[i] for i in range(len(outputs))])
+        return self.module()
+
+    def module(self) -> str:
+        """All lines, with the declarations of what they use."""
+        head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %count) {UNOPTIMISED} {{"
+        lines = [*self.globals.values(), *self.code.declarations.values(), PIECES, head, "entry:", *self.code.hoisted, *self.code.lines]
+        return "\n".join([*lines, "}", ""])
+
+    # Pieces
+
+    def require(self, condition: Lanes, otherwise: str) -> None:
+        """Go on only if a condition holds."""
+        onward = self.code.label("onward")
+        self.code.branch(condition, onward, otherwise)
+        self.code.begin(onward)
+
+    def place(self, size: int) -> Lanes:
+        """Bytes on the stack."""
+        name = self.code.name()
+        self.code.hoisted.append(f"  {name} = alloca [{size} x i8], align 16")
+        return Lanes(self.code, name, PTR)
+
+    def outside(self, name: str) -> Lanes:
+        """The address of an object outside."""
+        self.globals[name] = f"{symbol(name)} = external global i8"
+        return Lanes(self.code, symbol(name), PTR)
+
+    def python(self, name: str, type: Type | None, *args: Lanes) -> Lanes:
+        """A call of a function outside."""
+        return self.code.call(symbol(name), type, *args)
+
+    def piece(self, name: str, *args: Lanes) -> Lanes:
+        """A call of one of the functions in `PIECES`."""
+        return self.code.add(f"call ptr {symbol(name)}({', '.join(a.typed for a in args)})", PTR)
+
+    def null(self) -> Lanes:
+        return Lanes(self.code, "null", PTR)
+
+    def keep(self, new: Lanes) -> Lanes:
+        """A new object, if it could be made, put on the list."""
+        self.require(new.ne(self.null()), "failed")
+        self.code.store(new, self.code.offset(self.list, self.length, PTR))
+        self.length += 1
+        return new
+
+    def described(self, spec: Spec) -> tuple[Lanes, Lanes, Lanes]:
+        """An array's dtype, its number of axes and the address of its shape."""
+        name = symbol(f"shape.{'.'.join(map(str, spec.shape))}")
+        self.globals[name] = f"{name} = private unnamed_addr constant [{spec.ndim} x i64] [{', '.join(f'i64 {n}' for n in spec.shape)}]"
+        return self.outside(f"{native(spec.dtype)}.dtype"), self.code.constant(spec.ndim, _I32), Lanes(self.code, name, PTR)
+
+    # Arguments and results
+
+    def checked(self, given: Lanes, argument: Argument) -> Lanes:
+        """The address of an argument's data, or null if it is not what it must be."""
+        kind, spec = argument
+        if kind == "array":
+            return self.piece("array_data", given, *self.described(spec))
+        if kind == "int":
+            return self.piece("int_data", given, self.place(8))
+        return self.piece("number_data", given, self.outside("float" if kind == "float" else f"{native(spec.dtype)}.type"))
+
+    def new_array(self, spec: Spec) -> Lanes:
+        return self.piece("new_array", *self.described(spec))
+
+    def new_scalar(self, dtype: np.dtype, number: Lanes) -> Lanes:
+        """A NumPy scalar, as its type makes it; of booleans there are only two, which NumPy finds."""
+        if dtype.kind == "b":
+            return self.keep(self.python("PyArray_Scalar", PTR, number, self.outside("bool.dtype"), self.null()))
+        new = self.keep(self.python(f"{native(dtype)}.new", PTR, self.outside(f"{native(dtype)}.type"), self.code.constant(0, I64)))
+        bits, align = Type(f"i{8 * dtype.itemsize}"), dtype.alignment
+        self.code.store(self.code.load(number, bits, align), self.code.offset(new, NUMBER, _I8), align)
+        return new
+
+    def run(self, inputs: Lanes, outputs: Lanes) -> None:
+        thread = self.python("PyEval_SaveThread", PTR) if self.release_gil else None
+        status = self.code.add(f"call i32 @{RUN}({inputs.typed}, {outputs.typed})", _I32)
+        if thread is not None:
+            self.python("PyEval_RestoreThread", None, thread)
+        self.require(status.eq(0), "stopped")
+
+    def finish(self, values: list[Lanes]) -> None:
+        """Makes the tuples, joins everything and returns; and the ways out of calls that came to nothing."""
+        code = self.code
+        joints: list[tuple[Lanes, int, Lanes]] = []
+        remaining = iter(values)
+
+        def build(result: Result) -> Lanes:
+            if isinstance(result, Spec):
+                return next(remaining)
+            whole = self.keep(self.python("PyTuple_New", PTR, code.constant(len(result), I64)))
+            joints.extend([(whole, i, build(part)) for i, part in enumerate(result)])
+            return whole
+
+        whole = build(self.result)
+        for owner, i, part in joints:
+            self.python("PyTuple_SetItem", _I32, owner, code.constant(i, I64), part)
+        code.do(f"ret {whole.typed}")
+
+        drop = f"call void {symbol('drop')}({self.list.typed}, i64 {self.capacity})"
+        code.begin("stopped")
+        code.do(drop)
+        code.branch(self.python("PyErr_Occurred", PTR).eq(self.null()), "other", "raised")
+        code.begin("other")
+        refused = self.outside("NotImplemented")
+        code.do(f"call void {symbol('Py_IncRef')}({refused.typed})")
+        code.do(f"ret {refused.typed}")
+        code.begin("failed")
+        code.do(drop)
+        code.jump("raised")
+        code.begin("raised")
+        code.do("ret ptr null")
+
+
+def _count_tuples(result: Result) -> int:
+    return 0 if isinstance(result, Spec) else 1 + sum(map(_count_tuples, result))
+
+
+class _Method(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (("name", ctypes.c_char_p), ("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+
+
+class _Owner:
+    """The `self` of a native function: keeps its code and its description for as long as it lives."""
+
+    __slots__ = ("loaded", "method")
+
+    def __init__(self, loaded: Loaded, name: str):
+        self.loaded = loaded
+        self.method = _Method(name.encode(), loaded.address(ENTRY), _FASTCALL, None)
+
+
+_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
+
+def callable_from(loaded: Loaded, name: str = "compiled") -> Callable[..., Any]:
+    """The entry in a loaded module as a function of Python. It gives `NotImplemented` for arguments that it was not made for."""
+    owner = _Owner(loaded, name)
+    return _new_function(ctypes.addressof(owner.method), owner, None)
+
+
+class Caller:
+    """The call through ctypes: slower, with no assumption about Python's objects, and for arrays of any layout.
+
+    It gives the status of the run and a list of arrays, of which those of scalars have no axes.
+    """
+
+    def __init__(self, loaded: Loaded, inputs: Sequence[Spec], outputs: Sequence[Spec], release_gil: bool = False):
+        self.loaded, self.inputs, self.outputs = loaded, tuple(inputs), tuple(outputs)
+        prototype = (ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE)(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        self._run = prototype(loaded.address(RUN))
+
+    def __call__(self, values: Sequence[Any]) -> tuple[int, list[np.ndarray]]:
+        inputs = [_usable(value, spec) for value, spec in zip(values, self.inputs, strict=True)]
+        outputs = [np.empty(spec.shape, spec.dtype) for spec in self.outputs]
+        status = self._run(_addresses(inputs), _addresses(outputs))
+        return status, outputs
+
+
+def _usable(value: Any, spec: Spec) -> np.ndarray:
+    """A plain array, contiguous, aligned and in this machine's order of bytes: the value itself if it is so already."""
+    array = np.asarray(value)
+    native_array = np.require(array, array.dtype.newbyteorder("="), ("C", "A", "E"))
+    if Spec.of(native_array) != spec:
+        raise ValueError(f"the compiled program takes {spec} here and was given {Spec.of(array)}")
+    return native_array
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))

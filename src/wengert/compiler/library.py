@@ -1,0 +1,117 @@
+"""BLAS: products of matrices by the library that NumPy itself uses, found without importing more.
+
+Matrices here are stored by rows and BLAS counts by columns, so the product of the transposes is asked for, in reverse order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert.compiler.lanes import I64, Code, Lanes, Type
+from wengert.graph.ir import Node, Operation
+
+
+class Blas(NamedTuple):
+    """The addresses of `dgemm` and `sgemm`, and the width of the integers that they take."""
+
+    addresses: dict[str, int]
+    bits: int
+
+
+@cache
+def blas() -> Blas:
+    return bundled() or from_scipy()
+
+
+def bundled() -> Blas | None:
+    """The OpenBLAS that comes with NumPy's wheels: it is loaded already."""
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    for path in sorted(folder.glob("libscipy_openblas64_*")):
+        library = ctypes.CDLL(str(path))
+        try:
+            functions = {name: getattr(library, f"scipy_{name}_64_") for name in ("dgemm", "sgemm")}
+        except AttributeError:
+            continue
+        return Blas({f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64)
+    return None
+
+
+def from_scipy() -> Blas:
+    """Whatever SciPy was built with, from the table that it offers to Cython."""
+    from scipy.linalg import cython_blas  # type: ignore[import-untyped]  # slow to import, so only where it is needed
+
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsules = {name: cython_blas.__pyx_capi__[name] for name in ("dgemm", "sgemm")}
+    return Blas({f"wengert.{name}": get_pointer(capsule, get_name(capsule)) for name, capsule in capsules.items()}, 32)
+
+
+class Operand(NamedTuple):
+    """A matrix, or a stack of them, as it lies in memory: `is_transposed` if by columns."""
+
+    node: Node
+    is_transposed: bool
+
+
+def write_matmul(code: Code, out: Operation, x: Operand, y: Operand, pointers: tuple[Lanes, Lanes, Lanes]) -> None:
+    """A call of gemm for each matrix of a stack, in a loop if there are several."""
+    m, n, k = out.shape[-2], out.shape[-1], out.args[0].shape[-1]
+    count = math.prod(out.shape[:-2])
+    element = Type.from_dtype(out.dtype)
+    sizes = [m * k * (math.prod(out.args[0].shape[:-2]) > 1), k * n * (math.prod(out.args[1].shape[:-2]) > 1), m * n]
+    call = lambda at: gemm(code, element, (m, n, k), (at[0], x.is_transposed), (at[1], y.is_transposed), at[2])
+    if count == 1:
+        call(pointers)
+        return
+    slot = code.variable(I64, 0)
+    head, body, done = code.label("stack"), code.label("matrix"), code.label("done")
+    code.jump(head)
+    code.begin(head)
+    i = code.load(slot, I64)
+    code.branch(i < count, body, done)
+    code.begin(body)
+    call([code.offset(p, i * size, element) if size else p for p, size in zip(pointers, sizes, strict=True)])
+    code.store(i + 1, slot)
+    code.jump(head)
+    code.begin(done)
+
+
+def is_uniform_stack(out: Operation) -> bool:
+    """Whether each operand has as many matrices as the result, or one."""
+    stack = out.shape[:-2]
+    return all(math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack for a in out.args)
+
+
+def gemm(code: Code, element: Type, sizes: tuple[int, int, int], x: tuple[Lanes, bool], y: tuple[Lanes, bool], out: Lanes) -> None:
+    m, n, k = sizes
+    if not m * n:
+        return
+    integer = Type(f"i{blas().bits}")
+    slot = lambda value, type: code.variable(type, value)
+    letter = lambda is_transposed: slot(ord("T" if is_transposed else "N"), Type("i8"))
+    (x_pointer, x_transposed), (y_pointer, y_transposed) = x, y
+    code.call(
+        f"@wengert.{'dgemm' if element.kind == 'f64' else 'sgemm'}",
+        None,
+        letter(y_transposed),
+        letter(x_transposed),
+        slot(n, integer),
+        slot(m, integer),
+        slot(k, integer),
+        slot(1.0, element),
+        y_pointer,
+        slot(max(k if y_transposed else n, 1), integer),
+        x_pointer,
+        slot(max(m if x_transposed else k, 1), integer),
+        slot(0.0, element),
+        out,
+        slot(n, integer),
+    )

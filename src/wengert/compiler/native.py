@@ -1,0 +1,160 @@
+"""Native: one program in memory, ready to be called; and how it comes there, compiled or from the disk."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import pickle
+import platform
+import threading
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite
+import numpy as np
+
+from wengert.compiler import cache as disk
+from wengert.compiler import entry, library, program, python_objects, target
+from wengert.compiler.expand import expand
+from wengert.compiler.memory import as_array
+from wengert.compiler.program import Program, Where
+from wengert.core import memory, parallel
+from wengert.core.errors import user_line
+from wengert.core.primitive import OUTPUT, TABLE
+from wengert.graph.graph import Graph
+from wengert.graph.passes import optimize
+
+THREADS = ctypes.c_int64(parallel.num_threads())
+"""How many threads large kernels use, where native code reads it."""
+
+UPCALL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_void_p)
+
+
+class Build(NamedTuple):
+    """A compiled program as it is kept on disk: `text` is LLVM's, compressed."""
+
+    program: Program
+    code: bytes
+    text: bytes
+    operations: tuple[int, int]
+    seconds: float
+
+
+class Native:
+    """A compiled program. Called with the leaves of the arguments, it gives those of the result.
+
+    `entry` is the function for Python to call directly, with arguments and a result like those that it was built for.
+    """
+
+    def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
+        if not memory.settled:
+            memory.keep_freed()
+        self.build, self.is_warm = build, is_warm
+        made = build.program
+        addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.symbols()}
+        if made.uses_blas:
+            addresses |= library.blas().addresses
+        self.loaded = target.Loaded(build.code, addresses)
+        self.kept: list[Any] = []
+        self.fill(made.constants)
+        self.raised = threading.local()
+        if made.fallbacks:
+            self.upcall = UPCALL(self.fall_back)
+            pointer = ctypes.cast(self.upcall, ctypes.c_void_p).value
+            ctypes.c_void_p.from_address(self.loaded.data("wengert.upcall")).value = pointer
+        self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
+        self.entry: Callable | None = entry.callable_from(self.loaded, name) if arguments is not None else None
+
+    def fill(self, constants: Sequence[np.ndarray]) -> None:
+        """Tell the program where its constants are."""
+        table = self.loaded.data("wengert.constants")
+        for i, value in enumerate(constants):
+            array = np.ascontiguousarray(value)
+            self.kept.append(array)
+            ctypes.c_void_p.from_address(table + 8 * i).value = array.ctypes.data
+
+    def __call__(self, leaves: Sequence[Any]) -> list:
+        status, outs = self.caller(leaves)
+        if status:
+            raise self.failure(status)
+        return [out if out.ndim else out[()] for out in outs]
+
+    def failure(self, status: int) -> BaseException:
+        if status == program.RAISED:
+            return self.raised.error
+        if status == program.NO_MEMORY:
+            return MemoryError(f"No memory for the {self.build.program.arena} bytes of intermediate results, at {user_line()}.")
+        return IndexError(f"An index is out of bounds in a compiled function, at {user_line()}.")
+
+    def fall_back(self, step: int, table: int) -> int:
+        """Run one operation by NumPy, on memory of the program."""
+        try:
+            work = self.build.program.fallbacks[step]
+            operands = [located(where, table) for where in work.operands]
+            with np.errstate(all="ignore"):
+                out = work.primitive.impl(*operands, **work.params)
+            outs = (out,) if work.primitive.outputs == 1 else out
+            for where, value in zip(work.results, outs, strict=True):
+                if where is not None:
+                    located(where, table)[...] = value
+        except BaseException as error:
+            self.raised.error = error
+            return 1
+        return 0
+
+
+def located(where: Where, table: int) -> Any:
+    """An operand of a fallback, as an array on the program's own memory."""
+    if where.slot is None or where.spec is None:
+        return where.value
+    base = ctypes.c_void_p.from_address(table + 8 * where.slot.entry).value or 0
+    return as_array(base + where.slot.offset, where.spec)
+
+
+def releases_gil(made: Program) -> bool:
+    return made.is_large and not made.fallbacks
+
+
+def native(graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None, name: str) -> Native:
+    """The program of a graph, from the disk if it was compiled before. With `arguments` it also has an entry for Python."""
+    signature = repr((arguments, result)) if arguments is not None else ""
+    key = hashlib.sha256("\n".join((graph.fingerprint, signature, surroundings())).encode()).hexdigest()
+    stored = disk.load(key) if is_portable(graph) else None
+    if stored is not None:
+        return Native(pickle.loads(stored), arguments, name, True)
+    build = compiled(graph, arguments, result)
+    if is_portable(graph):
+        disk.store(key, pickle.dumps(build))
+    return Native(build, arguments, name, False)
+
+
+def compiled(graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None) -> Build:
+    """trace -> passes -> schedule -> memory plan -> LLVM -> machine code."""
+    start = time.perf_counter()
+    optimised = optimize(expand(optimize(graph)))
+    made = program.write(optimised)
+    text = made.text
+    if arguments is not None and result is not None:
+        text += "\n\n" + entry.text(arguments, result, releases_gil(made))
+    code = target.object_code(text)
+    counts = len(graph.operations), len(optimised.operations)
+    return Build(made._replace(text=""), code, zlib.compress(text.encode(), 1), counts, time.perf_counter() - start)
+
+
+def is_portable(graph: Graph) -> bool:
+    """Whether every operation is in the table, so that another process knows it."""
+    return all(TABLE.get(node.primitive.name) is node.primitive or node.primitive is OUTPUT for node in graph.operations)
+
+
+@cache
+def surroundings() -> str:
+    """What machine code depends on beside the program: processor, versions, and the sources of this package."""
+    package = Path(__file__).parent.parent
+    files = sorted((str(path.relative_to(package)), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
+    parts = (target.cpu(), target.features(), platform.python_version(), np.__version__, llvmlite.__version__, files, os.name)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -1,0 +1,336 @@
+"""A graph as one native program: expanded, scheduled, planned in memory, written as LLVM's text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from wengert.compiler import library
+from wengert.compiler.kernel import KernelWriter, Written, survey
+from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.memory import Memory, Slot, address, is_immediate
+from wengert.compiler.schedule import Kernel, Kind, Schedule, is_matrix_transpose
+from wengert.compiler.simd.library import definitions
+from wengert.core.primitive import OUTPUT, Primitive
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation
+
+RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
+"""What `run` returns where something went wrong."""
+
+STACK = 1 << 15
+"""An arena of so many bytes is on the stack; a larger one is allocated for each call."""
+
+PARALLEL = """\
+@wengert.threads = external global i64
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+
+define internal ptr @wengert.start(ptr %context) {
+  %kernel.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 0
+  %table.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 1
+  %begin.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 2
+  %end.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 3
+  %kernel = load ptr, ptr %kernel.at
+  %table = load ptr, ptr %table.at
+  %begin = load i64, ptr %begin.at
+  %end = load i64, ptr %end.at
+  call void %kernel(ptr %table, i64 %begin, i64 %end)
+  ret ptr null
+}
+
+define internal void @wengert.parallel(ptr %kernel, ptr %table, i64 %extent, i64 %grain) noinline {
+entry:
+  %handles = alloca [64 x i64]
+  %contexts = alloca [64 x { ptr, ptr, i64, i64 }]
+  %known = load i64, ptr @wengert.threads
+  %few = call i64 @llvm.smin.i64(i64 %known, i64 64)
+  %threads = call i64 @llvm.smax.i64(i64 %few, i64 1)
+  %grown = add i64 %extent, %threads
+  %less = sub i64 %grown, 1
+  %share = sdiv i64 %less, %threads
+  %up = add i64 %share, %grain
+  %up1 = sub i64 %up, 1
+  %grains = sdiv i64 %up1, %grain
+  %step = mul i64 %grains, %grain
+  br label %starting
+starting:
+  %t = phi i64 [ 1, %entry ], [ %t.next, %started ]
+  %b = mul i64 %t, %step
+  %more.threads = icmp slt i64 %t, %threads
+  %more.work = icmp slt i64 %b, %extent
+  %more = and i1 %more.threads, %more.work
+  br i1 %more, label %start, label %own
+start:
+  %e.far = add i64 %b, %step
+  %e = call i64 @llvm.smin.i64(i64 %e.far, i64 %extent)
+  %context = getelementptr { ptr, ptr, i64, i64 }, ptr %contexts, i64 %t
+  %kernel.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 0
+  %table.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 1
+  %begin.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 2
+  %end.at = getelementptr { ptr, ptr, i64, i64 }, ptr %context, i32 0, i32 3
+  store ptr %kernel, ptr %kernel.at
+  store ptr %table, ptr %table.at
+  store i64 %b, ptr %begin.at
+  store i64 %e, ptr %end.at
+  %handle = getelementptr i64, ptr %handles, i64 %t
+  %failed = call i32 @pthread_create(ptr %handle, ptr null, ptr @wengert.start, ptr %context)
+  %alone = icmp ne i32 %failed, 0
+  br i1 %alone, label %itself, label %started
+itself:
+  store i64 0, ptr %handle
+  call void %kernel(ptr %table, i64 %b, i64 %e)
+  br label %started
+started:
+  %t.next = add i64 %t, 1
+  br label %starting
+own:
+  %own.end = call i64 @llvm.smin.i64(i64 %step, i64 %extent)
+  call void %kernel(ptr %table, i64 0, i64 %own.end)
+  br label %joining
+joining:
+  %j = phi i64 [ 1, %own ], [ %j.next, %joined ]
+  %joins = icmp slt i64 %j, %t
+  br i1 %joins, label %join, label %done
+join:
+  %handle.j = getelementptr i64, ptr %handles, i64 %j
+  %thread = load i64, ptr %handle.j
+  %was = icmp ne i64 %thread, 0
+  br i1 %was, label %wait, label %joined
+wait:
+  call i32 @pthread_join(i64 %thread, ptr null)
+  br label %joined
+joined:
+  %j.next = add i64 %j, 1
+  br label %joining
+done:
+  ret void
+}
+"""
+"""Runs a kernel on all cores: each thread takes a part of its outermost loop. Threads end with the kernel, so that a process can fork."""
+
+
+class Where(NamedTuple):
+    """How a fallback finds an operand: a place in memory, or a number itself."""
+
+    slot: Slot | None
+    spec: Spec | None
+    value: Any = None
+
+
+class Fallback(NamedTuple):
+    """An operation that NumPy runs between native parts."""
+
+    primitive: Primitive
+    params: dict[str, Any]
+    operands: tuple[Where, ...]
+    results: tuple[Where | None, ...]  # None: nobody needs it
+
+
+class Program(NamedTuple):
+    """What there is to know of a compiled graph, beside its machine code."""
+
+    text: str
+    constants: tuple
+    fallbacks: tuple[Fallback, ...]
+    inputs: tuple[Spec, ...]
+    outputs: tuple[Spec, ...]
+    is_large: bool
+    uses_blas: bool
+    summary: tuple[str, ...]
+    arena: int
+
+
+def write(graph: Graph) -> Program:
+    """The native program of a graph that has been expanded."""
+    schedule = Schedule(graph)
+    memory = Memory(schedule)
+    kernels = [(step, survey(step, schedule)) if isinstance(step, Kernel) else (step, None) for step in schedule.steps]
+    reads, writes = [], []
+    for step, extent in kernels:
+        if extent is not None:
+            bases = [schedule.aliases.get(node, node) for node in extent.nodes]
+            reads.append([b for b in bases if b in schedule.stored])
+            writes.append(list(step.roots))
+        else:
+            reads.append([stored_base(schedule, a) for a in step.args])
+            writes.append([step] if step.spec.__class__ is Spec else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT])
+    writers: list[KernelWriter | None] = [
+        KernelWriter(step, schedule, memory, f"kernel.{i}") if extent is not None else None for i, (step, extent) in enumerate(kernels)
+    ]
+    partials = [w.partials() if w is not None else {} for w in writers]
+    memory.plan(reads, writes, partials)
+    written = [w.write() if w is not None else None for w in writers]
+    return ProgramWriter(schedule, memory, written).program()
+
+
+def stored_base(schedule: Schedule, node: Node) -> Node:
+    """The value in memory that an operand of a library call or fallback is read from."""
+    if is_matrix_transpose(node) and node not in schedule.stored and node not in schedule.aliases:
+        assert isinstance(node, Operation)
+        node = node.args[0]
+    return schedule.aliases.get(node, node)
+
+
+class ProgramWriter:
+    """Writes the function that runs all steps."""
+
+    def __init__(self, schedule: Schedule, memory: Memory, written: Sequence[Written | None]):
+        self.schedule, self.memory, self.written = schedule, memory, written
+        self.code = Code()
+        self.fallbacks: list[Fallback] = []
+        self.summary: list[str] = []
+
+    def program(self) -> Program:
+        graph, memory, code = self.schedule.graph, self.memory, self.code
+        table = self.table()
+        for step, kernel in zip(self.schedule.steps, self.written, strict=True):
+            if kernel is not None:
+                self.run_kernel(step, kernel, table)
+            elif self.schedule.kinds[step] is Kind.LIBRARY:
+                self.run_matmul(step)
+            else:
+                self.run_fallback(step, table)
+        for source, target in memory.copies:
+            self.copy(Slot(source), Slot(target), graph.outputs[target - memory.first_output].nbytes)
+        self.finish()
+        return Program(
+            self.module(),
+            tuple(node.value for node in memory.constants),
+            tuple(self.fallbacks),
+            tuple(node.spec for node in graph.inputs),
+            tuple(node.spec for node in graph.outputs),
+            any(w is not None and w.is_large for w in self.written),
+            any(kind is Kind.LIBRARY for kind in self.schedule.kinds.values()),
+            tuple(self.summary),
+            memory.size,
+        )
+
+    def table(self) -> Lanes:
+        """The table of pointers, filled from the arguments."""
+        code, memory = self.code, self.memory
+        code.hoisted.append(f"  %table = alloca [{memory.arena + 1} x ptr], align 16")
+        table = Lanes(code, "%table", PTR)
+        self.status = code.variable(I64, 0)
+        code.store(self.status, table)
+        graph = self.schedule.graph
+        groups = (
+            (memory.first_input, len(graph.inputs), "%inputs"),
+            (memory.first_output, len(graph.outputs), "%outputs"),
+            (memory.first_constant, len(memory.constants), "@wengert.constants"),
+        )
+        for first, count, source in groups:
+            for i in range(count):
+                pointer = code.load(code.offset(Lanes(code, source, PTR), i, Type("ptr")), PTR)
+                code.store(pointer, code.offset(table, first + i, Type("ptr")))
+        if memory.size:
+            if memory.size <= STACK:
+                code.hoisted.append(f"  %arena = alloca [{memory.size} x i8], align 64")
+                arena = Lanes(code, "%arena", PTR)
+            else:
+                arena = code.call("@aligned_alloc", PTR, code.constant(64, I64), code.constant(memory.size, I64))
+                missing, found = code.label("missing"), code.label("found")
+                code.branch(code.add(f"icmp eq {arena.typed}, null", Type("i1")), missing, found)
+                code.begin(missing)
+                code.do(f"ret i32 {NO_MEMORY}")
+                code.begin(found)
+            self.arena = arena
+            code.store(arena, code.offset(table, memory.arena, Type("ptr")))
+        return table
+
+    def run_kernel(self, step: Kernel, kernel: Written, table: Lanes) -> None:
+        code = self.code
+        extent = code.constant(kernel.extent, I64)
+        if kernel.is_large:
+            code.do(f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})")
+        else:
+            code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
+        if kernel.combine is not None:
+            code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
+        stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{r.primitive.name} {r.spec!r}" for r in step.reductions])
+        self.summary.append(f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else ""))
+
+    def run_matmul(self, step: Operation) -> None:
+        operands = []
+        for a in step.args:
+            transposed = is_matrix_transpose(a) and a not in self.schedule.stored and a not in self.schedule.aliases
+            operands.append(library.Operand(stored_base(self.schedule, a), transposed))
+        pointers = [address(self.code, self.memory.slot(o.node)) for o in operands]
+        out = address(self.code, self.memory.target(step))
+        library.write_matmul(self.code, step, operands[0], operands[1], (pointers[0], pointers[1], out))
+        self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
+
+    def run_fallback(self, step: Operation, table: Lanes) -> None:
+        code, number = self.code, len(self.fallbacks)
+        results: tuple[Where | None, ...]
+        if step.spec.__class__ is Spec:
+            results = (Where(self.memory.target(step), step.spec),)
+        else:
+            used = {u.params["index"]: u for u in self.schedule.consumers.get(step, ()) if u.primitive is OUTPUT}
+            results = tuple([Where(self.memory.target(used[i]), used[i].spec) if i in used else None for i in range(len(step.spec))])
+        operands = tuple([self.where(a) for a in step.args])
+        self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
+        upcall = code.load(Lanes(code, "@wengert.upcall", PTR), PTR)
+        failed = code.add(f"call i32 {upcall.text}(i64 {number}, {table.typed})", Type("i32"))
+        stop, go_on = code.label("failed"), code.label("next")
+        code.branch(failed.ne(0), stop, go_on)
+        code.begin(stop)
+        self.release()
+        code.do(f"ret i32 {RAISED}")
+        code.begin(go_on)
+        self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
+
+    def where(self, node: Node) -> Where:
+        if is_immediate(node):
+            assert isinstance(node, Constant)
+            return Where(None, None, node.value)
+        base = self.schedule.aliases.get(node, node)
+        return Where(self.memory.slot(base), node.spec)
+
+    def copy(self, source: Slot, target: Slot, size: int) -> None:
+        code = self.code
+        arguments = address(code, target), address(code, source), code.constant(size, I64), code.constant(False, Type("i1"))
+        code.call("@llvm.memcpy.p0.p0.i64", None, *arguments)
+
+    def release(self) -> None:
+        if self.memory.size > STACK:
+            self.code.call("@free", None, self.arena)
+
+    def finish(self) -> None:
+        self.release()
+        code = self.code
+        bad = code.load(self.status, I64).ne(0)
+        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", Type("i32"))
+        code.do(f"ret {status.typed}")
+
+    def module(self) -> str:
+        declarations: dict[str, str] = dict(self.code.declarations)
+        calls: dict[tuple[str, Type], int] = {}
+        texts = []
+        for w in self.written:
+            if w is not None:
+                texts.append(w.text)
+                texts += [w.combine] if w.combine else []
+                declarations |= w.code.declarations
+                for key, count in w.code.calls.items():
+                    calls[key] = calls.get(key, 0) + count
+        functions, needed = definitions(calls)
+        declarations |= needed
+        parallel = any(w is not None and w.is_large for w in self.written)
+        if parallel:
+            for name in ("smin", "smax"):
+                declarations[f"@llvm.{name}.i64"] = f"declare i64 @llvm.{name}.i64(i64, i64)"
+        run = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n" + "\n".join([*self.code.hoisted, *self.code.lines, "}"])
+        return "\n\n".join(
+            [
+                f"@wengert.constants = global [{max(len(self.memory.constants), 1)} x ptr] zeroinitializer",
+                "@wengert.upcall = global ptr null",
+                "!0 = !{}",
+                "\n".join(declarations.values()),
+                *([PARALLEL] if parallel else []),
+                *functions,
+                *texts,
+                run,
+            ]
+        )

@@ -1,0 +1,43 @@
+"""What a compiled function became."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wengert.compiler.native import Build
+
+
+class Report:
+    """Kernels, fallbacks, memory, compile time and LLVM's text; prints as a summary."""
+
+    def __init__(self, name: str, build: Build, is_warm: bool):
+        self.name, self.is_warm = name, is_warm
+        made = build.program
+        self.steps = list(made.summary)
+        self.kernels = [step for step in made.summary if step.startswith("kernel")]
+        self.calls = [step for step in made.summary if step.startswith("gemm")]
+        self.fallbacks = [work.primitive.name for work in made.fallbacks]
+        self.arena_bytes, self.code_bytes = made.arena, len(build.code)
+        self.constant_bytes = sum(c.nbytes for c in made.constants)
+        self.seconds = build.seconds
+        self.operations_traced, self.operations = build.operations
+        self._text = build.text
+
+    @property
+    def llvm(self) -> str:
+        """The program in LLVM's language, before optimisation."""
+        return zlib.decompress(self._text).decode()
+
+    def __str__(self) -> str:
+        origin = "loaded from the disk cache, " if self.is_warm else ""
+        lines = [
+            f"{self.name}: {self.operations_traced} operations traced, {self.operations} after the passes",
+            f"  {len(self.kernels)} kernels, {len(self.calls)} BLAS calls, {len(self.fallbacks)} operations by NumPy",
+            f"  memory: {self.arena_bytes} bytes of intermediate results, {self.constant_bytes} of constants, {self.code_bytes} of code",
+            f"  {origin}compiled in {1e3 * self.seconds:.1f} ms",
+        ]
+        return "\n".join(lines + [f"    {step}" for step in self.steps])
+
+    __repr__ = __str__

@@ -1,0 +1,398 @@
+"""Which values are stored, and which are computed where they are needed: a graph as kernels, library calls and fallbacks.
+
+A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise operations and views need
+stay in registers. Each value has a stage: it is one higher than that of every value that must be in memory before it can be computed, so
+kernels of one stage do not depend on each other, and those of one stage and domain are one loop.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import Any
+
+from wengert.compiler.gather import is_native_gather
+from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter, reshaped
+from wengert.compiler.library import is_uniform_stack
+from wengert.compiler.scalar import SUPPORTED, has_lowering
+from wengert.compiler.simd.library import FUNCTIONS
+from wengert.core.infer import is_elementwise
+from wengert.core.primitive import OUTPUT
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation
+
+REDUCTIONS = frozenset(("sum", "max", "min", "prod", "all", "any"))
+UNROLLED_TERMS = 8
+"""So many terms of a reduction are written out instead of looped over."""
+TINY = 400
+"""A program of so many scalar operations is written out without loops."""
+ROW = 48
+"""The largest number of elements behind the first axis for which a batch of small arrays is computed with its elements written out."""
+ROW_OPERATIONS = 6000
+CHEAP = 6
+"""What costs no more is computed again rather than stored, where it is needed in several kernels."""
+COSTS = {"divide": 4, "divide_live": 4, "reciprocal": 4, "sqrt": 5, "root": 5}
+FREE = frozenset(("copy", "stop_gradient", "positive", "conj", "real"))
+
+
+class Kind(Enum):
+    """How an operation becomes native."""
+
+    GIVEN = "input or constant"
+    ELEMENT = "computed element by element"
+    VIEW = "only moves elements"
+    CHOICE = "takes elements from one place or another"
+    UNROLLED = "reduction of few terms, written out"
+    GATHER = "reads at places that are computed"
+    REDUCE = "reduction in a loop"
+    LIBRARY = "BLAS"
+    FALLBACK = "NumPy"
+
+
+COMPUTED = (Kind.ELEMENT, Kind.CHOICE, Kind.UNROLLED, Kind.GATHER)
+
+
+class Kernel:
+    """A loop nest over `domain`, that stores `maps` and makes `reductions` over the `axes` of the domain."""
+
+    def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
+        self.domain, self.stage, self.axes = domain, stage, axes
+        self.maps: list[Node] = []
+        self.reductions: list[Operation] = []
+
+    @property
+    def roots(self) -> list[Node]:
+        return [*self.maps, *self.reductions]
+
+
+class Schedule:
+    """The plan of one graph: `steps` in order, `stored` values, and the kind and stage of every node."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.uses: dict[Node, int] = {}
+        self.consumers: dict[Node, list[Operation]] = {}
+        for node in graph.operations:
+            for a in node.args:
+                self.uses[a] = self.uses.get(a, 0) + 1
+                self.consumers.setdefault(a, []).append(node)
+        for node in graph.outputs:
+            self.uses[node] = self.uses.get(node, 0) + 1
+        self.kinds: dict[Node, Kind] = {}
+        self.batch = 0
+        self.is_tiny = False
+        self.choose_loops()
+        self.stored: dict[Node, None] = {}  # in order of decision
+        self.aliases: dict[Node, Node] = {}
+        self.reduced_along: dict[tuple, tuple[int, ...]] = {}
+        self.stages: dict[Node, int] = {}
+        self.costs: dict[Node, int] = {}
+        for node in graph.nodes:
+            self.place(node)
+        for node in graph.outputs:
+            self.store(node)
+        self.late_uses()
+        self.steps = self.ordered_steps()
+
+    # Kinds and loops
+
+    def choose_loops(self) -> None:
+        """Whether the whole program is written out, or the elements of a batch are, or neither."""
+        graph = self.graph
+        plain = {node: kind_of(node, 0) for node in graph.nodes}
+        elements = sum(work(node) for node in graph.operations if plain[node] is not Kind.VIEW)
+        if elements <= TINY and not any(plain[node] in (Kind.LIBRARY, Kind.FALLBACK) for node in graph.operations):
+            self.is_tiny = True
+            self.kinds = {node: kind_of(node, 0, tiny=True) for node in graph.nodes}
+            return
+        extents: dict[int, int] = {}
+        for node in graph.operations:
+            if node.spec.__class__ is Spec and node.ndim > 1 and node.shape[0] >= 64 and node.size // node.shape[0] <= ROW:
+                extents[node.shape[0]] = extents.get(node.shape[0], 0) + 1
+        batch = max(extents, key=extents.__getitem__, default=0)
+        if batch:
+            kinds = {node: kind_of(node, batch) for node in graph.nodes}
+            rows = [node for node in graph.operations if in_rows(node, batch)]
+            mixing = sum(kinds[node] in (Kind.UNROLLED, Kind.CHOICE) for node in rows)
+            per_row = sum(work(node) // batch for node in rows if kinds[node] is not Kind.VIEW)
+            if mixing >= 3 and per_row <= ROW_OPERATIONS:
+                self.batch, self.kinds = batch, kinds
+                return
+        self.kinds = plain
+
+    def rank(self, node: Node) -> int:
+        """How many axes of a value are looped over; the others are written out."""
+        if self.is_tiny:
+            return 0
+        return 1 if self.batch and in_rows(node, self.batch) else node.ndim
+
+    def domain(self, node: Node) -> tuple[int, ...]:
+        return node.shape[: self.rank(node)]
+
+    # Stages
+
+    def place(self, node: Node) -> None:
+        """Decide the stage of a node, and store what it needs in memory."""
+        kind = self.kinds[node]
+        self.costs[node] = self.cost(node)
+        if kind is Kind.GIVEN:
+            self.stages[node] = 0
+            return
+        assert isinstance(node, Operation)
+        if kind in (Kind.LIBRARY, Kind.FALLBACK):
+            for a in node.args:
+                self.concrete(node, a)
+            self.stages[node] = 1 + max([self.ready(a) for a in node.args], default=-1)
+            self.stored[node] = None
+        elif node.primitive is OUTPUT:
+            self.stages[node] = self.stages[node.args[0]]
+            self.stored[node] = None
+        elif kind is Kind.VIEW:
+            (a,) = node.args
+            if self.is_split(node):
+                self.store(a)
+                self.aliases[node] = a
+            self.stages[node] = self.stages[a]
+        else:
+            stage = 0
+            domain = self.domain(node) if kind is not Kind.REDUCE else self.domain(node.args[0])
+            for i, a in enumerate(node.args):
+                base, direct = self.source(a)
+                if kind is Kind.GATHER and i == 0:
+                    self.store(a)
+                    stage = max(stage, self.ready(a))
+                    continue
+                if self.kinds[base] is Kind.GIVEN:
+                    continue
+                if base in self.stored or self.kinds[base] is Kind.REDUCE:
+                    stage = max(stage, self.ready(base))
+                elif direct and self.domain(base) == domain and kind is not Kind.CHOICE:
+                    stage = max(stage, self.stages[base])
+                elif self.is_worth_storing(base, node, domain):
+                    self.store(base)
+                    stage = max(stage, self.ready(base))
+                else:
+                    stage = max(stage, self.stages[base])
+            if kind is Kind.REDUCE:
+                stage = self.reduction_stage(node, domain, stage)
+                self.stored[node] = None
+            self.stages[node] = stage
+
+    def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
+        """One loop reduces along one set of axes: for others, what is dear to compute is stored by the first."""
+        axes, operand = node.params["axis"], node.args[0]
+        if self.reduced_along.setdefault((domain, stage), axes) == axes:
+            return stage
+        base, _ = self.source(operand)
+        if base in self.stored or self.kinds[base] is Kind.GIVEN or self.costs[base] <= CHEAP:
+            return stage
+        self.store(base)
+        return max(stage, self.ready(base))
+
+    def source(self, node: Node) -> tuple[Node, bool]:
+        """What a value is read from when views are looked through, and whether there were none."""
+        direct = True
+        while self.kinds[node] is Kind.VIEW and node not in self.stored:
+            if node in self.aliases:
+                return self.aliases[node], False
+            (node,) = node.args  # type: ignore[attr-defined]  # a view is an operation
+            direct = False
+        return node, direct
+
+    def ready(self, node: Node) -> int:
+        """The first stage at which a stored value can be read."""
+        base, _ = self.source(node)
+        if self.kinds[base] is Kind.GIVEN and node not in self.stored:
+            return 0
+        return self.stages[base] + 1
+
+    def store(self, node: Node) -> None:
+        """Keep a value in memory; views of what is in memory are kept as they are where that will do."""
+        base = self.aliases.get(node)
+        if base is not None:
+            self.store(base)
+        elif self.kinds[node] is not Kind.GIVEN and node not in self.stored:
+            if self.kinds[node] is Kind.VIEW:
+                base, _ = self.source(node)
+                self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
+            self.stored[node] = None
+
+    def concrete(self, consumer: Operation, node: Node) -> None:
+        """Keep an operand of a library call or a fallback in memory."""
+        if self.kinds[consumer] is Kind.LIBRARY and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
+            node = node.args[0]  # type: ignore[attr-defined]  # BLAS reads it transposed
+        if self.kinds[node] is Kind.VIEW and node not in self.aliases and is_reshape(node):
+            self.store(node.args[0])  # type: ignore[attr-defined]
+            self.aliases[node] = node.args[0]  # type: ignore[attr-defined]
+            return
+        self.store(node)
+
+    def is_split(self, node: Operation) -> bool:
+        """Whether a view cannot be followed by affine places: a reshape that splits a looped axis."""
+        if node.primitive.name != "reshape":
+            return False
+        if self.is_tiny or (self.batch and in_rows(node, self.batch) and in_rows(node.args[0], self.batch)):
+            return False
+        place = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
+        return reshaped(place, node.args[0].shape, node.shape) is None
+
+    def is_worth_storing(self, base: Node, consumer: Node, domain: tuple[int, ...]) -> bool:
+        """Whether a value that another loop needs is better kept than computed again there."""
+        if self.is_tiny:
+            return False
+        cost = self.costs[base]
+        if math.prod(domain) > base.size:
+            return cost > (2 if base.size > 1 else 8)
+        return cost > CHEAP and self.uses[base] > 1
+
+    def cost(self, node: Node) -> int:
+        """What it costs to compute one element from what is given or stored."""
+        kind = self.kinds[node]
+        if kind is Kind.GIVEN or not isinstance(node, Operation):
+            return 0
+        if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE):
+            return 1
+        inner = sum(1 if a in self.stored else self.costs[a] for a in node.args)
+        if kind is Kind.UNROLLED:
+            inner *= max(node.args[0].size // max(node.size, 1), 1)
+        return min(inner + own_cost(node), 1 << 20)
+
+    def late_uses(self) -> None:
+        """Store what a later kernel of the same domain needs and would be dear to compute again."""
+        if self.is_tiny:
+            return
+        for node in reversed(self.graph.operations):
+            if self.kinds[node] not in COMPUTED or node in self.stored:
+                continue
+            stage = self.stages[node]
+            later = any(self.stage_of_use(user) > stage for user in self.consumers.get(node, ()))
+            if later and self.costs[node] > CHEAP:
+                self.stored[node] = None
+
+    def stage_of_use(self, user: Operation) -> int:
+        """When a value is read by a consumer, or by the consumers of a view of it."""
+        if self.kinds[user] is not Kind.VIEW or user in self.stored:
+            return self.stages[user]
+        seen, stack, latest = {user}, [user], 0
+        while stack:
+            view = stack.pop()
+            for consumer in self.consumers.get(view, ()):
+                if self.kinds[consumer] is Kind.VIEW and consumer not in self.stored:
+                    if consumer not in seen:
+                        seen.add(consumer)
+                        stack.append(consumer)
+                else:
+                    latest = max(latest, self.stages[consumer])
+        return latest
+
+    # Steps
+
+    def ordered_steps(self) -> list[Any]:
+        """Kernels, library calls and fallbacks, by stage."""
+        kernels: dict[tuple, Kernel] = {}
+        others: list[tuple[int, Operation]] = []
+        outputs = {node for node in self.graph.outputs if self.kinds[node] is Kind.GIVEN or node in self.aliases}
+        for node in [*self.stored, *outputs]:
+            kind = self.kinds[node]
+            if kind in (Kind.LIBRARY, Kind.FALLBACK):
+                assert isinstance(node, Operation)
+                others.append((self.stages[node], node))
+            elif isinstance(node, Operation) and node.primitive is OUTPUT:
+                continue
+            elif kind is Kind.REDUCE:
+                assert isinstance(node, Operation)
+                operand = node.args[0]
+                axes = tuple(i for i in node.params["axis"] if i < self.rank(operand))
+                key = (self.domain(operand), self.stages[node], axes)
+                kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
+        for node in [*self.stored, *outputs]:
+            kind = self.kinds[node]
+            if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE) or (isinstance(node, Operation) and node.primitive is OUTPUT):
+                continue
+            stage = self.stages[node] + (1 if node in self.aliases else 0)
+            domain = self.domain(node)
+            home = next((k for (d, s, _), k in kernels.items() if d == domain and s == stage), None)
+            if home is None:
+                home = kernels[domain, stage, ()] = Kernel(domain, stage)
+            home.maps.append(node)
+        steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [(s, 1, node) for s, node in others]
+        steps.sort(key=lambda step: step[:2])
+        return [step[2] for step in steps]
+
+
+def kind_of(node: Node, batch: int, tiny: bool = False) -> Kind:
+    """How a node becomes native; with a batch, arrays of small elements are written out, and in a tiny program everything is."""
+    if not isinstance(node, Operation):
+        return Kind.GIVEN
+    primitive, name = node.primitive, node.primitive.name
+    if primitive is OUTPUT:
+        return Kind.FALLBACK
+    if node.spec.__class__ is not Spec or node.dtype not in SUPPORTED or any(a.dtype not in SUPPORTED for a in node.args):
+        return Kind.FALLBACK
+    if name in VIEWS:
+        return Kind.VIEW
+    if name in ("copy", "astype", "astype_discrete", "stop_gradient") or is_elementwise(primitive):
+        specs = [a.spec for a in node.args]
+        return Kind.ELEMENT if has_lowering(name, specs, node.spec, node.params) else Kind.FALLBACK
+    if name in REDUCTIONS:
+        if node.params.get("initial") is not None and name in ("max", "min"):
+            return Kind.FALLBACK
+        operand = node.args[0]
+        terms = operand.size // max(node.size, 1) if node.size else 0
+        if not operand.size:
+            return Kind.FALLBACK
+        rows = batch and in_rows(operand, batch) and 0 not in node.params["axis"]
+        return Kind.UNROLLED if tiny or rows or terms <= UNROLLED_TERMS else Kind.REDUCE
+    if name in CHOICES and len(node.args) == choice_arity(node):
+        probe = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
+        if tiny or CHOICES[name](probe, *[a.spec for a in node.args], **node.params) is not None:
+            return Kind.CHOICE
+        return Kind.FALLBACK
+    if name == "gather" and is_native_gather(node):
+        return Kind.GATHER
+    if name == "matmul" and is_for_blas(node):
+        return Kind.LIBRARY
+    return Kind.FALLBACK
+
+
+def is_for_blas(node: Operation) -> bool:
+    """Whether a matrix product is one of matrices of one floating-point dtype, or of stacks of them that need no broadcasting."""
+    return node.dtype.kind == "f" and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args) and is_uniform_stack(node)
+
+
+def choice_arity(node: Operation) -> int:
+    """How many operands a choice has where no index is an array."""
+    return {"concatenate": len(node.args), "stack": len(node.args), "set_at": 2}.get(node.primitive.name, 1)
+
+
+def in_rows(node: Node, batch: int) -> bool:
+    return node.spec.__class__ is Spec and node.ndim >= 1 and node.shape[0] == batch and node.size // batch <= ROW
+
+
+def is_reshape(node: Node) -> bool:
+    return isinstance(node, Operation) and node.primitive.name in ("reshape", "expand_dims")
+
+
+def is_matrix_transpose(node: Node) -> bool:
+    """Whether a view exchanges the last two axes, and nothing else."""
+    if not (isinstance(node, Operation) and node.primitive.name == "transpose" and node.ndim >= 2):
+        return False
+    axes = node.params["axes"]
+    return tuple(axes) == (*range(node.ndim - 2), node.ndim - 1, node.ndim - 2)
+
+
+def own_cost(node: Operation) -> int:
+    name = node.primitive.name
+    if name in VIEWS or name in FREE:
+        return 0
+    if name in COSTS:
+        return COSTS[name]
+    return 16 if name in FUNCTIONS else 2 if name in CHOICES else 1
+
+
+def work(node: Operation) -> int:
+    """How many scalar operations a node stands for."""
+    if node.spec.__class__ is not Spec:
+        return 0
+    return max([node.size, *[a.size for a in node.args if a.spec.__class__ is Spec and node.primitive.name in REDUCTIONS]])

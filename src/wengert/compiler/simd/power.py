@@ -1,0 +1,174 @@
+"""Powers and roots: power, cbrt, hypot."""
+
+from __future__ import annotations
+
+import math
+
+from wengert.compiler.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product
+from wengert.compiler.simd.exponential import RANGES, reduced
+from wengert.compiler.simd.library import vector
+from wengert.compiler.simd.logarithm import FORMATS, LN2, normal_split, split
+
+# (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.
+ATANH = (
+    0.11983158627150661,
+    0.11675623383485138,
+    0.13336271571165237,
+    0.15384558266361326,
+    0.18181818845973638,
+    0.22222222217777704,
+    0.2857142857144387,
+    0.3999999999999998,
+)
+TWO_THIRDS = (float.fromhex("0x1.5555555555555p-1"), float.fromhex("0x1.5555555555555p-55"))
+
+# Enough for single precision: (2 atanh(s) / s - 2) / z to 2^-37.5 of 2 / z, and e^r on |r| < 0.3467 to 2^-34.2.
+SHORT_ATANH = (0.2358518760844005, 0.2853716685490476, 0.4000033712325276, 0.6666666563870908)
+SHORT_EXP = (
+    0.00019914577263784194,
+    0.0013946346399642553,
+    0.008333271669489859,
+    0.041666265702699296,
+    0.166666668270107,
+    0.5000000079407596,
+    1.0,
+    1.0,
+)
+
+# m^(-1/3) on [sqrt(1/2), sqrt(2)], to 2^-17.4 of itself.
+INVERSE_CUBE_ROOT = (
+    -0.10805122819036464,
+    0.700709780153399,
+    -1.8981543108138081,
+    2.792319978509275,
+    -2.4860208907340775,
+    1.9992005046853782,
+)
+
+
+def log_double(k: Lanes, m: Lanes) -> Double:
+    """log(2^k m) to about 2^-65 of itself, so that its product with any exponent is accurate beside one.
+
+    2 atanh(s) = 2 s + s z (2/3 + ...) with z = s^2: all but the dots in twice the precision.
+    """
+    f = m - 1.0
+    divisor = fast_two_sum(m.like(1.0), m)
+    inverse = 1.0 / divisor.high
+    s = f * inverse
+    s_low = fma(-s, divisor.low, fma(-s, divisor.high, f)) * inverse
+    z, z_low = two_product(s, s)
+    z_low = fma(s + s, s_low, z_low)
+    thirds = constant(m, *TWO_THIRDS)
+    factor, factor_low = fast_two_sum(thirds.high, z * polynomial(z, ATANH))
+    factor_low = fma(z_low, ATANH[-1], factor_low + thirds.low)
+    cube, cube_low = two_product(s, z)
+    cube_low = fma(s, z_low, fma(s_low, z, cube_low))
+    rest, rest_low = two_product(cube, factor)
+    rest_low = fma(cube, factor_low, fma(cube_low, factor, rest_low))
+    high, low = fast_two_sum(s + s, rest)
+    low = low + fma(s_low, 2.0, rest_low)
+    ln2 = FORMATS[m.type.kind].ln2
+    total, error = fast_two_sum(k * ln2[0], high)
+    return fast_two_sum(total, error + fma(k, ln2[1], low))
+
+
+def exp_double(x: Double) -> Lanes:
+    """e^x: infinite or zero where it is beyond the floats."""
+    kind = x.high.type.kind
+    bounds, digits = RANGES[kind], FORMATS[kind].digits
+    high = select(x.high > bounds.largest + 1.0, bounds.largest + 1.0, x.high)
+    high = select(x.high < bounds.smallest, bounds.smallest, high)
+    parts = reduced(high, select(high.eq(x.high), x.low, 0.0))
+    # scaled in two steps, of which the second rounds, overflows or underflows
+    below = high < 0.0
+    n = parts.n + select(below, high.bits().like(bounds.lift << digits), -(bounds.lift << digits))
+    mantissa = parts.mantissa().value()
+    return (mantissa.bits() + n).floats() * select(below, high.like(2.0**-bounds.lift), 2.0**bounds.lift)
+
+
+@vector("power")
+def power(x: Lanes, y: Lanes) -> Lanes:
+    """exp(y log |x|), with the sign of x where y is odd, and NaN where x is negative and y no integer."""
+    size = x.abs()
+    zero_or_infinite = select(size.eq(0.0), x.like(-math.inf), math.inf)
+    result = (_single_power if x.type.kind == "f32" else _double_power)(size, y, zero_or_infinite)
+    result = select(size.eq(1.0), 1.0, result)
+    half = y * 0.5
+    integer = y.trunc().eq(y)
+    odd = integer & half.trunc().ne(half)
+    result = select(odd, result.copysign(x), result)
+    result = select((x < 0.0) & (x > -math.inf) & ~integer, math.nan, result)
+    result = select(x.is_nan(), x, select(y.is_nan(), y, result))
+    return select(x.eq(1.0) | y.eq(0.0), 1.0, result)
+
+
+def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
+    """exp(y log(size)), where the logarithm is `limit` if the size is zero or infinite."""
+    log = log_double(*normal_split(size))
+    high = select((size > 0.0) & (size < math.inf), log.high, limit)
+    product = y * high
+    return exp_double(Double(product, fma(y, log.low, fma(y, high, -product))))
+
+
+def _single_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
+    """The same in double precision: rounded to single once, it needs no second parts, and short polynomials."""
+    _, k, m = split(size.to("f64"))
+    f = m - 1.0
+    s = f / (f + 2.0)
+    z = s * s
+    log = fma(s * z, polynomial(z, SHORT_ATANH), s + s)
+    log = fma(k, LN2[0], log)
+    finite = (size > 0.0) & (size < math.inf)
+    product = y.to("f64") * select(finite, log, limit.to("f64"))
+    product = select(product > 200.0, 200.0, select(product < -200.0, -200.0, product))
+    magic = 1.5 * 2.0**52
+    shifted = fma(product, 1.0 / LN2[0], magic)
+    r = fma(shifted - magic, -LN2[0], product)
+    return (polynomial(r, SHORT_EXP).bits() + (shifted.bits() << 52)).floats().to("f32")
+
+
+@vector("cbrt")
+def cbrt(x: Lanes) -> Lanes:
+    """2^q t r^2, with |x| = 2^(3 q) t and r the inverse cube root of t, corrected once with the exact remainder."""
+    form = FORMATS[x.type.kind]
+    size = x.abs()
+    k, m = normal_split(size)
+    magic = 1.5 * 2.0**form.digits
+    shifted = fma(k, 1.0 / 3.0, magic)
+    j = fma(shifted - magic, -3.0, k)
+    t = m * select(j > 0.0, x.like(2.0), select(j < 0.0, x.like(0.5), 1.0))
+    r = polynomial(m, INVERSE_CUBE_ROOT) * select(j > 0.0, x.like(2.0 ** (-1 / 3)), select(j < 0.0, x.like(2.0 ** (1 / 3)), 1.0))
+    # (1 - e)^(-1/3) = 1 + e / 3 + 2 e^2 / 9 + ...
+    e = fma(-(t * r), r * r, 1.0)
+    r = fma(r * e, fma(e, 2.0 / 9.0, 1.0 / 3.0), r)
+    square = r * r
+    root = t * square
+    high, low = two_product(root, root)
+    root = fma(fma(-low, root, fma(-high, root, t)), square * (1.0 / 3.0), root)
+    result = root * ((shifted.bits() << form.digits) + (form.bias << form.digits)).floats()
+    return select((size > 0.0) & (size < math.inf), result.copysign(x), x)
+
+
+@vector("hypot")
+def hypot(x: Lanes, y: Lanes) -> Lanes:
+    """sqrt(x^2 + y^2), scaled by a power of two where squares overflow or underflow."""
+    if x.type.kind == "f32":
+        u, v = x.to("f64"), y.to("f64")
+        result = fma(u, u, v * v).sqrt().to("f32")
+    else:
+        result = _hypot(x.abs(), y.abs())
+    return select(x.abs().eq(math.inf) | y.abs().eq(math.inf), math.inf, result)
+
+
+def _hypot(x: Lanes, y: Lanes) -> Lanes:
+    larger, smaller = select(x > y, x, y), select(x > y, y, x)
+    huge, tiny = larger > 2.0**500, larger < 2.0**-400
+    scale = select(huge, x.like(2.0**-600), select(tiny, x.like(2.0**600), 1.0))
+    back = select(huge, x.like(2.0**600), select(tiny, x.like(2.0**-600), 1.0))
+    u, v = larger * scale, smaller * scale
+    square, error = two_product(u, u)
+    other, rest = two_product(v, v)
+    total, low = fast_two_sum(square, other)
+    root = Double(total, low + (error + rest)).sqrt().value() * back
+    return select(larger.eq(0.0), larger + smaller, root)

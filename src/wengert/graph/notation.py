@@ -1,0 +1,146 @@
+"""How operations are written, in Python and in mathematics, by name. What is not listed here is written as a call of its name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.ops.key import Hole, Index
+
+COMPARISON, OR, XOR, AND, SHIFT, SUM, FRACTION, PRODUCT, SIGN, POWER, ATOM = range(11)
+"""What binds more tightly is larger, in Python as in mathematics; a fraction on one line is apart from products only in mathematics."""
+
+
+class Infix(NamedTuple):
+    """An operation between its two operands: the symbol in Python, in plain text and in LaTeX."""
+
+    python: str | None
+    plain: str
+    latex: str
+    precedence: int
+
+
+INFIX = {
+    "add": Infix("+", "+", "+", SUM),
+    "subtract": Infix("-", "−", "-", SUM),
+    "multiply": Infix("*", "·", r"\cdot", PRODUCT),
+    "divide": Infix("/", "/", "/", PRODUCT),
+    "floor_divide": Infix("//", "//", "//", PRODUCT),
+    "remainder": Infix("%", "mod", r"\bmod", PRODUCT),
+    "matmul": Infix("@", "", "", PRODUCT),
+    "power": Infix("**", "^", "^", POWER),
+    "equal": Infix("==", "=", "=", COMPARISON),
+    "not_equal": Infix("!=", "≠", r"\neq", COMPARISON),
+    "less": Infix("<", "<", "<", COMPARISON),
+    "less_equal": Infix("<=", "≤", r"\leq", COMPARISON),
+    "greater": Infix(">", ">", ">", COMPARISON),
+    "greater_equal": Infix(">=", "≥", r"\geq", COMPARISON),
+    "logical_and": Infix(None, "∧", r"\wedge", AND),
+    "logical_or": Infix(None, "∨", r"\vee", OR),
+    "bitwise_and": Infix("&", "&", r"\mathbin{\&}", AND),
+    "bitwise_or": Infix("|", "|", r"\mid", OR),
+    "bitwise_xor": Infix("^", "⊕", r"\oplus", XOR),
+    "left_shift": Infix("<<", "≪", r"\ll", SHIFT),
+    "right_shift": Infix(">>", "≫", r"\gg", SHIFT),
+}
+
+FUNCTIONS = {
+    "log": ("ln", r"\ln"),
+    "log2": ("log₂", r"\log_2"),
+    "log10": ("log₁₀", r"\log_{10}"),
+    "exp": ("exp", r"\exp"),
+    "sin": ("sin", r"\sin"),
+    "cos": ("cos", r"\cos"),
+    "tan": ("tan", r"\tan"),
+    "sinh": ("sinh", r"\sinh"),
+    "cosh": ("cosh", r"\cosh"),
+    "tanh": ("tanh", r"\tanh"),
+    "arcsin": ("arcsin", r"\arcsin"),
+    "arccos": ("arccos", r"\arccos"),
+    "arctan": ("arctan", r"\arctan"),
+}
+"""Functions whose argument needs no parentheses, and whose powers are written behind their names."""
+
+SYMBOLS = {
+    "sigmoid": ("σ", r"\sigma"),
+    "max": ("max", r"\max"),
+    "min": ("min", r"\min"),
+    "maximum": ("max", r"\max"),
+    "minimum": ("min", r"\min"),
+    "argmax": ("arg max", r"\mathrm{arg\,max}"),
+    "argmin": ("arg min", r"\mathrm{arg\,min}"),
+    "sign": ("sgn", r"\mathrm{sgn}"),
+    "real": ("Re", r"\mathrm{Re}"),
+    "imag": ("Im", r"\mathrm{Im}"),
+    "angle": ("arg", r"\arg"),
+}
+"""Functions with parentheses that mathematics calls by another name."""
+
+FENCES = {
+    "absolute": ("|", "|", r"\left|", r"\right|"),
+    "fabs": ("|", "|", r"\left|", r"\right|"),
+    "floor": ("⌊", "⌋", r"\left\lfloor ", r"\right\rfloor "),
+    "ceil": ("⌈", "⌉", r"\left\lceil ", r"\right\rceil "),
+    "norm": ("‖", "‖", r"\left\Vert ", r"\right\Vert "),
+}
+
+TRANSPARENT = frozenset(("positive", "copy", "astype", "broadcast_to"))
+"""What mathematics does not write down: the same numbers in another form."""
+
+
+def literal(value: Any) -> str:
+    """A piece of metadata as Python source."""
+    if isinstance(value, np.dtype):
+        return f"np.{value.name}" if value.isnative and hasattr(np, value.name) else f"np.{value!r}"
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return literal(np.dtype(value))
+    if isinstance(value, tuple):
+        return f"({', '.join(map(literal, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, Index):
+        return f"Index({literal(value.key)}, {value.repeats})"
+    if isinstance(value, Hole):
+        return str(value)
+    if isinstance(value, bool | int) or value is None:
+        return repr(value)
+    return number(value) if isinstance(value, float | complex | np.generic) else repr(value)
+
+
+def number(value: Any) -> str:
+    """A number as Python source, exactly; NumPy's scalars keep their type."""
+    if isinstance(value, np.generic | np.ndarray):
+        return f"np.{value.dtype.name}({number(_shortest(value))})"
+    if isinstance(value, complex):
+        plain = repr(value)
+        exact = not any(part in plain for part in ("nan", "inf")) and repr(eval(plain)) == plain
+        return plain if exact else f"complex({number(value.real)}, {number(value.imag)})"
+    if isinstance(value, float) and value - value != 0.0:
+        return "np.nan" if value != value else "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
+
+
+def _shortest(value: Any) -> Any:
+    """A NumPy scalar as the Python number with the fewest digits that gives it back."""
+    exact = value.item()
+    if isinstance(exact, float) and exact - exact == 0.0:
+        short = float(str(value[()]))
+        return short if value.dtype.type(short) == value else exact
+    return exact
+
+
+def key_text(index: Index, arrays: list[str]) -> str:
+    """What stands between the brackets of `x[...]`, with texts for the arrays in it."""
+    parts = index.key if isinstance(index.key, tuple) else (index.key,)
+    texts = iter(arrays)
+
+    def text(part: Any) -> str:
+        if isinstance(part, Hole):
+            return next(texts)
+        if isinstance(part, slice):
+            bounds = ["" if b is None else str(b) for b in (part.start, part.stop, part.step)]
+            return ":".join(bounds if bounds[2] else bounds[:2])
+        return "..." if part is ... else str(part)
+
+    written = ", ".join(map(text, parts))
+    tuple_of_one = isinstance(index.key, tuple) and len(parts) == 1 and not isinstance(parts[0], Hole)
+    return "()" if not parts else f"{written}," if tuple_of_one else written

@@ -1,0 +1,40 @@
+"""Passes: each takes a graph and gives one that computes the same, in less time or memory. `optimize` runs them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wengert.graph.graph import Graph
+from wengert.graph.passes.common import common
+from wengert.graph.passes.dead import dead
+from wengert.graph.passes.fold import fold
+from wengert.graph.passes.recompute import recompute
+from wengert.graph.passes.reductions import reductions
+from wengert.graph.passes.simplify import simplify
+from wengert.graph.passes.views import views
+
+PASSES: tuple[Callable[[Graph], Graph], ...] = (dead, fold, common, simplify, views, reductions, recompute)
+"""In the order in which they run. The last one computes some things twice, which others would undo, so it runs once, at the end."""
+
+ROUNDS = 3
+
+
+def optimize(graph: Graph, verbose: bool = False) -> Graph:
+    """The graph after all passes, in turn until none changes anything, for three rounds at most. With `verbose`, stages are printed."""
+    *rewrites, last = PASSES
+    idle = 0
+    for rewrite in rewrites * ROUNDS:
+        after = staged(rewrite, graph, verbose)
+        idle = idle + 1 if after is graph else 0
+        graph = after
+        if idle == len(rewrites):
+            break
+    return staged(last, graph, verbose)
+
+
+def staged(rewrite: Callable[[Graph], Graph], graph: Graph, verbose: bool) -> Graph:
+    """The graph after one pass; if that changed something and `verbose`, it is printed."""
+    after = rewrite(graph)
+    if verbose and after is not graph:
+        print(f"{rewrite.__name__}: {len(graph.operations)} -> {len(after.operations)} operations\n{after}\n")
+    return after

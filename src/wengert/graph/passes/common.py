@@ -1,0 +1,63 @@
+"""Common subexpressions: what is computed twice is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.passes.rewrite import rebuilt
+
+COMMUTATIVE = frozenset(
+    ("add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor")
+)
+"""Operations that give the same bits either way round; `maximum` of 0.0 and -0.0 may not."""
+
+COMPARED = 1 << 12
+"""Bytes up to which constants are compared by their numbers. Larger ones are the same if they are one array."""
+
+
+def common(graph: Graph) -> Graph:
+    """The graph with one node for all that have the same operation, operands and metadata, and for all equal constants."""
+    seen: dict[Hashable, Node] = {}
+    merged: dict[Node, Node] = {}
+    for node in graph.constants:
+        first = seen.setdefault(constant_key(node), node)
+        if first is not node:
+            merged[node] = first
+
+    def rule(node: Operation, _: Operation) -> Node:
+        return seen.setdefault(operation_key(node), node)
+
+    return rebuilt(graph, rule, merged)
+
+
+def operation_key(node: Operation) -> Hashable:
+    """Equal for operations that compute the same. Nodes are told apart by their sequence numbers."""
+    name, args = node.primitive.name, node.args
+    if len(args) == 1:
+        operands: Hashable = args[0].sequence
+    elif name in COMMUTATIVE and len(args) == 2 and "c" not in (args[0].dtype.kind, args[1].dtype.kind):
+        # not for complex numbers, where a fused multiplication rounds one product of two
+        i, j = args[0].sequence, args[1].sequence
+        operands = (i, j) if i < j else (j, i)
+    else:
+        operands = tuple([a.sequence for a in args])
+    return (name, operands, *[(key, distinct(value)) for key, value in node.params.items()]) if node.params else (name, operands)
+
+
+def distinct(value: Any) -> Hashable:
+    """Metadata so that equal means the same: 0.0 and -0.0, 1 and 1.0 are told apart."""
+    return (value.__class__, repr(value)) if isinstance(value, float | complex | np.generic) else (value.__class__, value)
+
+
+def constant_key(node: Constant) -> Hashable:
+    value = node.value
+    if node.weak is not None:
+        return node.weak, repr(value)
+    if isinstance(value, np.ndarray | np.generic) and value.nbytes <= COMPARED and not value.dtype.hasobject:
+        return value.dtype.str, value.shape, value.tobytes()
+    return id(value)

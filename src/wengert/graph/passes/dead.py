@@ -1,0 +1,75 @@
+"""Dead values: nothing is computed that no output needs.
+
+A graph has only nodes that its outputs depend on, so what is not used at all is gone as soon as a graph is made. What remains are
+operations with several outputs of which some are not used, and arrays that are joined although only a part of them is read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+from wengert.core.primitive import OUTPUT
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation
+from wengert.graph.passes.rewrite import by_name, derived, is_a, rebuilt
+from wengert.ops.key import Index
+
+
+def dead(graph: Graph) -> Graph:
+    """The graph with the outputs that are used computed by themselves. Inputs stay, used or not."""
+    used = Counter([node.args[0] for node in graph.operations if node.primitive is OUTPUT])
+    matches = cache(parts_match)
+
+    def picked(node: Operation, before: Operation) -> Node | None:
+        whole, i = node.args[0], node.params["index"]
+        if is_a(whole, "unstack") and is_a(whole.args[0], "stack") and whole.params == whole.args[0].params:
+            return whole.args[0].args[i]
+        if is_a(whole, "split") and is_a(whole.args[0], "concatenate") and matches(whole):
+            return whole.args[0].args[i]
+        if isinstance(whole, Operation) and whole.primitive.name in KEYS and used[before.args[0]] < len(whole.spec):
+            return derived(node, "getitem", whole.args[0], key=KEYS[whole.primitive.name](whole, i))
+        return None
+
+    return rebuilt(graph, by_name({OUTPUT.name: picked, "getitem": read_of_joined}))
+
+
+def slice_of_split(node: Operation, i: int) -> Index:
+    axis, bounds = node.params["axis"], node.params["bounds"]
+    start = bounds[i - 1] if i else 0
+    stop = bounds[i] if i < len(bounds) else node.args[0].shape[axis]
+    return Index((*(slice(None),) * axis, slice(start, stop)))
+
+
+def slice_of_unstack(node: Operation, i: int) -> Index:
+    return Index((*(slice(None),) * node.params["axis"], i))
+
+
+KEYS = {"split": slice_of_split, "unstack": slice_of_unstack}
+
+
+def parts_match(split: Operation) -> bool:
+    """Whether an array is split where it was joined."""
+    joined, axis = split.args[0], split.params["axis"]
+    if not isinstance(joined, Operation) or joined.params["axis"] != axis or len(joined.args) != len(split.spec):
+        return False
+    return all(part.shape == spec.shape for part, spec in zip(joined.args, split.spec, strict=True))
+
+
+def read_of_joined(node: Operation, before: Operation) -> Node | None:
+    """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of the parts."""
+    joined, key = node.args[0], node.params["key"].key
+    if isinstance(key, tuple):
+        if len(key) != 1:
+            return None
+        (key,) = key
+    if is_a(joined, "stack") and key.__class__ is int and joined.params["axis"] == 0:
+        return joined.args[key]
+    if is_a(joined, "concatenate") and key.__class__ is slice and joined.params["axis"] == 0 and len(joined.args) <= 8:
+        wanted = key.indices(joined.shape[0])
+        start = 0
+        for part in joined.args:
+            if wanted == (start, start + part.shape[0], 1):
+                return part
+            start += part.shape[0]
+    return None

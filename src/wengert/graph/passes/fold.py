@@ -1,0 +1,75 @@
+"""Constant folding: what depends on no input is computed once, now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wengert.core.primitive import TABLE
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation, constant, operation
+from wengert.graph.passes.rewrite import known, rebuilt
+
+SMALL = 4096
+"""Bytes that a result may always have."""
+
+ALLOWANCE = 1 << 16
+"""Bytes by which all constants together may grow, beside doubling."""
+
+
+def fold(graph: Graph) -> Graph:
+    """Operations on constants become constants, and arrays of one number repeated become that number.
+
+    A program does not come to carry much more memory by it: results that are larger than their operands stay operations, broadcasting
+    does in any case, and if the constants together would take more than twice what they took, only small ones are made.
+    Values that were captured are left alone, because they are to be lifted to inputs.
+    """
+    scalars: dict[Node, Node] = {node: shrunk(node) for node in graph.constants if is_repeated(node)}
+    folded = rebuilt(graph, lambda node, _: value_of(node), scalars)
+    if folded is graph or carried(folded.constants) <= 2 * carried(graph.constants) + ALLOWANCE:
+        return folded
+    return rebuilt(graph, lambda node, _: value_of(node) if node.spec.__class__ is not tuple and node.nbytes <= SMALL else None, scalars)
+
+
+def carried(constants: Sequence[Node]) -> int:
+    return sum([node.nbytes for node in constants])
+
+
+def value_of(node: Operation) -> Constant | None:
+    """The constant that an operation is, if it is one, and if it is small or takes no more bytes than its operands."""
+    values = []
+    for a in node.args:
+        if a.__class__ is not Constant or a.is_captured:
+            return None
+        values.append(a.value)
+    if node.spec.__class__ is tuple or stretches(node) or node.nbytes > max(SMALL, carried(node.args)):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            value = node.primitive.impl(*values, **node.params)
+    except Exception:  # an error of the numbers, such as an index out of bounds: it belongs to the run
+        return None
+    return Constant(node.weak(value)) if node.weak is not None else constant(value)
+
+
+def stretches(node: Operation) -> bool:
+    return node.primitive.name in ("broadcast_to", "full_like") and node.size > node.args[-1].size
+
+
+def is_repeated(node: Constant) -> bool:
+    """Whether a constant is an array of one number many times over, bit by bit."""
+    value = known(node)
+    if not isinstance(value, np.ndarray) or value.size < 2 or value.dtype.hasobject:
+        return False
+    first = value[(0,) * value.ndim]
+    if first.tobytes() != value[(-1,) * value.ndim].tobytes():
+        return False
+    return value.tobytes() == first.tobytes() * value.size
+
+
+def shrunk(node: Constant) -> Operation:
+    scalar = Constant(node.value[(0,) * node.ndim])
+    made = operation(TABLE["broadcast_to"], (scalar,), shape=node.shape)
+    made.name = node.name
+    return made

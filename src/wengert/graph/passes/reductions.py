@@ -1,0 +1,196 @@
+"""Reductions of what was broadcast, multiplied, moved or reduced before.
+
+What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number, and a common factor goes
+out of a sum. A sum of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without ever
+making the products. These rules change the order and number of roundings, so sums and means may differ in the last digits, a sum that
+overflows may do so in another place, and a sum of negative zeros may be one; maxima and minima are exactly the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from wengert.graph.evaluation import remaining_uses
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
+from wengert.ops.einsum import LETTERS
+
+REDUCTIONS = frozenset(("sum", "mean", "max", "min", "any", "all"))
+WORTH_A_PRODUCT = 4096
+"""Products from this number on are left to BLAS, if there are several for each element of the operands."""
+
+
+def reductions(graph: Graph) -> Graph:
+    """The graph with reductions of fewer numbers, and fewer of them."""
+    uses = remaining_uses(graph)
+
+    def rule(node: Operation, before: Operation) -> Node | None:
+        if node.primitive.name not in REDUCTIONS or node.params.get("initial") is not None or not node.args[0].size:
+            return None
+        x = node.args[0]
+        if not node.params["axis"] or any(x.shape[i] == 1 for i in node.params["axis"]):
+            return along_long_axes(node)
+        if not isinstance(x, Operation):
+            return None
+        found = RULES.get(x.primitive.name)
+        if found is not None:
+            return found(node, x)
+        if uses[before.args[0]] > 1 or node.primitive.name not in ("sum", "mean"):
+            return None
+        return of_product(node, x) if x.primitive.name in ("multiply", "divide", "negative") else None
+
+    return rebuilt(graph, rule)
+
+
+def reduced(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...]) -> Node:
+    """The same reduction along other axes, in a shape that has the same numbers."""
+    if not axes and fits_without_reducing(node, x):
+        return reshaped(node, x, shape)
+    return reshaped(node, derived(node, node.primitive.name, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape)
+
+
+def fits_without_reducing(node: Operation, x: Node) -> bool:
+    """A sum of truth values counts them, so it is not the same as its one operand."""
+    return x.dtype == node.dtype
+
+
+def along_long_axes(node: Operation) -> Node:
+    """Axes of length one need no reduction."""
+    (x,) = node.args
+    return reduced(node, x, [i for i in node.params["axis"] if x.shape[i] != 1], node.shape)
+
+
+def of_broadcast(node: Operation, x: Operation) -> Node | None:
+    (y,) = x.args
+    new = x.ndim - y.ndim
+    varies = lambda i: i >= new and y.shape[i - new] == x.shape[i]
+    axes = node.params["axis"]
+    if all(map(varies, axes)):
+        return None
+    count = math.prod([x.shape[i] for i in axes if not varies(i)])
+    along = [i - new for i in axes if varies(i)]
+    kept = [i for i in range(x.ndim) if i not in axes]
+    shape = tuple([x.shape[i] if varies(i) else 1 for i in kept])
+    out = reduced(node, y, along, shape)
+    if node.primitive.name == "sum":
+        out = derived(node, "multiply", out, Constant(float(count) if node.dtype.kind in "fc" else count))
+    return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
+
+
+def of_reduction(node: Operation, x: Operation) -> Node | None:
+    """A sum of sums, a mean of means, the largest of the largest."""
+    if x.primitive is not node.primitive or x.params.get("initial") is not None:
+        return None
+    (y,) = x.args
+    inner = x.params["axis"]
+    places = list(range(y.ndim)) if x.params["keepdims"] else [i for i in range(y.ndim) if i not in inner]
+    axes = sorted({*inner, *[places[i] for i in node.params["axis"]]})
+    return reduced(node, y, axes, node.shape)
+
+
+def of_reshape(node: Operation, x: Operation) -> Node | None:
+    if len(node.params["axis"]) < x.ndim:
+        return None
+    return reduced(node, x.args[0], range(x.args[0].ndim), node.shape)
+
+
+def of_transpose(node: Operation, x: Operation) -> Node:
+    (y,) = x.args
+    order = x.params["axes"]
+    axes = sorted(order[i] for i in node.params["axis"])
+    left = [order[i] for i in range(x.ndim) if i not in node.params["axis"]]
+    kept = sorted(left)
+    out = reduced(node, y, axes, tuple([y.shape[i] for i in kept]))
+    if left != kept:
+        out = derived(node, "transpose", out, axes=tuple(map(kept.index, left)))
+    return reshaped(node, out, node.shape)
+
+
+RULES: dict[str, Callable[[Operation, Operation], Node | None]] = {
+    "broadcast_to": of_broadcast,
+    "sum": of_reduction,
+    "mean": of_reduction,
+    "max": of_reduction,
+    "min": of_reduction,
+    "any": of_reduction,
+    "all": of_reduction,
+    "reshape": of_reshape,
+    "expand_dims": of_reshape,
+    "transpose": of_transpose,
+}
+
+
+# Products
+
+
+def of_product(node: Operation, x: Operation) -> Node | None:
+    """The factor that does not vary along the reduced axes goes out of the sum; if both lack axes, it is a contraction."""
+    if node.dtype.kind not in "fc" or x.dtype != node.dtype:
+        return None
+    if len(x.args) == 1:
+        return derived(node, "negative", reduced(node, x.args[0], node.params["axis"], node.shape))
+    a, b = x.args
+    axes = node.params["axis"]
+    if is_fixed(b, x, axes) and node.size < x.size:
+        return factored(node, x, a, b, first=True)
+    if x.primitive.name == "multiply" and is_fixed(a, x, axes) and node.size < x.size:
+        return factored(node, x, b, a, first=False)
+    return contraction(node, x) if x.primitive.name == "multiply" and node.primitive.name == "sum" else None
+
+
+def extent(a: Node, x: Node, i: int) -> int:
+    """The length that an operand has along an axis of what it is broadcast to."""
+    i -= x.ndim - a.ndim
+    return a.shape[i] if i >= 0 else 1
+
+
+def is_fixed(a: Node, x: Node, axes: Sequence[int]) -> bool:
+    return all(extent(a, x, i) == 1 for i in axes)
+
+
+def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: bool) -> Node | None:
+    """The reduction of one operand alone, then the operation with the other one."""
+    if summed.dtype != node.dtype or any(extent(summed, x, i) != x.shape[i] for i in node.params["axis"]):
+        return None
+    shift = x.ndim - summed.ndim
+    axes = [i - shift for i in node.params["axis"]]
+    kept = [i for i in range(x.ndim) if i not in node.params["axis"]]
+    lengths = [summed.shape[i] for i in range(summed.ndim) if i not in axes]
+    total = reduced(node, summed, axes, tuple(lengths))
+    if factor.ndim:
+        factor = reshaped(node, factor, tuple([extent(factor, x, i) for i in kept]))
+    out = derived(node, x.primitive.name, *((total, factor) if first else (factor, total)))
+    return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
+
+
+def contraction(node: Operation, x: Operation) -> Node | None:
+    """`sum(x[:, :, None] * y[None, :, :], 1)` as a sum of products by labels, where that saves most of the products."""
+    a, b = x.args
+    if x.size < max(WORTH_A_PRODUCT, 4 * a.size, 4 * b.size) or a.dtype != b.dtype or x.ndim > len(LETTERS):
+        return None
+    axes = node.params["axis"]
+    in_a = [i for i in range(x.ndim) if extent(a, x, i) != 1]
+    in_b = [i for i in range(x.ndim) if extent(b, x, i) != 1]
+    if not any(i in in_a and i in in_b for i in axes):
+        return None
+    a, in_a = prepared(node, x, a, in_a, [i for i in axes if i not in in_b])
+    b, in_b = prepared(node, x, b, in_b, [i for i in axes if i not in in_a])
+    kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
+    labels = [labelled(places) for places in (in_a, in_b, kept)]
+    out = derived(node, "einsum", a, b, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
+    return reshaped(node, out, node.shape)
+
+
+def prepared(node: Operation, x: Operation, a: Node, places: list[int], alone: list[int]) -> tuple[Node, list[int]]:
+    """An operand without its axes of length one, summed along those that the other one lacks."""
+    a = reshaped(node, a, tuple([x.shape[i] for i in places]))
+    axes = tuple([k for k, i in enumerate(places) if i in alone])
+    if axes:
+        a = derived(node, "sum", a, axis=axes, keepdims=False)
+    return a, [i for i in places if i not in alone]
+
+
+def labelled(places: list[int]) -> str:
+    return "".join([LETTERS[i] for i in places])

@@ -1,0 +1,100 @@
+"""The walk that passes share: every operation is seen once, after its operands, and may be replaced.
+
+A rule is shown an operation whose operands have been rewritten already, and the operation that it was, whose uses are known. It gives
+the node to put in its place, or None. What it gives is put there only if it has the same spec and the same weak type, so a rule need
+not check that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from wengert.core.primitive import TABLE
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation, operation
+
+Rule = Callable[[Operation, Operation], Node | None]
+
+
+def rebuilt(graph: Graph, rule: Rule, given: Mapping[Node, Node] | None = None) -> Graph:
+    """The graph with replacements made; `given` are some to begin with. Where nothing is replaced, it is the graph itself.
+
+    Operations are computed in the order in which they were made, so from the first replacement on all of them are made anew: to leave
+    some as they are would move them to the front, and keep their results in memory for longer.
+    """
+    new: dict[Node, Node] = dict(given or ())
+    for node in graph.nodes:
+        if not isinstance(node, Operation):
+            continue
+        now = node.with_args([new.get(a, a) for a in node.args]) if new else node
+        put = rule(now, node)
+        if put is not None and put is not now and fits(put, now):
+            if put.sequence > now.sequence:
+                put.name, put.source = node.name, node.source
+            new[node] = put
+        elif new:
+            new[node] = now
+    return graph.replaced([new.get(y, y) for y in graph.outputs]) if new else graph
+
+
+def fits(put: Node, node: Node) -> bool:
+    """Whether a node can stand in another one's place."""
+    return put.spec == node.spec and put.weak is node.weak
+
+
+def by_name(rules: Mapping[str, Rule]) -> Rule:
+    """One rule out of a table of them, by the names of operations."""
+
+    def rule(node: Operation, before: Operation) -> Node | None:
+        found = rules.get(node.primitive.name)
+        return None if found is None else found(node, before)
+
+    return rule
+
+
+def derived(node: Operation, name: str, *args: Node, **params: Any) -> Operation:
+    """An operation that helps to compute another one, and so comes from the same place."""
+    made = operation(TABLE[name], args, **params)
+    made.source = node.source
+    return made
+
+
+def is_a(node: Node, *names: str) -> TypeGuard[Operation]:
+    """Whether a node is one of these operations."""
+    return isinstance(node, Operation) and node.primitive.name in names
+
+
+def known(node: Node) -> Any:
+    """The value of a constant, None for anything else, captured values too."""
+    return node.value if isinstance(node, Constant) and not node.is_captured else None
+
+
+def is_uniform(node: Node, number: Any) -> bool:
+    """Whether a node is a constant that is this number everywhere, zeros with their sign."""
+    value = known(node)
+    if value is None:
+        return False
+    value = np.asarray(value)
+    if not value.size or not _is(value.flat[0], number):
+        return False
+    return value.size == 1 or bool(np.all(_is(value, number)))
+
+
+def _is(value: Any, number: Any) -> Any:
+    same = value == number
+    return same & (np.signbit(value) == np.signbit(number)) if number == 0 and value.dtype.kind == "f" else same
+
+
+def reshaped(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
+    return x if x.shape == shape else derived(node, "reshape", x, shape=shape)
+
+
+def stretched(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
+    if x.weak is not None and shape:  # a Python number, which takes the dtype of what it meets
+        if not isinstance(x, Constant):
+            return x
+        x = Constant(node.dtype.type(x.value))
+    return x if x.shape == shape else derived(node, "broadcast_to", x, shape=shape)

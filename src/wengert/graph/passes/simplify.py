@@ -1,0 +1,289 @@
+"""Algebraic simplification, where it changes no bit of any result: NaN, infinities and signed zeros included (a NaN may change its sign).
+
+So `x + 0.0`, which makes 0.0 of -0.0, stays, and so do `x * 0.0`, `x - x` and `x / x`. A rule gives what an operation is equal to; whether
+shape, dtype and weak type are equal too is checked where it is put in place. Complex products mix the parts of a number, in which an
+infinity becomes NaN, so the rules of arithmetic are for real numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.passes.rewrite import derived, fits, is_a, is_uniform, known, rebuilt, stretched
+
+REAL = "fiub"
+
+
+def simplify(graph: Graph) -> Graph:
+    """The graph without operations that change nothing, and with cheaper ones where they give the same bits."""
+
+    def rule(node: Operation, _: Operation) -> Node | None:
+        for simpler in RULES.get(node.primitive.name, ()):
+            if (found := simpler(node)) is not None and fits(found, node):
+                return found
+        return None
+
+    return rebuilt(graph, rule)
+
+
+def is_number(node: Node, number: float) -> bool:
+    """Whether a node is that number, possibly broadcast."""
+    while is_a(node, "broadcast_to", "reshape", "expand_dims"):
+        node = node.args[0]
+    return is_uniform(node, number)
+
+
+def same(node: Operation) -> Node:
+    return node.args[0]
+
+
+def same_if_real(node: Operation) -> Node | None:
+    return node.args[0] if node.args[0].dtype.kind in REAL else None
+
+
+def neutral(number: float, both: bool = False) -> Callable:
+    """The rule of an operation that does nothing if its second operand, or either of both, is a number."""
+
+    def rule(node: Operation) -> Node | None:
+        if node.dtype.kind not in REAL:
+            return None
+        x, y = node.args
+        if is_number(y, number):
+            return stretched(node, x, node.shape)
+        return stretched(node, y, node.shape) if both and is_number(x, number) else None
+
+    return rule
+
+
+def added_zero(node: Operation) -> Node | None:
+    """-0.0 is what changes no floating-point number; for integers there is only one zero."""
+    return neutral(-0.0 if node.dtype.kind == "f" else 0, both=True)(node)
+
+
+def subtracted_zero(node: Operation) -> Node | None:
+    return neutral(0.0 if node.dtype.kind == "f" else 0)(node)
+
+
+def unsigned(x: Node) -> Node | None:
+    """y, if x is -y."""
+    return x.args[0] if is_a(x, "negative") else None
+
+
+def undone(node: Operation) -> Node | None:
+    """-(-x), and `not not x`."""
+    (x,) = node.args
+    return x.args[0] if is_a(x, node.primitive.name) else None
+
+
+def added_negative(node: Operation) -> Node | None:
+    x, y = node.args
+    if (z := unsigned(y)) is not None:
+        return derived(node, "subtract", x, z)
+    return None if (z := unsigned(x)) is None else derived(node, "subtract", y, z)
+
+
+def subtracted_negative(node: Operation) -> Node | None:
+    x, y = node.args
+    if (z := unsigned(y)) is not None:
+        return derived(node, "add", x, z)
+    return derived(node, "negative", y) if node.dtype.kind == "f" and is_number(x, -0.0) else None
+
+
+def both_negative(node: Operation) -> Node | None:
+    x, y = map(unsigned, node.args)
+    return None if x is None or y is None or node.dtype.kind != "f" else derived(node, node.primitive.name, x, y)
+
+
+def negative_by_number(node: Operation) -> Node | None:
+    """-x * c is x * -c, for a number c."""
+    if node.dtype.kind != "f":
+        return None
+    for i, j in ((0, 1), (1, 0)):
+        x, number = unsigned(node.args[i]), number_of(node.args[j])
+        if x is not None and number is not None:
+            return derived(node, node.primitive.name, *((x, Constant(-number)) if i == 0 else (Constant(-number), x)))
+    return None
+
+
+def scaled_twice(node: Operation) -> Node | None:
+    """c * (2.0 * x) is (2.0 * c) * x, for a power of two that is at least 1 and a number c that is too.
+
+    The first product is exact then, even of subnormal numbers, and where it overflows the whole does.
+    """
+    inner = next((a for a in node.args if is_a(a, "multiply")), None)
+    if inner is None or node.dtype.kind != "f" or inner.dtype != node.dtype:
+        return None
+    outer = number_of(node.args[0] if node.args[1] is inner else node.args[1])
+    power, x = (
+        (number_of(inner.args[0]), inner.args[1]) if number_of(inner.args[0]) is not None else (number_of(inner.args[1]), inner.args[0])
+    )
+    if outer is None or power is None or not 1 <= abs(outer) <= LARGEST or not 1 <= power <= LARGEST or math.frexp(power)[0] != 0.5:
+        return None
+    return derived(node, "multiply", Constant(outer * power), x)
+
+
+LARGEST = 2.0**60
+
+
+def number_of(node: Node) -> Any:
+    """A constant that is one floating-point number, Python's or NumPy's; else None."""
+    value = known(node)
+    return value if isinstance(value, float | np.float32 | np.float64) else None
+
+
+def by_minus_one(node: Operation) -> Node | None:
+    if node.dtype.kind not in "fi":
+        return None
+    x, y = node.args
+    if is_number(y, -1):
+        return stretched(node, derived(node, "negative", x), node.shape)
+    if node.primitive.name == "multiply" and is_number(x, -1):
+        return stretched(node, derived(node, "negative", y), node.shape)
+    return None
+
+
+def by_power_of_two(node: Operation) -> Node | None:
+    """x / 4.0 is x * 0.25: the reciprocal of a power of two is exact, away from the ends of the range."""
+    x, y = node.args
+    value = known(y)
+    if value is None or y.shape or node.dtype.kind != "f" or node.dtype.itemsize < 4 or (y.weak is None and y.dtype.kind != "f"):
+        return None
+    if value == 0 or not np.isfinite(value):
+        return None
+    mantissa, exponent = math.frexp(value)
+    if abs(mantissa) != 0.5 or abs(exponent) > 100:
+        return None
+    reciprocal = 1.0 / value
+    return derived(node, "multiply", x, Constant(y.dtype.type(reciprocal) if y.weak is None else float(reciprocal)))
+
+
+def chosen(node: Operation) -> Node | None:
+    """`where` with a condition that is known, with equal branches, or one condition asked twice."""
+    condition, x, y = node.args
+    if is_number(condition, True):
+        return stretched(node, x, node.shape)
+    if is_number(condition, False):
+        return stretched(node, y, node.shape)
+    if x is y:
+        return stretched(node, x, node.shape)
+    if is_a(condition, "logical_not") and condition.args[0].dtype.kind == "b":
+        return derived(node, "where", condition.args[0], y, x)
+    if is_a(x, "where") and x.args[0] is condition:
+        return derived(node, "where", condition, x.args[1], y)
+    if is_a(y, "where") and y.args[0] is condition:
+        return derived(node, "where", condition, x, y.args[2])
+    return None
+
+
+def converted_back(node: Operation) -> Node | None:
+    """A conversion to a wider dtype of the same kind, and back."""
+    (x,) = node.args
+    if not is_a(x, "astype", "astype_discrete"):
+        return None
+    (z,) = x.args
+    return z if z.dtype.kind == x.dtype.kind and np.can_cast(z.dtype, x.dtype, "safe") else None
+
+
+def without_sign(node: Operation) -> Node | None:
+    """|-x| is |x|, and (-x)**2 is x**2."""
+    (x,) = node.args
+    if not is_a(x, "negative", "absolute", "fabs") or x.args[0].dtype.kind != "f":
+        return None
+    return derived(node, node.primitive.name, x.args[0])
+
+
+def opposite(name: str) -> Callable:
+    """`not (x == y)` is `x != y`, for NaN too; `not (x < y)` is not `x >= y`."""
+    other = {"equal": "not_equal", "not_equal": "equal"}[name]
+
+    def rule(node: Operation) -> Node | None:
+        (x,) = node.args
+        return derived(node, other, *x.args) if is_a(x, name) else None
+
+    return rule
+
+
+def idempotent(node: Operation) -> Node | None:
+    x, y = node.args
+    return x if x is y else None
+
+
+def absorbing(number: bool) -> Callable:
+    """`and` with False is False, `or` with True is True."""
+
+    def rule(node: Operation) -> Node | None:
+        return next((stretched(node, a, node.shape) for a in node.args if is_number(a, number)), None)
+
+    return rule
+
+
+def filled(node: Operation) -> Node | None:
+    """`full_like` needs nothing of its first operand but the shape."""
+    value = known(node.args[1])
+    if value is None or np.ndim(value):
+        return None
+    return stretched(node, Constant(np.asarray(value).astype(node.dtype)[()]), node.shape)
+
+
+def same_if_empty(name: str) -> Callable:
+    """The rule of an operation along axes that has none, or by distances that are all zero."""
+
+    def rule(node: Operation) -> Node | None:
+        return None if any(map(np.any, node.params[name])) else node.args[0]
+
+    return rule
+
+
+def along_no_axes(node: Operation) -> Node | None:
+    return node.args[0] if not node.params["axis"] and node.params.get("initial") is None else None
+
+
+def stacked_alone(node: Operation) -> Node | None:
+    return derived(node, "expand_dims", node.args[0], axis=(node.params["axis"],)) if len(node.args) == 1 else None
+
+
+def alone(node: Operation) -> Node | None:
+    return node.args[0] if len(node.args) == 1 else None
+
+
+RULES: dict[str, tuple[Callable, ...]] = {
+    "add": (added_zero, added_negative),
+    "subtract": (subtracted_zero, subtracted_negative),
+    "multiply": (neutral(1, both=True), by_minus_one, both_negative, negative_by_number, scaled_twice),
+    "divide": (neutral(1), by_minus_one, both_negative, negative_by_number, by_power_of_two),
+    "power": (neutral(1),),
+    "negative": (undone,),
+    "positive": (same,),
+    "copy": (same,),
+    "stop_gradient": (same,),
+    "conj": (same_if_real,),
+    "real": (same_if_real,),
+    "absolute": (without_sign,),
+    "fabs": (without_sign,),
+    "square": (without_sign,),
+    "maximum": (idempotent,),
+    "minimum": (idempotent,),
+    "where": (chosen,),
+    "logical_not": (undone, opposite("equal"), opposite("not_equal")),
+    "logical_and": (idempotent, neutral(True, both=True), absorbing(False)),
+    "logical_or": (idempotent, neutral(False, both=True), absorbing(True)),
+    "astype": (same, converted_back),
+    "astype_discrete": (same, converted_back),
+    "full_like": (filled,),
+    "flip": (along_no_axes,),
+    "max": (along_no_axes,),
+    "min": (along_no_axes,),
+    "roll": (same_if_empty("shift"),),
+    "pad": (same_if_empty("pad_width"),),
+    "concatenate": (alone,),
+    "stack": (stacked_alone,),
+    "reshape": (same,),
+    "expand_dims": (same,),
+    "broadcast_to": (same,),
+}

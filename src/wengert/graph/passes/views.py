@@ -1,0 +1,221 @@
+"""Operations that only move numbers: merged, cancelled, and moved to where they cost least.
+
+Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one will do, and each has one form: what
+can be said by reshape is. An elementwise operation needs no broadcast operands, because it broadcasts by itself; if all of its operands
+are broadcast, it is computed before. Transposes and reshapes of all operands are moved behind it, towards others that they cancel with.
+Transposed operands of matmul are left alone, since BLAS reads them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeGuard
+
+import numpy as np
+
+from wengert.core.infer import is_elementwise
+from wengert.graph.evaluation import remaining_uses
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation, operation
+from wengert.graph.passes.rewrite import derived, is_a, rebuilt, reshaped, stretched
+from wengert.ops.key import Index
+
+RESHAPES = ("reshape", "expand_dims")
+MOVES = (*RESHAPES, "transpose", "broadcast_to")
+
+
+def views(graph: Graph) -> Graph:
+    """The graph with fewer views, and elementwise operations on fewer numbers."""
+    uses = remaining_uses(graph)
+
+    def rule(node: Operation, before: Operation) -> Node | None:
+        if (merge := MERGES.get(node.primitive.name)) is not None:
+            return merge(node)
+        if is_elementwise(node.primitive):
+            for a in node.args:
+                if is_a(a, *MOVES, "scatter"):
+                    return moved_behind(node, [uses[a] for a in before.args])
+        return None
+
+    return rebuilt(graph, rule)
+
+
+# Chains of views
+
+
+def merged_reshape(node: Operation) -> Node | None:
+    (x,) = node.args
+    if is_a(x, *RESHAPES):
+        return reshaped(node, x.args[0], node.shape)
+    if is_a(x, "broadcast_to") and x.args[0].size == 1:
+        return stretched(node, reshaped(node, x.args[0], ()), node.shape)
+    return x if x.shape == node.shape else None
+
+
+def merged_transpose(node: Operation) -> Node | None:
+    (x,) = node.args
+    axes = node.params["axes"]
+    if is_a(x, "transpose"):
+        axes = tuple([x.params["axes"][i] for i in axes])
+        (x,) = x.args
+        return x if axes == tuple(range(x.ndim)) else derived(node, "transpose", x, axes=axes)
+    if is_a(x, "broadcast_to") and x.args[0].size == 1:
+        return stretched(node, reshaped(node, x.args[0], ()), node.shape)
+    long = [i for i in axes if x.shape[i] != 1]
+    return reshaped(node, x, node.shape) if long == sorted(long) else None
+
+
+def merged_broadcast(node: Operation) -> Node | None:
+    (x,) = node.args
+    if is_a(x, "broadcast_to"):
+        return stretched(node, x.args[0], node.shape)
+    if leads_with_ones(x):
+        return stretched(node, x.args[0], node.shape)
+    return x if x.shape == node.shape else None
+
+
+def merged_getitem(node: Operation) -> Node | None:
+    (x,) = node.args
+    if is_a(x, "broadcast_to") and x.args[0].size == 1:
+        return stretched(node, reshaped(node, x.args[0], ()), node.shape)
+    if is_a(x, "scatter") and len(x.args) == 1 and x.params["key"] == node.params["key"] and not x.params["key"].repeats:
+        return x.args[0]
+    selected = parts(x.shape, node.params["key"])
+    if selected is None:
+        return None
+    if is_reshape(selected):
+        return reshaped(node, x, node.shape)
+    if not is_a(x, "getitem") or any(new_axis for new_axis, *_ in selected):
+        return None
+    inner = parts(x.args[0].shape, x.params["key"])
+    if inner is None or any(new_axis for new_axis, *_ in inner):
+        return None
+    outer = iter(selected)
+    axes = [axis if isinstance(axis, int) else composed(axis, next(outer)[1]) for _, axis, _ in inner]
+    return derived(node, "getitem", x.args[0], key=Index(tuple(map(key_part, axes))))
+
+
+def is_reshape(selected: list[tuple[bool, int | range, int]]) -> bool:
+    """Whether a key selects everything."""
+    return all(new_axis or axis == range(n) or n == 1 and axis.__class__ is int for new_axis, axis, n in selected)
+
+
+def merged_scatter(node: Operation) -> Node | None:
+    """What is put everywhere is only reshaped."""
+    selected = None if len(node.args) > 1 else parts(node.shape, node.params["key"])
+    return reshaped(node, node.args[0], node.shape) if selected is not None and is_reshape(selected) else None
+
+
+def parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int | range, int]] | None:
+    """What a key selects of each axis: whether it is a new axis, the place or places, and the length. None if the key has arrays."""
+    key = index.key if isinstance(index.key, tuple) else (index.key,)
+    given = sum(part is not None and part is not ... for part in key)
+    if ... in key:
+        i = key.index(...)
+        key = (*key[:i], *(slice(None),) * (len(shape) - given), *key[i + 1 :])
+    else:
+        key = (*key, *(slice(None),) * (len(shape) - given))
+    lengths = iter(shape)
+    found: list[tuple[bool, int | range, int]] = []
+    for part in key:
+        if part is None:
+            found.append((True, 0, 1))
+        elif part.__class__ is int or part.__class__ is slice:
+            n = next(lengths)
+            found.append((False, range(n)[part], n))
+        else:
+            return None
+    return found
+
+
+def composed(first: range, second: int | range) -> int | range:
+    """The places that are selected of those that were selected."""
+    if isinstance(second, int):
+        return first[second]
+    return range(first.start + second.start * first.step, first.start + second.stop * first.step, first.step * second.step)
+
+
+def key_part(axis: int | range) -> int | slice:
+    if isinstance(axis, int):
+        return axis
+    if not axis:
+        return slice(0, 0)
+    return slice(axis.start, axis.stop if axis.stop >= 0 else None, axis.step)
+
+
+MERGES: dict[str, Callable[[Operation], Node | None]] = {
+    "reshape": merged_reshape,
+    "expand_dims": merged_reshape,
+    "transpose": merged_transpose,
+    "broadcast_to": merged_broadcast,
+    "getitem": merged_getitem,
+    "scatter": merged_scatter,
+}
+
+
+# Elementwise operations on views
+
+
+def moved_behind(node: Operation, uses: list[int]) -> Node | None:
+    """The same elementwise operation on what its operands are views of, and the view of that."""
+    arrays = [a for a in node.args if a.ndim]
+    if any(is_a(a, "broadcast_to") for a in arrays):
+        return before_broadcast(node)
+    if len(arrays) > 1 and any(map(leads_with_ones, arrays)) and (found := without_leading_ones(node)) is not None:
+        return found
+    first = arrays[0] if arrays else None
+    if not isinstance(first, Operation) or not all(is_a(a, first.primitive.name) for a in arrays):
+        return None
+    alone = all(n == 1 for a, n in zip(node.args, uses, strict=True) if a.ndim)
+    if not alone and len(arrays) == 1 or first.shape != node.shape:
+        return None  # the view is needed as it is, and there would be one more
+    inner = [a.args[0] for a in arrays if isinstance(a, Operation)]
+    if any(x.shape != inner[0].shape for x in inner):
+        return None
+    if first.primitive.name == "scatter":
+        return added_before_scatter(node, arrays) if alone else None
+    if first.primitive.name == "transpose" and all(is_a(a, "transpose") and a.params == first.params for a in arrays):
+        return derived(node, "transpose", on(node, inner), axes=first.params["axes"])
+    if first.primitive.name in RESHAPES and all(a.shape == first.shape for a in arrays):
+        return reshaped(node, on(node, inner), node.shape)
+    return None
+
+
+def on(node: Operation, arrays: list[Node]) -> Operation:
+    """An operation on other arrays; numbers stay."""
+    rest = iter(arrays)
+    made = operation(node.primitive, [next(rest) if a.ndim else a for a in node.args], **node.params)
+    made.source = node.source
+    return made
+
+
+def before_broadcast(node: Operation) -> Node | None:
+    """The operation on operands that are not broadcast, and if need be the broadcast of that."""
+    args = [a.args[0] if is_a(a, "broadcast_to") else a for a in node.args]
+    made = operation(node.primitive, args, **node.params)
+    made.source = node.source
+    return stretched(node, made, node.shape)
+
+
+def leads_with_ones(x: Node) -> TypeGuard[Operation]:
+    """Whether a node only puts axes of length one in front, which broadcasting does by itself."""
+    return is_a(x, *RESHAPES) and x.shape == (1,) * (x.ndim - x.args[0].ndim) + x.args[0].shape
+
+
+def without_leading_ones(node: Operation) -> Node | None:
+    args = [a.args[0] if leads_with_ones(a) else a for a in node.args]
+    if np.broadcast_shapes(*[a.shape for a in args]) != node.shape:
+        return None
+    made = operation(node.primitive, args, **node.params)
+    made.source = node.source
+    return made
+
+
+def added_before_scatter(node: Operation, arrays: list[Node]) -> Node | None:
+    """The sum of what is put into zeros at the same place is put there at once."""
+    if node.primitive.name != "add" or len(arrays) != 2:
+        return None
+    x, y = arrays
+    if not (is_a(x, "scatter") and is_a(y, "scatter")) or x.params != y.params or x.args[1:] != y.args[1:]:
+        return None
+    return derived(node, "scatter", derived(node, "add", x.args[0], y.args[0]), *x.args[1:], **x.params)

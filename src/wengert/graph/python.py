@@ -1,0 +1,317 @@
+"""A graph as Python source: a function in the user's own names, which gives the same numbers when it runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.core.primitive import OUTPUT
+from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.notation import ATOM, INFIX, POWER, SIGN, key_text, literal, number
+from wengert.graph.variables import Scope, identifier, known_names, last_lines, separate
+
+if TYPE_CHECKING:
+    from wengert.graph.graph import Graph
+
+LIMIT = 8
+"""How many operations may stand on a line."""
+
+SMALL = 12
+"""How many elements an array may have to be written out."""
+
+NUMBERS = {np.dtype(t): t for t in (bool, np.int64, np.float64, np.complex128)}
+RESERVED = ("np", "wg", "lookup", "Index", "Hole")
+Text = tuple[str, int]
+"""A piece of source, and how tightly its outermost operation binds."""
+
+
+class PythonSource(str):
+    """Source of a function. `constants` are the arrays too large to be written out: it takes them by keyword."""
+
+    constants: dict[str, np.ndarray]
+
+    def function(self) -> Callable:
+        """The function itself, its constants filled in.
+
+        It takes the graph's inputs and returns its outputs one after the other, without the trees of a traced function.
+        """
+        namespace: dict[str, Any] = {}
+        exec(compile(self, "<graph>", "exec"), namespace)
+        made = namespace[re.search(r"^def (\w+)", self, re.MULTILINE)[1]]  # type: ignore[index]  # there is one
+        made.__kwdefaults__ = self.constants or None
+        return made
+
+
+def python(graph: Graph, name: str = "f") -> PythonSource:
+    """The source of a function of the graph's inputs."""
+    return _Writer(graph, name).written()
+
+
+class _Writer:
+    def __init__(self, graph: Graph, function: str):
+        self.graph, self.function = graph, function
+        calls = {node.primitive.name for node in graph.operations}
+        self.scope = Scope({*RESERVED, *calls})
+        self.texts: dict[Node, Text] = {}
+        self.constants: dict[str, np.ndarray] = {}
+        self.looked_up: dict[str, None] = {}
+
+    def written(self) -> PythonSource:
+        graph = self.graph
+        names = known_names(graph)
+        parameters = [self.scope.take(identifier(given.name or "x", self.scope.taken)) for given in graph.inputs]
+        for given, text in zip(graph.inputs, parameters, strict=True):
+            self.texts[given] = text, ATOM
+        for constant in graph.constants:
+            self.texts[constant] = self.constant(constant)
+        blocks = [node for node in graph.operations if node.primitive.name in BLOCKS]
+        lines = separate(graph, {*names, *blocks}, LIMIT, lambda node: node.primitive is OUTPUT)
+        places = {line: i for i, line in enumerate(lines)}
+        last = last_lines(graph, lines)
+        expiring: dict[int, list[Node]] = {}
+        for node in (*graph.inputs, *lines):
+            expiring.setdefault(last.get(node, len(lines)), []).append(node)
+        body: list[str] = []
+        for node in graph.operations:
+            if node not in places:
+                self.texts[node] = self.expression(node)
+                continue
+            block = BLOCKS.get(node.primitive.name)
+            text = "" if block else self.expression(node)[0]
+            base = identifier(names[node], self.scope.taken - self.scope.family.keys()) if node in names else "t"
+            released = [self.texts[a][0] for a in expiring.get(places[node], ()) if a is not node]
+            if block:  # several lines: what they read must not be overwritten by the first of them
+                target = self.scope.take(base)
+                body += block(self, node, target)
+            for variable in released:
+                self.scope.release(variable)
+            if not block:
+                target = self.scope.take(base)
+                body.append(f"{target} = {text}")
+            self.texts[node] = target, ATOM
+        results = [self.texts[node][0] for node in graph.outputs]
+        body.append(f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})")
+        return self.assembled(parameters, body)
+
+    def assembled(self, parameters: list[str], body: list[str]) -> PythonSource:
+        taken = [*parameters, *(["*", *self.constants] if self.constants else [])]
+        head = "\n".join([*[f"{name} = lookup({name!r}).op" for name in self.looked_up], ""] if self.looked_up else [])
+        code = f"def {self.function}({', '.join(taken)}):\n" + "".join(f"    {line}\n" for line in body)
+        needed = {
+            "import numpy as np": "np." in code or "np." in head,
+            "import wengert as wg": "wg." in code,
+            "from wengert.core.primitive import lookup": bool(head),
+            "from wengert.ops.key import Hole, Index": "Index(" in code,
+        }
+        imports = "".join([f"{line}\n" for line, wanted in needed.items() if wanted])
+        parts = [imports, head, code]
+        source = PythonSource("\n".join([p for p in parts[:2] if p]) + ("\n\n" if imports else "") + code)
+        source.constants = self.constants
+        return source
+
+    def constant(self, node: Constant) -> Text:
+        """A constant as a number or small array, else as a parameter."""
+        value = node.value
+        if node.weak is not None:
+            return _signed(number(value))
+        array = np.asarray(value)
+        if array.ndim == 0 and array.dtype.kind in "biufc" and array.dtype.itemsize <= 16 and array.dtype != np.longdouble:
+            return number(array), ATOM
+        text = _array_text(array) if array.dtype.kind in "biufc" and array.dtype != np.longdouble else None
+        if text is None:
+            text = self.scope.take(identifier(node.name or "c", self.scope.taken - self.scope.family.keys()))
+            self.constants[text] = value
+        return text, ATOM
+
+    def expression(self, node: Operation) -> Text:
+        name = node.primitive.name
+        if node.primitive is OUTPUT:
+            return f"{self.closed(node.args[0])}[{node.params['index']}]", ATOM
+        infix = INFIX.get(name)
+        if infix is not None and infix.python is not None and not _rounds_apart(node):
+            return self.infix(node, infix.python, infix.precedence)
+        if name in ("negative", "invert"):
+            text, precedence = self.texts[node.args[0]]
+            return ("-" if name == "negative" else "~") + (text if precedence >= SIGN else f"({text})"), SIGN
+        if name == "square":
+            return self.square(node)
+        written = CALLS.get(name)
+        return (written(self, node), ATOM) if written else (self.call(node), ATOM)
+
+    def infix(self, node: Operation, symbol: str, precedence: int) -> Text:
+        left, right = [self.operand(a, node) for a in node.args]
+        loose = precedence == POWER  # binds to the right; no operation that compares two comparisons chains
+        first = left[0] if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS else f"({left[0]})"
+        second = right[0] if right[1] > precedence or loose and right[1] >= SIGN else f"({right[0]})"
+        return f"{first} {symbol} {second}", precedence
+
+    def operand(self, a: Node, user: Operation) -> Text:
+        """An operand; a NumPy scalar as a plain number where its dtype is that of an operand that is not one."""
+        scalar = isinstance(a, Constant) and a.weak is None and a.shape == () and a.dtype in NUMBERS
+        if scalar and any(b.weak is None and not isinstance(b, Constant) and b.dtype == a.dtype for b in user.args):
+            return _signed(number(np.asarray(a.value).item()))  # type: ignore[attr-defined]  # a constant has a value
+        return self.texts[a]
+
+    def square(self, node: Operation) -> Text:
+        text, precedence = self.texts[node.args[0]]
+        if node.shape and node.dtype.kind in "fc":
+            return f"{text if precedence > POWER else f'({text})'} ** 2", POWER
+        if text.isidentifier():  # of a single number, ** rounds in its own way
+            return f"{text} * {text}", INFIX["multiply"].precedence
+        return f"np.square({text})", ATOM
+
+    def call(self, node: Operation) -> str:
+        """A call of NumPy's function where that is the implementation, else of the operation in the table."""
+        primitive = node.primitive
+        arguments = [self.texts[a][0] for a in node.args]
+        arguments += [f"{name}={literal(value)}" for name, value in node.params.items()]
+        name = primitive.name
+        if getattr(primitive.impl, "ufunc", primitive.impl) is getattr(np, name, self):
+            return f"np.{name}({', '.join(arguments)})"
+        self.looked_up[name] = None
+        return f"{name}({', '.join(arguments)})"
+
+    def closed(self, a: Node) -> str:
+        text, precedence = self.texts[a]
+        return text if precedence == ATOM and not re.match(r"[\d.]", text) else f"({text})"
+
+    def key(self, node: Operation, first: int) -> str:
+        return key_text(node.params["key"], [self.texts[a][0] for a in node.args[first:]])
+
+
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+
+
+def _signed(text: str) -> Text:
+    return text, SIGN if text.startswith("-") else ATOM
+
+
+def _rounds_apart(node: Operation) -> bool:
+    """Whether Python's operator may round in another way than NumPy's function.
+
+    It does for powers and complex products of single numbers, and for the exponents that `**` knows by heart.
+    """
+    name = node.primitive.name
+    if name in ("multiply", "divide"):
+        return node.weak is None and node.shape == () and node.dtype.kind == "c"
+    if name != "power" or node.weak is not None:
+        return False
+    exponent = node.args[1]
+    known = isinstance(exponent, Constant) and np.size(exponent.value) == 1 and np.asarray(exponent.value).item() in (-1, 0, 0.5, 1, 2)
+    return node.shape == () or known
+
+
+def _array_text(array: np.ndarray) -> str | None:
+    """An array written out: by its one number if all are the same, element by element if they are few."""
+    typed = "" if array.dtype == np.float64 else f", {literal(array.dtype)}"
+    if array.size and len({array[place].tobytes() for place in np.ndindex(array.shape[: min(array.ndim, 1)])}) == 1:
+        first = array[(0,) * array.ndim]
+        if array.tobytes() == first.tobytes() * array.size and (array.size > 3 or array.ndim > 1):
+            fill = {0: "zeros", 1: "ones"}.get(first.item()) if not np.signbit(first.real) else None
+            return f"np.{fill}({array.shape}{typed})" if fill else f"np.full({array.shape}, {number(first.item())}{typed})"
+    if not array.size:
+        return f"np.zeros({array.shape}{typed})"
+    if array.size > SMALL:
+        return None
+    return f"np.array({_nested(array)}{typed if array.dtype not in NUMBERS else ''})"
+
+
+def _nested(array: np.ndarray) -> str:
+    return f"[{', '.join(map(_nested, array))}]" if array.ndim else number(array.item())
+
+
+def _reduction(name: str) -> Callable[[_Writer, Operation], str]:
+    def written(writer: _Writer, node: Operation) -> str:
+        x, params = node.args[0], dict(node.params)
+        axis = params.pop("axis")
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        words = [writer.texts[x][0]]
+        if not (isinstance(axis, tuple) and len(axes) == x.ndim):
+            words.append(f"axis={axes[0]}" if len(axes) == 1 else f"axis={axis}")
+        words += [
+            f"{word}={literal(value)}" for word, value in params.items() if value not in (False, None) or value.__class__ in (int, float)
+        ]
+        return f"{name}({', '.join(words)})"
+
+    return written
+
+
+def _template(pattern: str) -> Callable[[_Writer, Operation], str]:
+    """A call with operands in order (`{0}`), all of them (`{all}`) and metadata by name (`{axis}`)."""
+
+    def written(writer: _Writer, node: Operation) -> str:
+        operands = [writer.texts[a][0] for a in node.args]
+        return pattern.format(*operands, all=", ".join(operands), **{word: literal(value) for word, value in node.params.items()})
+
+    return written
+
+
+def _transpose(writer: _Writer, node: Operation) -> str:
+    if node.params["axes"] == (1, 0):
+        return f"{writer.closed(node.args[0])}.T"
+    return f"np.transpose({writer.texts[node.args[0]][0]}, {node.params['axes']})"
+
+
+def _astype(writer: _Writer, node: Operation) -> str:
+    x = f"np.asarray({writer.texts[node.args[0]][0]})" if node.args[0].weak else writer.closed(node.args[0])
+    return f"{x}.astype({literal(node.params['dtype'])})"
+
+
+def _sinc(writer: _Writer, node: Operation) -> str:
+    return writer.call(node) if node.params["order"] else f"np.sinc({writer.texts[node.args[0]][0]})"
+
+
+CALLS: dict[str, Callable[[_Writer, Operation], str]] = {
+    **{name: _reduction(f"np.{name}") for name in ("sum", "mean", "prod", "max", "min", "all", "any", "count_nonzero", "argmax", "argmin")},
+    **{name: _template(f"wg.{name}({{all}})") for name in ("sigmoid", "relu", "softplus", "stop_gradient")},
+    "logsumexp": _reduction("wg.logsumexp"),
+    "root": _template("np.sqrt({0})"),
+    "reshape": _template("np.reshape({0}, {shape})"),
+    "expand_dims": _template("np.expand_dims({0}, {axis})"),
+    "broadcast_to": _template("np.broadcast_to({0}, {shape})"),
+    "transpose": _transpose,
+    "astype": _astype,
+    "astype_discrete": _astype,
+    "sinc": _sinc,
+    "concatenate": _template("np.concatenate([{all}], axis={axis})"),
+    "stack": _template("np.stack([{all}], axis={axis})"),
+    "split": _template("np.split({0}, {bounds}, axis={axis})"),
+    "unstack": _template("np.unstack({0}, axis={axis})"),
+    "pad": lambda writer, node: _template("np.pad({0}, {pad_width})" if node.params["pad_width"] else "np.array({0})")(writer, node),
+    "diagonal": _template("np.diagonal({0}, {offset}, {axis1}, {axis2})"),
+    "cumsum": _template("np.cumsum({0}, axis={axis})"),
+    "cumprod": _template("np.cumprod({0}, axis={axis})"),
+    "full_like": _template("np.full_like({0}, {1}, dtype={dtype}, order={order}, shape={shape})"),
+    "getitem": lambda writer, node: f"{writer.closed(node.args[0])}[{writer.key(node, 1)}]",
+    "gather": lambda writer, node: f"{writer.closed(node.args[0])}[{writer.key(node, 1)}]",
+}
+"""Operations whose metadata NumPy takes in its own way."""
+
+
+def _scatter(writer: _Writer, node: Operation, target: str) -> list[str]:
+    typed = "" if node.dtype == np.float64 else f", {literal(node.dtype)}"
+    return [f"{target} = np.zeros({node.shape}{typed})", _write(writer, node, target, node.args[0], 1, node.params["key"].repeats)]
+
+
+def _add_at(writer: _Writer, node: Operation, target: str) -> list[str]:
+    return [f"{target} = np.array({writer.texts[node.args[0]][0]})", _write(writer, node, target, node.args[1], 2, True)]
+
+
+def _set_at(writer: _Writer, node: Operation, target: str) -> list[str]:
+    return [f"{target} = np.array({writer.texts[node.args[0]][0]})", _write(writer, node, target, node.args[1], 2, False)]
+
+
+def _write(writer: _Writer, node: Operation, target: str, value: Node, first: int, adds: bool) -> str:
+    key = writer.key(node, first)
+    if not adds:
+        return f"{target}[{key}] = {writer.texts[value][0]}"
+    if not node.params["key"].repeats:
+        return f"{target}[{key}] += {writer.texts[value][0]}"
+    return f"np.add.at({target}, np.s_[{key}], {writer.texts[value][0]})"
+
+
+BLOCKS: dict[str, Callable[[_Writer, Operation, str], list[str]]] = {"scatter": _scatter, "add_at": _add_at, "set_at": _set_at}
+"""Operations that write into a new array."""

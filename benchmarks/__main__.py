@@ -13,18 +13,20 @@ from benchmarks.agreement import DisagreementError
 from benchmarks.reports import REPORTS
 from benchmarks.reports.cost import draw_helmholtz
 from benchmarks.runner import Measurement, measure
-from benchmarks.systems import PEERS, SYSTEMS
-from benchmarks.workloads import WORKLOADS
+from benchmarks.systems import PEERS, named
+from benchmarks.workloads import COMPILED_WORKLOADS, EVERY_WORKLOAD
 
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser("python -m benchmarks", description="Time Wengert beside other systems; the ratio is the result.")
-    p.add_argument("--workload", nargs="+", choices=WORKLOADS, default=None, help="only these workloads")
+    p.add_argument("--workload", nargs="+", choices=EVERY_WORKLOAD, default=[], help="only these workloads")
+    p.add_argument("--compiled", action="store_true", help="the workloads of compiled functions")
     p.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="the systems to compare with; those not installed are left out")
     p.add_argument("--size", nargs="+", choices=("small", "medium", "large"), default=("small", "medium", "large"), help="only these sizes")
     p.add_argument("--rounds", type=int, default=9, metavar="N", help="turns that each system has; the best one counts (default 9)")
     for name, report in REPORTS.items():
         p.add_argument(f"--{name}", dest="reports", action="append_const", const=name, help=f"report: {(report.__doc__ or '').rstrip('.')}")
+    p.add_argument("--accuracy", action="store_true", help="survey the vector functions beside mpmath and NumPy, alone (needs mpmath)")
     p.add_argument("--all", action="store_true", help="all workloads and all reports")
     p.add_argument("--json", type=Path, metavar="FILE", help="write machine, versions, times, ratios and figures")
     p.add_argument("--plot", type=Path, metavar="FILE", help="draw the report on the Helmholtz free energy (needs matplotlib)")
@@ -34,19 +36,29 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
+    if options.accuracy:
+        from benchmarks.reports.accuracy import accuracy_table, write_page
+
+        table = accuracy_table()
+        tables.show(table)
+        if options.markdown:
+            write_page(options.markdown, table)
+        return 0
     reports = list(REPORTS) if options.all else options.reports or []
-    workloads = options.workload or (list(WORKLOADS) if options.all or not reports else [])
+    workloads = options.workload + [name for name in COMPILED_WORKLOADS if options.compiled and name not in options.workload]
+    if not workloads and (options.all or not reports):
+        workloads = list(EVERY_WORKLOAD)
 
     for name in options.peers:
-        if not SYSTEMS[name].installed:
-            print(f"{SYSTEMS[name].title} is not installed and is left out; `pip install -e .[bench]` installs the peers.")
+        if not named(name).installed:
+            print(f"{named(name).title} is not installed and is left out; {named(name).remedy}.")
     measurements: list[Measurement] = []
     for name in workloads:
-        for size in WORKLOADS[name].sizes:
+        for size in EVERY_WORKLOAD[name].sizes:
             if size in options.size:
                 print(f"{name} ({size}) ...", file=sys.stderr)
                 try:
-                    measurements.append(measure(WORKLOADS[name], size, options.peers, options.rounds))
+                    measurements.append(measure(EVERY_WORKLOAD[name], size, options.peers, options.rounds))
                 except DisagreementError as error:
                     print(f"{error} Nothing of this workload was timed.", file=sys.stderr)
                     return 1

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks.systems import SYSTEMS, cores
+from benchmarks.systems import COMPILED_SYSTEMS, SYSTEMS, cores
 
 
 def processor() -> str:
@@ -22,5 +22,6 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {name: system.version for name, system in SYSTEMS.items() if system.installed}
+    systems = (*SYSTEMS.values(), *COMPILED_SYSTEMS.values())
+    found = {system.provider: system.version for system in systems if system.installed}
     return {"python": platform.python_version(), **found}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.agreement import check
-from benchmarks.systems import SYSTEMS
+from benchmarks.systems import named
 from benchmarks.timing import BLOCK, best_of_rounds
 from benchmarks.workload import Run, Workload
 
@@ -25,15 +25,16 @@ class Measurement:
     seconds: dict[str, float]
     targets: dict[str, float]
     missing: tuple[str, ...] = ()
+    subject: str = "wengert"
 
     def ratio(self, peer: str) -> float:
         """Wengert's time in units of the peer's: below one, Wengert is faster."""
-        return self.seconds["wengert"] / self.seconds[peer]
+        return self.seconds[self.subject] / self.seconds[peer]
 
 
 def prepared(workload: Workload, size: str, system: str) -> Run:
     """What a system runs, on a problem of its own."""
-    SYSTEMS[system].prepare()
+    named(system).prepare()
     return workload.implementations[system](*workload.data(workload.sizes[size]))
 
 
@@ -42,17 +43,17 @@ def observed(workload: Workload, size: str, system: str) -> list[np.ndarray]:
     run = prepared(workload, size, system)
     for _ in range(COMPARED_CALLS):
         result = run()
-    arrays = tuple(map(SYSTEMS[system].to_numpy, result))
+    arrays = tuple(map(named(system).to_numpy, result))
     return [np.asarray(a) for a in workload.observe(workload.data(workload.sizes[size]), arrays)]
 
 
 def measure(workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK) -> Measurement:
     """Compare and time; raises DisagreementError, before anything is timed, if a system computes something else than NumPy."""
-    wanted = [name for name in ("wengert", *peers) if name in workload.implementations]
-    systems = [name for name in wanted if SYSTEMS[name].installed]
+    wanted = [name for name in (workload.subject, *peers) if name in workload.implementations]
+    systems = [name for name in wanted if named(name).installed]
     reference = observed(workload, size, "numpy")
     for name in systems:
-        check(f"{SYSTEMS[name].title} on {workload.name} ({size})", observed(workload, size, name), reference)
+        check(f"{named(name).title} on {workload.name} ({size})", observed(workload, size, name), reference)
     seconds = best_of_rounds({name: prepared(workload, size, name) for name in systems}, rounds, block)
     targets = {peer: target for peer, target in workload.targets.get(size, {}).items() if peer in seconds}
-    return Measurement(workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems))
+    return Measurement(workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems), workload.subject)

@@ -6,6 +6,8 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,23 +22,43 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class System:
-    """A system by the name of its module. `prepare` makes it use every core and double precision where asked."""
+    """A system, by the name of its module where no other is given. `prepare` makes it use every core and double precision where asked."""
 
     name: str
     title: str
     prepare: Callable[[], None] = lambda: None
     to_numpy: Callable[[Any], np.ndarray] = np.asarray
+    module: str = ""
+    remedy: str = "`pip install -e .[bench]` installs the peers"
+
+    @property
+    def provider(self) -> str:
+        """The module, or the program, that must be there."""
+        return self.module or self.name
 
     @property
     def installed(self) -> bool:
-        return importlib.util.find_spec(self.name) is not None
+        return importlib.util.find_spec(self.provider) is not None
 
     @property
     def version(self) -> str:
         try:
-            return importlib.metadata.version(self.name)
+            return importlib.metadata.version(self.provider)
         except importlib.metadata.PackageNotFoundError:
-            return getattr(importlib.import_module(self.name), "__version__", "source")
+            return getattr(importlib.import_module(self.provider), "__version__", "source")
+
+
+@dataclass(frozen=True)
+class Program(System):
+    """A system that is a program on the path."""
+
+    @property
+    def installed(self) -> bool:
+        return shutil.which(self.provider) is not None
+
+    @property
+    def version(self) -> str:
+        return subprocess.run([self.provider, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _all_cores_for_torch() -> None:
@@ -61,4 +83,22 @@ SYSTEMS = {
         System("numpy", "NumPy by hand"),
     )
 }
-PEERS = tuple(name for name in SYSTEMS if name != "wengert")
+"""The systems for which every eager workload is written."""
+
+C_REMEDY = "the hand-written loops in C need gcc on the path"
+COMPILED_SYSTEMS = {
+    system.name: system
+    for system in (
+        System("wengert compiled", "Wengert (compile)", module="wengert"),
+        Program("c", "C (gcc -O3)", module="gcc", remedy=C_REMEDY),
+        Program("c-fastmath", "C (gcc -O3 -ffast-math)", module="gcc", remedy=C_REMEDY),
+    )
+}
+"""What the compiled workloads compare besides."""
+
+PEERS = tuple(name for name in (*SYSTEMS, *COMPILED_SYSTEMS) if not name.startswith("wengert"))
+
+
+def named(name: str) -> System:
+    """The system of this name."""
+    return COMPILED_SYSTEMS[name] if name in COMPILED_SYSTEMS else SYSTEMS[name]

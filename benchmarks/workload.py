@@ -11,7 +11,8 @@ class Workload:
     """`data(size)` makes the problem; an implementation takes it and returns the function that is timed.
 
     What that function returns is compared with the NumPy implementation before anything is timed. `observe(problem, result)` picks
-    from it what is compared, by default everything. `targets[size][peer]` is the largest ratio of Wengert's time to the peer's.
+    from it what is compared, by default everything. `targets[size][peer]` is the largest ratio of Wengert's time to the peer's;
+    `subject` is the face of Wengert that is measured.
     """
 
     def __init__(
@@ -22,9 +23,10 @@ class Workload:
         sizes: Mapping[str, int],
         targets: Mapping[str, Mapping[str, float]] | None = None,
         observe: Callable[[tuple, tuple], tuple] = lambda problem, result: result,
+        subject: str = "wengert",
     ):
         self.name, self.statement, self.data, self.sizes = name, statement, data, sizes
-        self.targets, self.observe = targets or {}, observe
+        self.targets, self.observe, self.subject = targets or {}, observe, subject
         self.implementations: dict[str, Callable[..., Run]] = {}
 
     def implementation(self, system: str) -> Callable[[Callable[..., Run]], Callable[..., Run]]:

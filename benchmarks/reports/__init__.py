@@ -1,10 +1,11 @@
-"""What is measured beside time per call: memory, import, and scaling. Each report is a function that returns figures."""
+"""What is measured beside time per call: memory, import, scaling, compilation. Each report is a function that returns figures."""
 
 from __future__ import annotations
 
 from benchmarks.reports.checkpoints import checkpoint_figures
 from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.figure import Figure
+from benchmarks.reports.first_calls import compile_figures, warm_figures
 from benchmarks.reports.imports import import_figures
 from benchmarks.reports.memory import memory_figures
 from benchmarks.reports.scaling import scaling_figures
@@ -16,6 +17,8 @@ REPORTS = {
     "cost": cost_figures,
     "helmholtz": helmholtz_figures,
     "checkpoint": checkpoint_figures,
+    "compile-time": compile_figures,
+    "warm": warm_figures,
 }
 
 __all__ = ["REPORTS", "Figure"]

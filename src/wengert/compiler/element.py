@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.gather import gathered, index_place
+from wengert.compiler.gather import Gathered, of_gather
 from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter, Place, Read, broadcast, flat, number
 from wengert.compiler.lanes import I64, Code, Lanes, Type, select
 from wengert.compiler.scalar import common_kind, lowered, maximum, minimum
@@ -88,8 +88,7 @@ class Elements:
         if kind is Kind.CHOICE:
             return [(node.args[r.operand], r.place) for r in self.reads(node, place) if r.operand is not None]
         if kind is Kind.GATHER:
-            found = gathered(node, place)
-            return [(node.args[a.operand], index_place(node, a.operand, found.at)) for a in found.axes if a.operand is not None]
+            return self.indices(node.args[1:], of_gather(node, place))
         if kind is Kind.UNROLLED:
             return self.terms(node, place)
         raise AssertionError(f"{node.primitive.name} is not in memory when it is needed")
@@ -248,10 +247,8 @@ class Elements:
         kind = Type.from_dtype(node.dtype).kind
         value: Lanes | None = None
         for read in reversed(reads):
-            if read.operand is None:
-                part = self.code.constant(0, Type(kind))
-            else:
-                part = self.known[node.args[read.operand], read.place].to(kind)
+            known = None if read.operand is None else self.known[node.args[read.operand], read.place]
+            part = self.code.constant(0, Type(kind)) if known is None else known.to(kind)
             if value is None:
                 value = part
                 continue
@@ -273,36 +270,43 @@ class Elements:
         terms = [p.to(kind) for p in self.aligned(parts)]
         return reduce(FOLDS[name], terms)
 
+    def indices(self, arrays: Sequence[Node], found: Gathered) -> list[Want]:
+        """The elements of the index arrays, which broadcast against each other."""
+        return [(arrays[a.operand], broadcast(found.at, arrays[a.operand].shape)) for a in found.axes if a.operand is not None]
+
     def gathered(self, node: Operation, place: Place) -> Lanes:
-        """An element at a place that other values name; places are counted from the end if negative, and checked."""
-        found = gathered(node, place)
+        """An element at a place that other values name."""
         source = node.args[0]
+        where = self.computed_place(node.args[1:], of_gather(node, place))
+        memory = Type("i8") if source.dtype.kind == "b" else Type.from_dtype(source.dtype)
+        if where.type.lanes == 1:
+            value = load(self.code, self.code.offset(self.pointer(source), where, memory), memory, memory.bits // 8)
+        else:
+            value = gather(self.pointer(source), where, Type(memory.kind, where.type.lanes), memory.bits // 8, None)
+        return value.ne(0) if source.dtype.kind == "b" else value
+
+    def computed_place(self, arrays: Sequence[Node], found: Gathered) -> Lanes:
+        """The number of an element in memory; places are counted from the end if negative, and checked."""
         total: Lanes | None = None
-        stride = source.size
+        stride = 1
         fixed = number(0)
-        for axis in found.axes:
-            stride //= axis.extent
+        wants = iter(reversed(self.indices(arrays, found)))
+        for axis in reversed(found.axes):
             if axis.operand is None:
                 assert axis.place is not None
                 fixed = fixed.plus(axis.place.times(stride))
-                continue
-            index = self.known[node.args[axis.operand], index_place(node, axis.operand, found.at)].to("i64")
-            index = select(index < 0, index + axis.extent, index)
-            bad = (index < 0) | (index >= axis.extent)
-            self.complain(bad)
-            index = select(bad, index.like(0), index)
-            term = index * stride if stride != 1 else index
-            total = term if total is None else self.sum(total, term)
-        assert total is not None
-        if fixed.terms or fixed.constant:
-            total = self.sum(total, self.offset(fixed, True))
-        memory = Type.from_dtype(source.dtype)
-        memory = Type("i8") if memory.kind == "i1" else memory
-        if total.type.lanes == 1:
-            value = load(self.code, self.code.offset(self.pointer(source), total, memory), memory, memory.bits // 8)
-        else:
-            value = gather(self.pointer(source), total, Type(memory.kind, total.type.lanes), memory.bits // 8, None)
-        return value.ne(0) if source.dtype.kind == "b" else value
+            else:
+                index = self.known[next(wants)].to("i64")
+                index = select(index < 0, index + axis.extent, index)
+                bad = (index < 0) | (index >= axis.extent)
+                self.complain(bad)
+                index = select(bad, index.like(0), index)
+                term = index * stride if stride != 1 else index
+                total = term if total is None else self.sum(total, term)
+            stride *= axis.extent
+        if total is None:
+            return self.offset(fixed, True)
+        return self.sum(total, self.offset(fixed, True)) if fixed.terms or fixed.constant else total
 
     def sum(self, x: Lanes, y: Lanes) -> Lanes:
         x, y = self.aligned([x, y])

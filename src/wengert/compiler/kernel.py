@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from wengert.compiler.element import FOLDS, Elements, scatter
+from wengert.compiler.gather import of_scatter
 from wengert.compiler.index import ZERO, Affine, Counter, Place, flat, number
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.compiler.memory import Memory, Slot, address
@@ -66,8 +67,7 @@ IDENTITIES: dict[str, Callable[[Type], Any]] = {
 def survey(kernel: Kernel, schedule: Schedule) -> Extent:
     """Walk through what a kernel computes."""
     probe = Elements(Code(), schedule, kernel.stage, lambda node: Lanes(Code(), "", PTR))
-    roots: list[Node] = [*kernel.maps, *[r.args[0] for r in kernel.reductions]]
-    seen, stack = set(roots), list(roots)
+    seen, stack = set(kernel.wanted), kernel.wanted
     widest, per_element, flat_ = 4, 0, True
     shape = kernel.domain
     computing = set(kernel.maps)
@@ -94,7 +94,10 @@ def survey(kernel: Kernel, schedule: Schedule) -> Extent:
     full = set(kernel.axes) in (set(), set(range(len(shape))))
     total = math.prod(shape) * max(per_element, 1)
     return Extent(
-        list(seen), total, vector_bytes() // widest, flat_ and full and len(shape) > 0 and not schedule.is_tiny and not schedule.batch
+        list(seen),
+        total,
+        vector_bytes() // widest,
+        flat_ and full and kernel.scatter is None and len(shape) > 0 and not schedule.is_tiny and not schedule.batch,
     )
 
 
@@ -135,7 +138,7 @@ class KernelWriter:
 
     def choose_vector(self) -> tuple[int | None, int]:
         """The axis whose neighbours are computed together, and how many: the last one, unless it is short."""
-        if not self.domain:
+        if not self.domain or self.kernel.scatter is not None:
             return None, 1
         wide = self.extent.lanes
         axis = len(self.domain) - 1
@@ -168,7 +171,7 @@ class KernelWriter:
     def write(self) -> Written:
         code = self.code
         self.elements.out_of_bounds = None
-        if any(self.schedule.kinds[n] is Kind.GATHER for n in self.extent.nodes):
+        if self.kernel.scatter is not None or any(self.schedule.kinds[n] is Kind.GATHER for n in self.extent.nodes):
             self.elements.out_of_bounds = code.variable(Type("i1"), False)
         partials = self.partials()
         order = [i for i in range(len(self.domain)) if i not in self.axes and i != self.vector_axis]
@@ -187,7 +190,9 @@ class KernelWriter:
             for axis in order:
                 bounds = (begin, end) if axis == outer and piece is None else (0, self.domain[axis])
                 loops.enter_context(self.counted(axis, *bounds))
-            if self.kernel.reductions:
+            if self.kernel.scatter is not None:
+                self.add_at(self.kernel.scatter)
+            elif self.kernel.reductions:
                 self.start_accumulators()
                 self.reduce(reduced, piece, (begin, end) if outer in reduced else None)
                 self.finish(piece)
@@ -205,7 +210,7 @@ class KernelWriter:
             extent, grain = 1, 1
         else:
             extent, grain = self.domain[outer], self.lanes if outer == self.vector_axis else 1
-        may_split = self.cut_axis is not None or outer in order
+        may_split = (self.cut_axis is not None or outer in order) and self.kernel.scatter is None
         return Written(self.name, text, extent, grain, self.is_large and may_split and extent >= 2 * grain, partials, combine, code)
 
     @contextmanager
@@ -274,6 +279,17 @@ class KernelWriter:
             code.store(value, code.offset(base, elements.offset(where, False), value.type), align)
         else:
             scatter(value, base, elements.offset(where, True), align)
+
+    def add_at(self, node: Operation) -> None:
+        """Add the element of the present counters at its place, or put it there if no place occurs twice."""
+        code, elements = self.code, self.elements
+        place = self.place(node.args[0])
+        value = elements.at(node.args[0], place)
+        found = of_scatter(node, place)
+        for want in elements.indices(node.args[1:], found):
+            elements.at(*want)
+        target = code.offset(self.hoisted(self.memory.target(node)), elements.computed_place(node.args[1:], found), value.type)
+        code.store(code.load(target, value.type) + value if node.params["key"].repeats else value, target)
 
     # Reductions
 

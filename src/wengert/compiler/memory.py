@@ -6,6 +6,7 @@ reused as soon as the last step that reads a value is over.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -84,10 +85,8 @@ class Memory:
             else:
                 del free[i]
             return offset
-        if free and free[-1][0] + free[-1][1] == self.size:  # the last hole can grow
-            offset = free.pop()[0]
-        else:
-            offset = self.size
+        grows = free and sum(free[-1]) == self.size  # the last hole reaches the end
+        offset = free.pop()[0] if grows else self.size
         self.size = offset + size
         return offset
 
@@ -134,7 +133,5 @@ def address(code: Code, slot: Slot) -> Lanes:
 
 def as_array(pointer: int, spec: Spec) -> np.ndarray:
     """The memory at an address as an array."""
-    import ctypes
-
     buffer: Any = (ctypes.c_char * max(spec.size * spec.dtype.itemsize, 1)).from_address(pointer)
     return np.ndarray(spec.shape, spec.dtype, buffer)

@@ -23,6 +23,7 @@ from wengert.compiler import entry, library, program, python_objects, target
 from wengert.compiler.expand import expand
 from wengert.compiler.memory import as_array
 from wengert.compiler.program import Program, Where
+from wengert.compiler.simd.library import object_of
 from wengert.core import memory, parallel
 from wengert.core.errors import user_line
 from wengert.core.primitive import OUTPUT, TABLE
@@ -39,7 +40,7 @@ class Build(NamedTuple):
     """A compiled program as it is kept on disk: `text` is LLVM's, compressed."""
 
     program: Program
-    code: bytes
+    code: tuple[bytes, ...]
     text: bytes
     operations: tuple[int, int]
     seconds: float
@@ -136,12 +137,15 @@ def native(graph: Graph, arguments: Sequence[entry.Argument] | None, result: ent
 def compiled(graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None) -> Build:
     """trace -> passes -> schedule -> memory plan -> LLVM -> machine code."""
     start = time.perf_counter()
-    optimised = optimize(expand(optimize(graph)))
+    optimised = optimize(graph)
+    expanded = expand(optimised)
+    if expanded.outputs != optimised.outputs:
+        optimised = optimize(expanded)
     made = program.write(optimised)
     text = made.text
     if arguments is not None and result is not None:
         text += "\n\n" + entry.text(arguments, result, releases_gil(made))
-    code = target.object_code(text)
+    code = target.object_code(text, made.is_long), *[object_of(*key) for key in made.vector_functions]
     counts = len(graph.operations), len(optimised.operations)
     return Build(made._replace(text=""), code, zlib.compress(text.encode(), 1), counts, time.perf_counter() - start)
 

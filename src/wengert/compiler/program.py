@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from wengert.compiler import library
-from wengert.compiler.kernel import KernelWriter, Written, survey
+from wengert.compiler.kernel import KernelWriter, Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory import Memory, Slot, address, is_immediate
 from wengert.compiler.schedule import Kernel, Kind, Schedule, is_matrix_transpose
-from wengert.compiler.simd.library import definitions
+from wengert.compiler.simd.library import declaration, definitions, is_inlined, symbol
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -19,6 +19,8 @@ from wengert.graph.ir import Constant, Node, Operation
 RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
 """What `run` returns where something went wrong."""
 
+LONG = 4000
+"""A program of so many lines is translated quickly rather than well; a call of a vector function counts for ten."""
 STACK = 1 << 15
 """An arena of so many bytes is on the stack; a larger one is allocated for each call."""
 
@@ -132,6 +134,8 @@ class Program(NamedTuple):
     """What there is to know of a compiled graph, beside its machine code."""
 
     text: str
+    vector_functions: tuple[tuple[str, Type], ...]
+    is_long: bool
     constants: tuple
     fallbacks: tuple[Fallback, ...]
     inputs: tuple[Spec, ...]
@@ -146,9 +150,11 @@ def write(graph: Graph) -> Program:
     """The native program of a graph that has been expanded."""
     schedule = Schedule(graph)
     memory = Memory(schedule)
-    kernels = [(step, survey(step, schedule)) if isinstance(step, Kernel) else (step, None) for step in schedule.steps]
     reads, writes = [], []
-    for step, extent in kernels:
+    writers: list[KernelWriter | None] = []
+    for i, step in enumerate(schedule.steps):
+        writers.append(KernelWriter(step, schedule, memory, f"kernel.{i}") if isinstance(step, Kernel) else None)
+        extent = writers[-1].extent if writers[-1] is not None else None
         if extent is not None:
             bases = [schedule.aliases.get(node, node) for node in extent.nodes]
             reads.append([b for b in bases if b in schedule.stored])
@@ -156,9 +162,6 @@ def write(graph: Graph) -> Program:
         else:
             reads.append([stored_base(schedule, a) for a in step.args])
             writes.append([step] if step.spec.__class__ is Spec else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT])
-    writers: list[KernelWriter | None] = [
-        KernelWriter(step, schedule, memory, f"kernel.{i}") if extent is not None else None for i, (step, extent) in enumerate(kernels)
-    ]
     partials = [w.partials() if w is not None else {} for w in writers]
     memory.plan(reads, writes, partials)
     written = [w.write() if w is not None else None for w in writers]
@@ -183,7 +186,7 @@ class ProgramWriter:
         self.summary: list[str] = []
 
     def program(self) -> Program:
-        graph, memory, code = self.schedule.graph, self.memory, self.code
+        graph, memory = self.schedule.graph, self.memory
         table = self.table()
         for step, kernel in zip(self.schedule.steps, self.written, strict=True):
             if kernel is not None:
@@ -195,8 +198,11 @@ class ProgramWriter:
         for source, target in memory.copies:
             self.copy(Slot(source), Slot(target), graph.outputs[target - memory.first_output].nbytes)
         self.finish()
+        text = self.module()
         return Program(
-            self.module(),
+            text,
+            tuple(self.vector_functions),
+            self.is_long(text),
             tuple(node.value for node in memory.constants),
             tuple(self.fallbacks),
             tuple(node.spec for node in graph.inputs),
@@ -206,6 +212,9 @@ class ProgramWriter:
             tuple(self.summary),
             memory.size,
         )
+
+    def is_long(self, text: str) -> bool:
+        return text.count("\n") + 10 * text.count(" @wengert.") > LONG
 
     def table(self) -> Lanes:
         """The table of pointers, filled from the arguments."""
@@ -242,13 +251,16 @@ class ProgramWriter:
     def run_kernel(self, step: Kernel, kernel: Written, table: Lanes) -> None:
         code = self.code
         extent = code.constant(kernel.extent, I64)
+        if step.scatter is not None:
+            zeros = address(code, self.memory.target(step.scatter)), code.constant(0, Type("i8"))
+            code.call("@llvm.memset.p0.i64", None, *zeros, code.constant(step.scatter.nbytes, I64), code.constant(False, Type("i1")))
         if kernel.is_large:
             code.do(f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})")
         else:
             code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
         if kernel.combine is not None:
             code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
-        stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{r.primitive.name} {r.spec!r}" for r in step.reductions])
+        stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
         self.summary.append(f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else ""))
 
     def run_matmul(self, step: Operation) -> None:
@@ -315,8 +327,14 @@ class ProgramWriter:
                 declarations |= w.code.declarations
                 for key, count in w.code.calls.items():
                     calls[key] = calls.get(key, 0) + count
-        functions, needed = definitions(calls)
-        declarations |= needed
+        functions: list[str] = []
+        self.vector_functions: list[tuple[str, Type]] = []
+        if is_inlined(calls):
+            functions, needed = definitions(calls)
+            declarations |= needed
+        else:
+            self.vector_functions = list(calls)
+            declarations |= {symbol(*key): declaration(*key) for key in calls}
         parallel = any(w is not None and w.is_large for w in self.written)
         if parallel:
             for name in ("smin", "smax"):

@@ -19,7 +19,7 @@ class Report:
         self.kernels = [step for step in made.summary if step.startswith("kernel")]
         self.calls = [step for step in made.summary if step.startswith("gemm")]
         self.fallbacks = [work.primitive.name for work in made.fallbacks]
-        self.arena_bytes, self.code_bytes = made.arena, len(build.code)
+        self.arena_bytes, self.code_bytes = made.arena, sum(map(len, build.code))
         self.constant_bytes = sum(c.nbytes for c in made.constants)
         self.seconds = build.seconds
         self.operations_traced, self.operations = build.operations

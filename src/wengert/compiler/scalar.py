@@ -131,8 +131,23 @@ BITS: dict[str, Lowering] = {
     "bitwise_xor": lambda x, y: x ^ y,
     "invert": lambda x: ~x,
 }
-ON_TRUTHS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "logical_and", "logical_or", "logical_xor", "logical_not",
-                       "equal", "not_equal", "where", "copy", "stop_gradient", "astype_discrete", "astype", "maximum", "minimum", "add", "multiply"))  # fmt: skip
+ON_TRUTHS = frozenset(
+    (
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "where",
+        "copy",
+        "stop_gradient",
+        "astype",
+        "astype_discrete",
+        "maximum",
+        "minimum",
+        "add",
+        "multiply",
+    )
+)
 """What works on truth values as they are: adding them is `or`, multiplying `and`."""
 
 
@@ -156,10 +171,10 @@ def has_lowering(name: str, operands: Sequence[Spec], out: Spec, params: dict[st
 
 
 def common_kind(operands: Sequence[Any], out: Spec) -> str:
-    """The kind of number that an operation computes with; `operands` are specs, or Python's numbers."""
+    """The kind of number that an operation computes with; `operands` are specs, or the types of Python's numbers."""
     if out.dtype.kind != "b":
         return Type.from_dtype(out.dtype).kind
-    return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o for o in operands])).kind
+    return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind
 
 
 def lowered(name: str, args: Sequence[Lanes], kind: str) -> Lanes:

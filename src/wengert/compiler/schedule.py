@@ -11,13 +11,13 @@ import math
 from enum import Enum
 from typing import Any
 
-from wengert.compiler.gather import is_native_gather
+from wengert.compiler.gather import is_native_key
 from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter, reshaped
 from wengert.compiler.library import is_uniform_stack
 from wengert.compiler.scalar import SUPPORTED, has_lowering
 from wengert.compiler.simd.library import FUNCTIONS
-from wengert.core.infer import is_elementwise
-from wengert.core.primitive import OUTPUT
+from wengert.core.infer import infer, is_elementwise
+from wengert.core.primitive import OUTPUT, lookup
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
@@ -46,6 +46,7 @@ class Kind(Enum):
     UNROLLED = "reduction of few terms, written out"
     GATHER = "reads at places that are computed"
     REDUCE = "reduction in a loop"
+    SCATTER = "adds at places that are computed"
     LIBRARY = "BLAS"
     FALLBACK = "NumPy"
 
@@ -54,16 +55,29 @@ COMPUTED = (Kind.ELEMENT, Kind.CHOICE, Kind.UNROLLED, Kind.GATHER)
 
 
 class Kernel:
-    """A loop nest over `domain`, that stores `maps` and makes `reductions` over the `axes` of the domain."""
+    """A loop nest over `domain`, that stores `maps` and makes `reductions` over the `axes` of the domain, or one `scatter`."""
 
     def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
         self.domain, self.stage, self.axes = domain, stage, axes
         self.maps: list[Node] = []
         self.reductions: list[Operation] = []
+        self.scatter: Operation | None = None
+
+    @property
+    def folds(self) -> list[Operation]:
+        """What it adds up."""
+        return [*self.reductions, *([self.scatter] if self.scatter is not None else [])]
 
     @property
     def roots(self) -> list[Node]:
-        return [*self.maps, *self.reductions]
+        """What it stores."""
+        return [*self.maps, *self.folds]
+
+    @property
+    def wanted(self) -> list[Node]:
+        """What it computes element by element."""
+        scattered = self.scatter.args if self.scatter is not None else ()
+        return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
 
 
 class Schedule:
@@ -73,12 +87,12 @@ class Schedule:
         self.graph = graph
         self.uses: dict[Node, int] = {}
         self.consumers: dict[Node, list[Operation]] = {}
-        for node in graph.operations:
-            for a in node.args:
+        for user in graph.operations:
+            for a in user.args:
                 self.uses[a] = self.uses.get(a, 0) + 1
-                self.consumers.setdefault(a, []).append(node)
-        for node in graph.outputs:
-            self.uses[node] = self.uses.get(node, 0) + 1
+                self.consumers.setdefault(a, []).append(user)
+        for out in graph.outputs:
+            self.uses[out] = self.uses.get(out, 0) + 1
         self.kinds: dict[Node, Kind] = {}
         self.batch = 0
         self.is_tiny = False
@@ -90,8 +104,8 @@ class Schedule:
         self.costs: dict[Node, int] = {}
         for node in graph.nodes:
             self.place(node)
-        for node in graph.outputs:
-            self.store(node)
+        for out in graph.outputs:
+            self.store(out)
         self.late_uses()
         self.steps = self.ordered_steps()
 
@@ -156,7 +170,7 @@ class Schedule:
             self.stages[node] = self.stages[a]
         else:
             stage = 0
-            domain = self.domain(node) if kind is not Kind.REDUCE else self.domain(node.args[0])
+            domain = self.domain(node if kind in COMPUTED else node.args[0])
             for i, a in enumerate(node.args):
                 base, direct = self.source(a)
                 if kind is Kind.GATHER and i == 0:
@@ -165,9 +179,9 @@ class Schedule:
                     continue
                 if self.kinds[base] is Kind.GIVEN:
                     continue
-                if base in self.stored or self.kinds[base] is Kind.REDUCE:
+                if base in self.stored:
                     stage = max(stage, self.ready(base))
-                elif direct and self.domain(base) == domain and kind is not Kind.CHOICE:
+                elif self.is_same_loop(node, a, base, direct, domain):
                     stage = max(stage, self.stages[base])
                 elif self.is_worth_storing(base, node, domain):
                     self.store(base)
@@ -176,8 +190,24 @@ class Schedule:
                     stage = max(stage, self.stages[base])
             if kind is Kind.REDUCE:
                 stage = self.reduction_stage(node, domain, stage)
+            if kind not in COMPUTED:
                 self.stored[node] = None
             self.stages[node] = stage
+
+    def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
+        """Whether an operand is computed at the same place of the same loop: no view in between, or one that stays within the row."""
+        if self.domain(base) != domain:
+            return False
+        if not self.batch or not in_rows(base, self.batch):
+            return direct and self.kinds[node] is not Kind.CHOICE
+        if not in_rows(node, self.batch) and self.kinds[node] in COMPUTED:
+            return False
+        while a is not base:
+            assert isinstance(a, Operation)
+            if not keeps_rows(a, self.batch):
+                return False
+            a = a.args[0]
+        return self.kinds[node] is not Kind.CHOICE or keeps_rows(node, self.batch)
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, what is dear to compute is stored by the first."""
@@ -251,7 +281,7 @@ class Schedule:
         kind = self.kinds[node]
         if kind is Kind.GIVEN or not isinstance(node, Operation):
             return 0
-        if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE):
+        if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE, Kind.SCATTER):
             return 1
         inner = sum(1 if a in self.stored else self.costs[a] for a in node.args)
         if kind is Kind.UNROLLED:
@@ -290,7 +320,7 @@ class Schedule:
 
     def ordered_steps(self) -> list[Any]:
         """Kernels, library calls and fallbacks, by stage."""
-        kernels: dict[tuple, Kernel] = {}
+        kernels: dict[Any, Kernel] = {}
         others: list[tuple[int, Operation]] = []
         outputs = {node for node in self.graph.outputs if self.kinds[node] is Kind.GIVEN or node in self.aliases}
         for node in [*self.stored, *outputs]:
@@ -300,6 +330,10 @@ class Schedule:
                 others.append((self.stages[node], node))
             elif isinstance(node, Operation) and node.primitive is OUTPUT:
                 continue
+            elif kind is Kind.SCATTER:
+                assert isinstance(node, Operation)
+                kernel = kernels[node] = Kernel(node.args[0].shape, self.stages[node])
+                kernel.scatter = node
             elif kind is Kind.REDUCE:
                 assert isinstance(node, Operation)
                 operand = node.args[0]
@@ -308,11 +342,13 @@ class Schedule:
                 kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
         for node in [*self.stored, *outputs]:
             kind = self.kinds[node]
-            if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE) or (isinstance(node, Operation) and node.primitive is OUTPUT):
+            if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE, Kind.SCATTER) or (
+                isinstance(node, Operation) and node.primitive is OUTPUT
+            ):
                 continue
             stage = self.stages[node] + (1 if node in self.aliases else 0)
             domain = self.domain(node)
-            home = next((k for (d, s, _), k in kernels.items() if d == domain and s == stage), None)
+            home = next((k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None), None)
             if home is None:
                 home = kernels[domain, stage, ()] = Kernel(domain, stage)
             home.maps.append(node)
@@ -348,12 +384,19 @@ def kind_of(node: Node, batch: int, tiny: bool = False) -> Kind:
         probe = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
         if tiny or CHOICES[name](probe, *[a.spec for a in node.args], **node.params) is not None:
             return Kind.CHOICE
-        return Kind.FALLBACK
-    if name == "gather" and is_native_gather(node):
+    if name == "gather" and is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
         return Kind.GATHER
+    if name == "scatter" and is_native_key(node.params["key"], node.shape, node.args[1:]) and fills_key(node):
+        return Kind.SCATTER
     if name == "matmul" and is_for_blas(node):
         return Kind.LIBRARY
     return Kind.FALLBACK
+
+
+def fills_key(node: Operation) -> bool:
+    """Whether what is scattered has the shape of the place, without broadcasting."""
+    place = infer(lookup("gather"), (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
+    return place.shape == node.args[0].shape and node.dtype.kind in "fi"
 
 
 def is_for_blas(node: Operation) -> bool:
@@ -368,6 +411,20 @@ def choice_arity(node: Operation) -> int:
 
 def in_rows(node: Node, batch: int) -> bool:
     return node.spec.__class__ is Spec and node.ndim >= 1 and node.shape[0] == batch and node.size // batch <= ROW
+
+
+def keeps_rows(node: Operation, batch: int) -> bool:
+    """Whether a view or choice takes each row of its result from the same row of its operands."""
+    if not in_rows(node, batch):
+        return False
+    row = Affine(0, ((Counter(0, batch), 1),))
+    place = (row, *[Affine(0)] * (node.ndim - 1))
+    name, specs = node.primitive.name, [a.spec for a in node.args]
+    if name in VIEWS:
+        found = [(0, VIEWS[name](place, *specs, **node.params))]
+    else:
+        found = [(r.operand, r.place) for r in CHOICES[name](place, *specs, **node.params) or () if r.operand is not None]
+    return all(inner is not None and (not in_rows(node.args[k], batch) or inner[0] == row) for k, inner in found)
 
 
 def is_reshape(node: Node) -> bool:

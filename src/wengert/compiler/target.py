@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -28,34 +29,47 @@ def vector_bytes() -> int:
     return 64 if known.get("avx512f") else 32 if known.get("avx2") else 16
 
 
-def machine() -> llvm.TargetMachine:
+def machine(level: int = 2) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu(), features=features(), opt=2, jit=True)
+    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu(), features=features(), opt=level, jit=True)
 
 
-def object_code(text: str) -> bytes:
-    """A module of LLVM's text as machine code, optimised without loop vectorisation: vectors are written out."""
+def object_code(text: str, is_long: bool = False) -> bytes:
+    """A module of LLVM's text as machine code, optimised without loop vectorisation: vectors are written out.
+
+    A long program is translated quickly rather than well: the time grows with its length and not faster. Most of it are calls of vector
+    functions, between which nothing stays in registers anyway, or many small kernels, of which none takes long.
+    """
     with _LOCK:
-        target = machine()
+        target = machine(0 if is_long else 2)
         module = llvm.parse_assembly(text)
         module.verify()
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
         tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
         builder = llvm.create_pass_builder(target, tuning)
-        builder.getModulePassManager().run(module, builder)
+        if is_long:
+            passes = llvm.create_new_module_pass_manager()
+            passes.add_sroa_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_simplify_cfg_pass()
+            passes.add_new_gvn_pass()
+        else:
+            passes = builder.getModulePassManager()
+        passes.run(module, builder)
         return target.emit_object(module)
 
 
 class Loaded:
     """Machine code in memory, for as long as this object lives."""
 
-    def __init__(self, code: bytes, symbols: dict[str, int]):
+    def __init__(self, code: bytes | Sequence[bytes], symbols: dict[str, int]):
         with _LOCK:
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
             self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            for part in [code] if isinstance(code, bytes) else code:
+                self._engine.add_object_file(llvm.ObjectFileRef.from_data(part))
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:

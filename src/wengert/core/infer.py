@@ -17,8 +17,8 @@ from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
-Operand = Spec | bool | int | float | complex
-"""What is known of an argument: a number is Python's, whose dtype gives way to that of an array."""
+Operand = Spec | type
+"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array."""
 
 
 def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
@@ -32,7 +32,7 @@ def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str,
 def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
     named = dict(params)
     if primitive.spec is not None:
-        return primitive.spec(*operands, **named)
+        return primitive.spec(*[o if isinstance(o, Spec) else o(1) for o in operands], **named)
     if is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
@@ -49,7 +49,7 @@ def is_elementwise(primitive: Primitive) -> bool:
 
 @lru_cache(1 << 12)
 def _dtype(primitive: Primitive, kinds: tuple, shape: tuple[int, ...], params: tuple) -> np.dtype:
-    examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k for k in kinds]
+    examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):
         return np.asarray(primitive.impl(*examples, **dict(params))).dtype
 
@@ -65,7 +65,7 @@ def _reduced(primitive: Primitive, x: Any, params: tuple) -> Spec:
 
 
 def _by_example(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
-    examples = [np.broadcast_to(np.zeros((), o.dtype), o.shape) if isinstance(o, Spec) else o for o in operands]
+    examples = [np.broadcast_to(np.zeros((), o.dtype), o.shape) if isinstance(o, Spec) else o(1) for o in operands]
     with np.errstate(all="ignore"):
         out = primitive.impl(*examples, **params)
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))

@@ -28,7 +28,8 @@ def evaluate(graph: Graph, args: Sequence[Any]) -> list:
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             if isinstance(node, Operation):
-                values[node] = node.primitive.op(*[values[a] for a in node.args], **node.params)
+                out = node.primitive.op(*[values[a] for a in node.args], **node.params)
+                values[node] = node.weak(out) if node.weak and isinstance(out, np.generic) else out
                 for a in node.args:
                     uses[a] -= 1
                     if not uses[a]:

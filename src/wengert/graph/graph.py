@@ -118,11 +118,26 @@ class Graph:
         return summary(self)
 
     def python(self, name: str = "f") -> PythonSource:
-        """The source of a Python function that computes the same, in the user's own names where they are known."""
+        """The source of a Python function that computes the same, in the user's own names where they are known.
+
+        >>> from wengert.transforms.tracing import trace
+        >>> print(trace(lambda x, y: np.log(x) + x * y, 2.0, 5.0).python())
+        import numpy as np
+        <BLANKLINE>
+        <BLANKLINE>
+        def f(x, y):
+            return np.log(x) + x * y
+        <BLANKLINE>
+        """
         return python(self, name)
 
     def mathematics(self) -> str:
-        """The equations in plain text, one for each value that has a name or is used more than once."""
+        """The equations in plain text, one for each value that has a name or is used more than once.
+
+        >>> from wengert.transforms.tracing import trace
+        >>> trace(lambda x, y: np.log(x) + x * y, 2.0, 5.0).mathematics()
+        'f = ln x + xy'
+        """
         return mathematics(self)
 
     def latex(self) -> str:

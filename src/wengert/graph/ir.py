@@ -52,7 +52,7 @@ class Node:
     @property
     def operand(self) -> Operand:
         """What shape rules need to know of it."""
-        return self.spec if self.weak is None else self.weak(1)
+        return self.spec if self.weak is None else self.weak
 
 
 class Input(Node):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.core.primitive import OUTPUT
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.notation import ATOM, INFIX, POWER, SIGN, key_text, literal, number
 from wengert.graph.variables import Scope, identifier, known_names, last_lines, separate
@@ -23,15 +23,15 @@ SMALL = 12
 """How many elements an array may have to be written out."""
 
 NUMBERS = {np.dtype(t): t for t in (bool, np.int64, np.float64, np.complex128)}
-RESERVED = ("np", "wg", "lookup", "Index", "Hole")
+RESERVED = ("np", "wg", "lookup", "Index", "Hole", "complex")
 Text = tuple[str, int]
 """A piece of source, and how tightly its outermost operation binds."""
 
 
 class PythonSource(str):
-    """Source of a function. `constants` are the arrays too large to be written out: it takes them by keyword."""
+    """Source of a function. `constants` are what cannot be written out, as arrays too large for that: it takes them by keyword."""
 
-    constants: dict[str, np.ndarray]
+    constants: dict[str, Any]
 
     def function(self) -> Callable:
         """The function itself, its constants filled in.
@@ -50,19 +50,25 @@ def python(graph: Graph, name: str = "f") -> PythonSource:
     return _Writer(graph, name).written()
 
 
+def is_numpy(primitive: Primitive) -> bool:
+    """Whether NumPy's function of the same name is its implementation."""
+    return getattr(primitive.impl, "ufunc", primitive.impl) is getattr(np, primitive.name, None)
+
+
 class _Writer:
     def __init__(self, graph: Graph, function: str):
         self.graph, self.function = graph, function
-        calls = {node.primitive.name for node in graph.operations}
-        self.scope = Scope({*RESERVED, *calls})
+        called = {node.primitive for node in graph.operations}
+        self.reserved = {*RESERVED, *[p.name for p in called if p.name not in CALLS and not is_numpy(p)]}
+        self.scope = Scope(self.reserved)
         self.texts: dict[Node, Text] = {}
-        self.constants: dict[str, np.ndarray] = {}
+        self.constants: dict[str, Any] = {}
         self.looked_up: dict[str, None] = {}
 
     def written(self) -> PythonSource:
         graph = self.graph
         names = known_names(graph)
-        parameters = [self.scope.take(identifier(given.name or "x", self.scope.taken)) for given in graph.inputs]
+        parameters = [self.scope.take(identifier(given.name or "x", self.reserved)) for given in graph.inputs]
         for given, text in zip(graph.inputs, parameters, strict=True):
             self.texts[given] = text, ATOM
         for constant in graph.constants:
@@ -81,7 +87,7 @@ class _Writer:
                 continue
             block = BLOCKS.get(node.primitive.name)
             text = "" if block else self.expression(node)[0]
-            base = identifier(names[node], self.scope.taken - self.scope.family.keys()) if node in names else "t"
+            base = identifier(names[node], self.reserved) if node in names else "t"
             released = [self.texts[a][0] for a in expiring.get(places[node], ()) if a is not node]
             if block:  # several lines: what they read must not be overwritten by the first of them
                 target = self.scope.take(base)
@@ -117,12 +123,11 @@ class _Writer:
         value = node.value
         if node.weak is not None:
             return _signed(number(value))
-        array = np.asarray(value)
-        if array.ndim == 0 and array.dtype.kind in "biufc" and array.dtype.itemsize <= 16 and array.dtype != np.longdouble:
-            return number(array), ATOM
-        text = _array_text(array) if array.dtype.kind in "biufc" and array.dtype != np.longdouble else None
+        text = None
+        if not node.is_captured and node.dtype.kind in "biufc" and node.dtype.char not in "gG":
+            text = _array_text(np.asarray(value)) if node.ndim else number(np.asarray(value))
         if text is None:
-            text = self.scope.take(identifier(node.name or "c", self.scope.taken - self.scope.family.keys()))
+            text = self.scope.take(identifier(node.name or "c", self.reserved))
             self.constants[text] = value
         return text, ATOM
 
@@ -131,9 +136,9 @@ class _Writer:
         if node.primitive is OUTPUT:
             return f"{self.closed(node.args[0])}[{node.params['index']}]", ATOM
         infix = INFIX.get(name)
-        if infix is not None and infix.python is not None and not _rounds_apart(node):
+        if infix is not None and infix.python is not None and not _differs(node):
             return self.infix(node, infix.python, infix.precedence)
-        if name in ("negative", "invert"):
+        if name in ("negative", "invert") and not _differs(node):
             text, precedence = self.texts[node.args[0]]
             return ("-" if name == "negative" else "~") + (text if precedence >= SIGN else f"({text})"), SIGN
         if name == "square":
@@ -169,7 +174,7 @@ class _Writer:
         arguments = [self.texts[a][0] for a in node.args]
         arguments += [f"{name}={literal(value)}" for name, value in node.params.items()]
         name = primitive.name
-        if getattr(primitive.impl, "ufunc", primitive.impl) is getattr(np, name, self):
+        if is_numpy(primitive):
             return f"np.{name}({', '.join(arguments)})"
         self.looked_up[name] = None
         return f"{name}({', '.join(arguments)})"
@@ -177,6 +182,10 @@ class _Writer:
     def closed(self, a: Node) -> str:
         text, precedence = self.texts[a]
         return text if precedence == ATOM and not re.match(r"[\d.]", text) else f"({text})"
+
+    def array(self, a: Node) -> str:
+        """A value that something of an array is asked of, which Python's numbers do not have."""
+        return f"np.asarray({self.texts[a][0]})" if a.weak else self.closed(a)
 
     def key(self, node: Operation, first: int) -> str:
         return key_text(node.params["key"], [self.texts[a][0] for a in node.args[first:]])
@@ -189,12 +198,15 @@ def _signed(text: str) -> Text:
     return text, SIGN if text.startswith("-") else ATOM
 
 
-def _rounds_apart(node: Operation) -> bool:
-    """Whether Python's operator may round in another way than NumPy's function.
+def _differs(node: Operation) -> bool:
+    """Whether Python's operator may give something else than NumPy's function.
 
-    It does for powers and complex products of single numbers, and for the exponents that `**` knows by heart.
+    It rounds in its own way in powers and complex products of single numbers, and for the exponents that `**` knows by heart. Of Python's
+    own numbers it gives one of them again, which is right where the result is to give way to the dtype of an array, and only there.
     """
     name = node.primitive.name
+    if node.weak is None and all(a.weak for a in node.args):
+        return True
     if name in ("multiply", "divide"):
         return node.weak is None and node.shape == () and node.dtype.kind == "c"
     if name != "power" or node.weak is not None:
@@ -256,8 +268,7 @@ def _transpose(writer: _Writer, node: Operation) -> str:
 
 
 def _astype(writer: _Writer, node: Operation) -> str:
-    x = f"np.asarray({writer.texts[node.args[0]][0]})" if node.args[0].weak else writer.closed(node.args[0])
-    return f"{x}.astype({literal(node.params['dtype'])})"
+    return f"{writer.array(node.args[0])}.astype({literal(node.params['dtype'])})"
 
 
 def _sinc(writer: _Writer, node: Operation) -> str:
@@ -285,8 +296,8 @@ CALLS: dict[str, Callable[[_Writer, Operation], str]] = {
     "cumsum": _template("np.cumsum({0}, axis={axis})"),
     "cumprod": _template("np.cumprod({0}, axis={axis})"),
     "full_like": _template("np.full_like({0}, {1}, dtype={dtype}, order={order}, shape={shape})"),
-    "getitem": lambda writer, node: f"{writer.closed(node.args[0])}[{writer.key(node, 1)}]",
-    "gather": lambda writer, node: f"{writer.closed(node.args[0])}[{writer.key(node, 1)}]",
+    "getitem": lambda writer, node: f"{writer.array(node.args[0])}[{writer.key(node, 1)}]",
+    "gather": lambda writer, node: f"{writer.array(node.args[0])}[{writer.key(node, 1)}]",
 }
 """Operations whose metadata NumPy takes in its own way."""
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LARGEST = 20_000
 """SymPy writes everything out: beyond so many operations in the tree it would take too long."""
 
+UNCHANGED = ("positive", "copy", "astype", "reshape", "expand_dims", "broadcast_to", "sum", "prod", "mean", "max", "min", "stop_gradient")
+"""Operations that leave a single number as it is."""
+
 ASSUMPTIONS: dict[str, dict[str, bool]] = {"f": {"real": True}, "i": {"integer": True}, "u": {"integer": True}, "c": {"complex": True}}
 
 
@@ -39,9 +42,13 @@ def to_sympy(graph: Graph) -> Any:
         if node.shape or not isinstance(node.dtype, np.dtype):
             raise TypeError(f"to_sympy takes graphs of single numbers, but {_called(node, names)} is {node.spec!r}.")
         if isinstance(node, Constant):
+            if node.is_captured:
+                raise TypeError(
+                    "This graph has captured a value that requires gradients, which to_sympy does not know. Pass it as an argument."
+                )
             values[node] = exact(np.asarray(node.value).item(), sympy)
         elif isinstance(node, Operation):
-            if node.primitive.name not in table or node.params and node.primitive.name not in ("astype", "reshape", "sum"):
+            if node.primitive.name not in table or node.params and node.primitive.name not in UNCHANGED:
                 raise NotImplementedError(f"SymPy has no counterpart of {_called(node, names)} that to_sympy knows.")
             values[node] = table[node.primitive.name](*[values[a] for a in node.args])
     results = tuple([values[node] for node in graph.outputs])
@@ -90,12 +97,11 @@ def _counterparts(sympy: Any) -> dict[str, Callable]:
         "greater": "Gt", "greater_equal": "Ge", "root": "sqrt",
     }  # fmt: skip
     logical = {"logical_and": sympy.And, "logical_or": sympy.Or, "logical_not": sympy.Not, "logical_xor": sympy.Xor}
-    unchanged = ("positive", "copy", "astype", "reshape", "expand_dims", "broadcast_to", "sum", "stop_gradient")
     return {
         **same,
         **{name: getattr(sympy, theirs) for name, theirs in named.items()},
         **{name: lambda *args, op=op: op(*[_truth(x, sympy) for x in args]) for name, op in logical.items()},
-        **{name: lambda x: x for name in unchanged},
+        **{name: lambda x: x for name in UNCHANGED},
         "add": lambda x, y: x + y,
         "subtract": lambda x, y: x - y,
         "multiply": lambda x, y: x * y,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import re
 from collections.abc import Callable, Collection
@@ -54,7 +53,7 @@ def identifier(name: str, taken: Collection[str] = ()) -> str:
     """A name as Python takes it: `params['w']` becomes `params_w`."""
     text = re.sub(r"\W+", "_", name).strip("_") or "x"
     text = f"_{text}" if text[0].isdigit() else text
-    return f"{text}_" if keyword.iskeyword(text) or text in taken or hasattr(builtins, text) else text
+    return f"{text}_" if keyword.iskeyword(text) or text in taken else text
 
 
 class Scope:

@@ -5,7 +5,8 @@ Between 1 and 2 both are a polynomial times what their zeros are; from 2.5 (diga
 
 Negative arguments are reflected, log|gamma(-y)| = log(pi / (y |sin(pi y)|)) - log gamma(y), and the terms cancel near zeros: a
 function of its own has them wholly in twice the precision, from series with rational coefficients. Close to such a zero, at z, the relative
-error is about 2^-102 / |x - z|: below an ulp but for the few dozen floats next to it. Singles are computed as doubles.
+error is about 2^-102 / |x - z|, which is too much for the floats next to a few of them: those have Taylor's polynomial. Singles are
+computed as doubles.
 """
 
 from __future__ import annotations
@@ -177,6 +178,19 @@ def _leading(v: Lanes, rest: tuple[float, ...], leading: tuple[tuple[float, floa
     return Double(total.high, total.low + (fma(slope.low + linear_low, v, rise.low) + absolute_low))
 
 
+# Zeros z that are closer to a float than others, in two parts, then the coefficients of (x - z), in two parts, and (x - z)^2.
+ZEROS = (
+    (-2.7476826467274127, 9.055340329338315e-17, -1.9143501856115988, -6.288473508186805e-17, 9.575189475709667),
+    (-2.4570247382208006, -3.7075610815513266e-17, 1.5156034480216574, -4.0695290379659363e-17, 4.8583209516339965),
+    (-3.955294284858598, -1.999428391746348e-17, -20.725060845803707, 1.4319348367658305e-15, 251.7146825868894),
+    (-3.14358088834998, -2.1818179852331714e-16, 7.781884658131351, -1.2366266971852707e-16, 25.831338372387957),
+)
+DIGAMMA_ZEROS = (
+    (-0.5040830082644554, -8.15428206243813e-18, 8.939798558792134, 4.661730805438714e-16, -0.8093454625306507),
+    (-1.5734984731623904, -1.574185691077347e-17, 9.941513615924176, -3.5066551522020224e-16, -7.802593974782628),
+    (-5.6671624415568855, -3.2153051074948335e-18, 13.021406387509394, -6.965089235370473e-16, -24.0108335669899),
+    (-87.80536027839507, 1.2758561644425609e-17, 29.93590397378115, 2.165475355342108e-16, -134.18778851297517),
+)
 STEPS = 16
 """Stirling's series is used so far above a negative argument's size: there its terms fall below 2^-105."""
 
@@ -194,7 +208,7 @@ def _lgamma_of_negative(x: Lanes) -> Lanes:
     series = inverse.times(_series(inverse.times(inverse), _stirling(False), 6))
     main = _log(top).plus(-1.0).times(top.plus(-0.5)).plus(constant(y, *OFFSET))
     result = _log(product.over(bottom)).plus(-main).plus(-series)
-    return select(fraction.eq(0.0), math.inf, result.value())
+    return select(fraction.eq(0.0), math.inf, _near_zeros(x, result.value(), ZEROS))
 
 
 @vector("digamma.negative")
@@ -216,7 +230,7 @@ def _digamma_of_negative(x: Lanes) -> Lanes:
     cotangent = above.over(below).times(constant(y, *PI))
     left = fraction < 0.0
     result = total.plus(Double(*(select(left, -part, part) for part in cotangent)))
-    return select(fraction.eq(0.0), math.nan, result.value())
+    return select(fraction.eq(0.0), math.nan, _near_zeros(x, result.value(), DIGAMMA_ZEROS))
 
 
 def _reflected(x: Lanes) -> tuple[Lanes, Lanes, Double, Double, Lanes]:
@@ -232,6 +246,15 @@ def _reflected(x: Lanes) -> tuple[Lanes, Lanes, Double, Double, Lanes]:
     square = angle.times(angle)
     sine = angle.times(_series(square, _alternating_factorials(1), 8))
     return y, fraction, sine, _series(square, _alternating_factorials(0), 8), inner
+
+
+def _near_zeros(x: Lanes, value: Lanes, zeros: tuple[tuple[float, float, float, float, float], ...]) -> Lanes:
+    for high, low, first, first_low, second in zeros:
+        distance = x - high
+        rest = fast_two_sum(distance, -low)
+        tail = fma(rest.high, fma(rest.high, second, first_low), rest.low * first)
+        value = select(distance.abs() < 2.0**-45, fma(rest.high, first, tail), value)
+    return value
 
 
 def _log(x: Double) -> Double:

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from wengert.compiler.lanes import Code, Lanes, Type
+from wengert.compiler.target import object_code
 
 FUNCTIONS: dict[str, Callable[..., Lanes]] = {}
 
@@ -39,24 +41,41 @@ def symbol(name: str, type: Type) -> str:
     return f"wengert.{name}.{type.suffix}"
 
 
-def definitions(calls: dict[tuple[str, Type], int]) -> tuple[list[str], dict[str, str]]:
-    """The texts of all functions that are called, directly or by others, and the declarations that they need."""
-    inline = sum(calls.values()) <= INLINED_CALLS
-    wanted, texts = dict(calls), []
+def is_inlined(calls: dict[tuple[str, Type], int]) -> bool:
+    return sum(calls.values()) <= INLINED_CALLS
+
+
+def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") -> tuple[list[str], dict[str, str]]:
+    """The texts of functions, and of those that they call, which are inlined; and the declarations that they need."""
+    wanted = dict.fromkeys(calls)
+    texts: list[str] = []
     declarations: dict[str, str] = {}
     done: set[tuple[str, Type]] = set()
     while len(done) < len(wanted):
         for name, type in [key for key in wanted if key not in done]:
+            attributes = f"define {linkage} {type.text}" if not done else f"define internal {type.text}"
             done.add((name, type))
             code, arity = Code(), FUNCTIONS[name].__code__.co_argcount
             result = FUNCTIONS[name](*[Lanes(code, f"%x{i}", type) for i in range(arity)])
             parameters = ", ".join(f"{type.text} %x{i}" for i in range(arity))
-            attributes = "alwaysinline" if inline else "noinline"
+            inline = "alwaysinline" if attributes.startswith("define internal") else ""
             texts.append(
-                f"define internal {type.text} @{symbol(name, type)}({parameters}) {attributes} nounwind willreturn memory(none) {{\n"
+                f"{attributes} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn memory(none) {{\n"
                 + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])
             )
             declarations |= code.declarations
-            for key, count in code.calls.items():
-                wanted[key] = wanted.get(key, 0) + count
+            wanted |= dict.fromkeys(code.calls)
     return texts, declarations
+
+
+def declaration(name: str, type: Type) -> str:
+    """How a module names a function that is compiled on its own."""
+    parameters = ", ".join([type.text] * FUNCTIONS[name].__code__.co_argcount)
+    return f"declare {type.text} @{symbol(name, type)}({parameters}) nounwind willreturn memory(none)"
+
+
+@cache
+def object_of(name: str, type: Type) -> bytes:
+    """The machine code of one function, made once."""
+    texts, declarations = definitions([(name, type)], linkage="")
+    return object_code("\n".join([*declarations.values(), *texts]))

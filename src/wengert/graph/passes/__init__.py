@@ -20,7 +20,11 @@ ROUNDS = 3
 
 
 def optimize(graph: Graph, verbose: bool = False) -> Graph:
-    """The graph after all passes, in turn until none changes anything, for three rounds at most. With `verbose`, stages are printed."""
+    """The graph after all passes, in turn until none changes anything, for three rounds at most. With `verbose`, stages are printed.
+
+    Its values are those of the graph, its derivatives need not be: what only the derivative sees (`stop_gradient`, the branch of a
+    `where` that is not taken) may be gone. So derive first, then optimize.
+    """
     *rewrites, last = PASSES
     idle = 0
     for rewrite in rewrites * ROUNDS:

@@ -30,17 +30,18 @@ ROUNDS = 4
 
 def recompute(graph: Graph) -> Graph:
     """The graph with cheap operations done again, if its peak memory is lower then; else the graph itself."""
+    if sum(map(taken, graph.operations)) < WORTHWHILE:
+        return graph
+    lives = Lives.of(graph)
     for _ in range(ROUNDS):
-        lives = Lives.of(graph)
-        if lives.peak < WORTHWHILE:
-            return graph
-        again = chosen(graph, lives)
+        again = chosen(graph, lives) if lives.peak >= WORTHWHILE else None
         if not again:
-            return graph
+            break
         after = cloned(graph, lives, again)
-        if peak(after) >= lives.peak:
-            return graph
-        graph = after
+        lower = Lives.of(after)
+        if lower.peak >= lives.peak:
+            break
+        graph, lives = after, lower
     return graph
 
 
@@ -109,7 +110,7 @@ def chosen(graph: Graph, lives: Lives) -> dict[Operation, int]:
         if later is None or lives.crest in lives.uses[node]:
             continue
         bases = [lives.memory.get(a, a) for a in node.args]
-        if all(base not in found for base in bases):
+        if all(base not in found and lives.lasts(base, later) for base in bases):
             found[node] = later
             needed.update(bases)
     return found

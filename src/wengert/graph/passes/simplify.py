@@ -34,8 +34,8 @@ def simplify(graph: Graph) -> Graph:
 
 def is_number(node: Node, number: float) -> bool:
     """Whether a node is that number, possibly broadcast."""
-    while is_a(node, "broadcast_to", "reshape", "expand_dims"):
-        node = node.args[0]
+    for _ in range(3):  # longer chains of views are merged elsewhere
+        node = node.args[0] if is_a(node, "broadcast_to", "reshape", "expand_dims") else node
     return is_uniform(node, number)
 
 
@@ -71,8 +71,8 @@ def subtracted_zero(node: Operation) -> Node | None:
 
 
 def unsigned(x: Node) -> Node | None:
-    """y, if x is -y."""
-    return x.args[0] if is_a(x, "negative") else None
+    """y, if x is -y. Not for integers, whose negative may wrap around before they meet a wider dtype."""
+    return x.args[0] if is_a(x, "negative") and x.dtype.kind in "fc" else None
 
 
 def undone(node: Operation) -> Node | None:
@@ -116,19 +116,28 @@ def scaled_twice(node: Operation) -> Node | None:
 
     The first product is exact then, even of subnormal numbers, and where it overflows the whole does.
     """
-    inner = next((a for a in node.args if is_a(a, "multiply")), None)
-    if inner is None or node.dtype.kind != "f" or inner.dtype != node.dtype:
+    whole = factors(node)
+    if whole is None or not is_a(whole[1], "multiply") or node.dtype.kind != "f" or node.dtype.itemsize < 4:
         return None
-    outer = number_of(node.args[0] if node.args[1] is inner else node.args[1])
-    power, x = (
-        (number_of(inner.args[0]), inner.args[1]) if number_of(inner.args[0]) is not None else (number_of(inner.args[1]), inner.args[0])
-    )
-    if outer is None or power is None or not 1 <= abs(outer) <= LARGEST or not 1 <= power <= LARGEST or math.frexp(power)[0] != 0.5:
+    inner = whole[1]
+    part = factors(inner) if inner.dtype == node.dtype else None
+    if part is None:
+        return None
+    outer, (power, x) = whole[0], part
+    if not 1 <= abs(outer) <= LARGEST or not 1 <= power <= LARGEST or math.frexp(power)[0] != 0.5:
         return None
     return derived(node, "multiply", Constant(outer * power), x)
 
 
 LARGEST = 2.0**60
+
+
+def factors(node: Operation) -> tuple[Any, Node] | None:
+    """A product as a number and what it multiplies."""
+    for i in (0, 1):
+        if (number := number_of(node.args[i])) is not None:
+            return number, node.args[1 - i]
+    return None
 
 
 def number_of(node: Node) -> Any:

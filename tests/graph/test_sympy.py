@@ -1,0 +1,73 @@
+"""Graphs as expressions of SymPy, whose own derivatives and numbers are the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.test_table import CONSTANT, ELEMENTWISE, SHAPES, op_of, sample
+
+import wengert as wg
+from wengert.graph.graph import Graph
+from wengert.graph.sympy import _counterparts
+from wengert.transforms.tracing import gradients, symbol, trace
+
+sympy = pytest.importorskip("sympy")
+KNOWN = [p for p in (*ELEMENTWISE, *CONSTANT) if p.name in _counterparts(sympy) and p.domain]
+
+
+def test_the_running_example_and_its_derivatives():
+    x1, x2 = symbol("x1"), symbol("x2")
+    y = np.log(x1) + x1 * x2 - np.sin(x2)
+    graph = Graph([x1.node, x2.node], [s.node for s in (y, *gradients(y, [x1, x2]))])
+    a, b = sympy.symbols("x1 x2", real=True)
+    expected = sympy.log(a) + a * b - sympy.sin(b)
+    assert graph.to_sympy() == (expected, expected.diff(a), expected.diff(b))
+
+
+@pytest.mark.parametrize("primitive", KNOWN, ids=lambda p: p.name)
+def test_every_counterpart_gives_the_same_number(primitive):
+    args = sample(primitive, SHAPES["0-d"])
+    try:
+        graph = trace(op_of(primitive), *args)
+    except TypeError:
+        return  # of integers only
+    expression = graph.to_sympy()
+    symbols = [sympy.Symbol(f"x{i}", real=True if np.asarray(a).dtype.kind == "f" else None) for i, a in enumerate(args)]
+    exact = [sympy.true if a is np.True_ else sympy.false if a is np.False_ else sympy.Float(float(a), 30) for a in args]
+    found = expression.subs(dict(zip(symbols, exact, strict=True)))
+    found = bool(found) if found in (sympy.true, sympy.false) else found
+    assert complex(found) == pytest.approx(complex(graph.evaluate(*args)), rel=1e-14)
+
+
+def test_derivatives_agree_with_those_of_sympy():
+    f = lambda x: np.tanh(x) * np.exp(-(x**2)) / np.sqrt(1 + x**4)
+    x = sympy.Symbol("x", real=True)
+    value = trace(f, 0.5).to_sympy()
+    difference = trace(wg.grad(f), 0.5).to_sympy() - value.diff(x)
+    assert abs(difference.subs(x, sympy.Rational(1, 3)).evalf(30)) < 1e-14
+
+
+def test_numbers_are_exact_where_they_can_be():
+    x = sympy.Symbol("x", real=True)
+    assert trace(lambda x: 0.5 * x + 4.0, 1.0).to_sympy() == x / 2 + 4
+    assert trace(lambda x: 0.1 * x, 1.0).to_sympy() == sympy.Float(0.1) * x
+
+
+def test_arrays_are_refused_by_name():
+    with pytest.raises(TypeError, match=r"single numbers, but an? input \(v\) is f64\[3\]"):
+        trace(lambda v: np.sin(v), np.ones(3)).to_sympy()
+
+
+def test_what_has_no_counterpart_is_refused_by_name():
+    with pytest.raises(NotImplementedError, match=r"no counterpart of the operation copysign at .*test_sympy.py"):
+        trace(lambda x: np.copysign(x, 1.0), 1.0).to_sympy()
+
+
+def test_formulas_that_are_too_large_are_refused():
+    def f(x):
+        for _ in range(60):
+            x = x * (1 - x)
+        return x
+
+    with pytest.raises(ValueError, match=r"as a formula it would have 2\.31e\+18"):
+        trace(f, 0.5).to_sympy()

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from wengert.core.kinds import unchanged
+import numpy as np
+
+from wengert.compiler.expand import expand
+from wengert.compiler.schedule import Kind, kind_of
+from wengert.core.errors import TrackedValueError
+from wengert.core.infer import is_elementwise
+from wengert.core.kinds import Case, case, unchanged
 from wengert.core.primitive import TABLE, Primitive
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
 from wengert.modes.batch import RULES
+from wengert.transforms.tracing import trace as traced
 
 PAGE = Path(__file__).with_name("coverage.md")
 
@@ -22,9 +32,15 @@ makes of it.
   derivative*, the rule solved as a differential equation, order by order.
 - **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with metadata for one more axis; *rule*, one call,
   arranged by hand; *loop*, one call for each element.
+- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape by the rule of the
+  kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no memory; *rule*, one of the operation's
+  own; *refused*, where the shape depends on the numbers.
+- **compiled**, what [the compiler](compile.md) makes of it in double precision (single is alike, complex numbers go to NumPy): *native*,
+  loops that fuse with what is around them; *BLAS*, a call of the library; *NumPy*, NumPy's implementation between native parts. Where
+  there are two, it depends on sizes, dtypes or keys.
 
-| operation | kind | reverse | forward | Taylor | batch | remarks |
-|---|---|---|---|---|---|---|
+| operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
+|---|---|---|---|---|---|---|---|---|
 """
 
 REVERSE = {"linear": "transpose", "multilinear": "transposes"}
@@ -40,9 +56,10 @@ FORWARD = {
 def row(primitive: Primitive) -> str:
     kind = primitive.kind
     if kind == "nondifferentiable":
-        cells = ["-", "-", "-", batch(primitive), f"no derivative: {primitive.reason}"]
+        cells, remark = ["-", "-", "-"], f"no derivative: {primitive.reason}"
     else:
-        cells = [REVERSE.get(kind, "rule"), FORWARD[kind], taylor(primitive), batch(primitive), remarks(primitive)]
+        cells, remark = [REVERSE.get(kind, "rule"), FORWARD[kind], taylor(primitive)], remarks(primitive)
+    cells += [batch(primitive), *symbolic(primitive), remark]
     return f"| `{primitive.name}` | {kind} | {' | '.join(cells)} |"
 
 
@@ -58,6 +75,51 @@ def batch(primitive: Primitive) -> str:
     if primitive.kind == "elementwise" or primitive.batch is unchanged:
         return "aligned"
     return "rule" if primitive.name in RULES else "shifted" if primitive.batch else "loop"
+
+
+LARGE = {"matmul": [case((64, 64), (64, 64))], "einsum": [case((64, 64), (64, 64), subscripts="ij,jk->ik")]}
+"""Cases beside those of the tests: products that are left to BLAS."""
+
+ON_INTEGERS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift")
+
+
+def cases(primitive: Primitive) -> Iterator[Case]:
+    """Arguments to trace an operation with: those of its tests that have elements, or vectors."""
+    yield from [c for c in primitive.cases if all(np.prod(a if isinstance(a, tuple) else np.shape(a)) for a in c.args)]
+    yield from LARGE.get(primitive.name, ())
+    if not primitive.cases:
+        dtypes = ["?" if name == "condition" else "i8" if primitive.name in ON_INTEGERS else "f8" for name in primitive.inputs]
+        yield Case(tuple([np.ones(3, dtype) for dtype in dtypes]), primitive.params or {})
+
+
+def symbolic(primitive: Primitive) -> tuple[str, str]:
+    """How an operation is traced, and how it is compiled: what its cases show."""
+    refused, ways = False, set()
+    for args, params in cases(primitive):
+        specs = [Spec(a, np.dtype(np.float64)) if isinstance(a, tuple) else a for a in args]
+        try:
+            ways.add(way(traced(lambda *x, params=params: primitive.op(*x, **params), *specs)))
+        except TrackedValueError:
+            refused = True
+    shapes = [shape_rule(primitive)] * bool(ways) + ["refused"] * refused
+    return " or ".join(shapes), " or ".join(sorted(ways, key=WAYS.index)) or "-"
+
+
+WAYS = ("native", "BLAS", "NumPy")
+
+
+def way(graph: Graph) -> str:
+    """The least native of what a graph is made of."""
+    kinds = {kind_of(node, ()) for node in expand(graph).nodes}
+    return "NumPy" if Kind.FALLBACK in kinds else "BLAS" if Kind.LIBRARY in kinds else "native"
+
+
+def shape_rule(primitive: Primitive) -> str:
+    if primitive.spec is not None:
+        return "rule"
+    if is_elementwise(primitive):
+        return "broadcast"
+    return "axes" if any("keepdims" in params for _, params in primitive.cases) else "example"
 
 
 def remarks(primitive: Primitive) -> str:

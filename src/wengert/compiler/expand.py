@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.scalar import SUPPORTED
+from wengert.compiler.schedule import is_matrix_transpose
 from wengert.core.primitive import OUTPUT, lookup
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -29,6 +30,10 @@ from wengert.ops.shape import astype, broadcast_to, expand_dims, reshape, transp
 
 SMALL_PRODUCT = 512
 """A product of matrices with so many terms is written as multiplications and sums, which fuse with what is around it."""
+
+
+NARROW = 16
+"""So are products of tall matrices that have no more columns than this."""
 
 
 def mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
@@ -93,17 +98,21 @@ def matmul(x: Any, y: Any) -> Any:
 
 
 def product(x: Any, y: Any, top: bool = False) -> Any:
+    """A product of matrices, or of stacks of them; None if `top` and it can stay as it is."""
     m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
     dtype = np.result_type(x.dtype, y.dtype)
-    if dtype.kind != "f" or m * k * n <= SMALL_PRODUCT:
+    if dtype.kind != "f" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
         return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
+    if max(m, n) <= NARROW <= k and is_matrix_transpose(x.node):
+        tall = Symbol(x.node.args[0])
+        return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
     if y.ndim == 2 and x.ndim > 2:
         rows = reshape(x, (math.prod(x.shape[:-1]), k))
         return reshape(product(rows, y), (*x.shape[:-1], n))
     stack_shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     uniform = all(math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack_shape for a in (x, y))
     if top and uniform and x.dtype == y.dtype:
-        return None  # as it is
+        return None
     if not uniform:
         x, y = broadcast_to(x, (*stack_shape, m, k)), broadcast_to(y, (*stack_shape, k, n))
     return lookup("matmul").op(astype(x, dtype, copy=False), astype(y, dtype, copy=False))

@@ -52,6 +52,16 @@ class Written(NamedTuple):
     combine: str | None
     code: Code
 
+    @property
+    def length(self) -> int:
+        """How many lines it has."""
+        return len(self.code.lines)
+
+    @property
+    def is_mostly_calls(self) -> bool:
+        """Whether vector functions do most of its work."""
+        return 12 * sum(self.code.calls.values()) > self.length
+
 
 IDENTITIES: dict[str, Callable[[Type], Any]] = {
     "sum": lambda type: -0.0 if type.is_float else 0,
@@ -97,7 +107,7 @@ def survey(kernel: Kernel, schedule: Schedule) -> Extent:
         list(seen),
         total,
         vector_bytes() // widest,
-        flat_ and full and kernel.scatter is None and len(shape) > 0 and not schedule.is_tiny and not schedule.batch,
+        flat_ and full and kernel.scatter is None and len(shape) > 0 and not schedule.is_tiny and not schedule.rows,
     )
 
 
@@ -116,7 +126,7 @@ class KernelWriter:
         self.is_large = self.extent.work >= LARGE
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
         self.cut_axis = None
-        if kernel.reductions and self.axes and self.is_large and kept < 64:
+        if kernel.reductions and self.axes and self.is_large and kept < 16:
             axis = max(self.axes, key=lambda i: (self.domain[i], -i))
             if self.domain[axis] >= PIECES * (self.lanes if axis == self.vector_axis else 1):
                 self.cut_axis = axis
@@ -431,5 +441,5 @@ def across(fold: Callable[[Lanes, Lanes], Lanes], x: Lanes) -> Lanes:
 
 def function(name: str, code: Code) -> str:
     """The text of a kernel's function."""
-    head = f"define internal void @{name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:\n"
+    head = f"define void @{name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:\n"
     return head + "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])

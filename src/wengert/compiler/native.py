@@ -28,10 +28,17 @@ from wengert.core import memory, parallel
 from wengert.core.errors import user_line
 from wengert.core.primitive import OUTPUT, TABLE
 from wengert.graph.graph import Graph
-from wengert.graph.passes import optimize
+from wengert.graph.passes import REWRITES, settled
+from wengert.graph.passes.common import common
+from wengert.graph.passes.fold import fold
+from wengert.graph.passes.simplify import simplify
+from wengert.graph.passes.views import views
 
 THREADS = ctypes.c_int64(parallel.num_threads())
 """How many threads large kernels use, where native code reads it."""
+
+TIDY = (fold, common, simplify, views)
+"""What runs after operations were expanded: no reduction may become a contraction again."""
 
 UPCALL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_void_p)
 
@@ -137,17 +144,24 @@ def native(graph: Graph, arguments: Sequence[entry.Argument] | None, result: ent
 def compiled(graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None) -> Build:
     """trace -> passes -> schedule -> memory plan -> LLVM -> machine code."""
     start = time.perf_counter()
-    optimised = optimize(graph)
-    expanded = expand(optimised)
-    if expanded.outputs != optimised.outputs:
-        optimised = optimize(expanded)
+    optimised = prepared(graph)
     made = program.write(optimised)
     text = made.text
     if arguments is not None and result is not None:
         text += "\n\n" + entry.text(arguments, result, releases_gil(made))
-    code = target.object_code(text, made.is_long), *[object_of(*key) for key in made.vector_functions]
+    code = [target.object_code(text), *[object_of(*key) for key in made.vector_functions]]
+    if made.quick_text:
+        code.append(target.object_code(made.quick_text, is_long=True))
     counts = len(graph.operations), len(optimised.operations)
-    return Build(made._replace(text=""), code, zlib.compress(text.encode(), 1), counts, time.perf_counter() - start)
+    shown = zlib.compress((text + "\n\n" + made.quick_text).encode(), 1)
+    return Build(made._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
+
+
+def prepared(graph: Graph) -> Graph:
+    """The graph as it is scheduled: optimised, expanded, and tidied up after that."""
+    optimised = settled(graph, REWRITES)
+    expanded = expand(optimised)
+    return expanded if expanded.outputs == optimised.outputs else settled(expanded, TIDY)
 
 
 def is_portable(graph: Graph) -> bool:

@@ -19,8 +19,9 @@ from wengert.graph.ir import Constant, Node, Operation
 RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
 """What `run` returns where something went wrong."""
 
-LONG = 4000
-"""A program of so many lines is translated quickly rather than well; a call of a vector function counts for ten."""
+LONG, LONG_KERNEL = 4000, 400
+"""In a program of so many lines, kernels that are not large are translated quickly rather than well; so are kernels of so many lines most
+of which prepare calls of vector functions: between these nothing stays in registers anyway."""
 STACK = 1 << 15
 """An arena of so many bytes is on the stack; a larger one is allocated for each call."""
 
@@ -134,8 +135,8 @@ class Program(NamedTuple):
     """What there is to know of a compiled graph, beside its machine code."""
 
     text: str
+    quick_text: str  # what is translated quickly
     vector_functions: tuple[tuple[str, Type], ...]
-    is_long: bool
     constants: tuple
     fallbacks: tuple[Fallback, ...]
     inputs: tuple[Spec, ...]
@@ -198,11 +199,11 @@ class ProgramWriter:
         for source, target in memory.copies:
             self.copy(Slot(source), Slot(target), graph.outputs[target - memory.first_output].nbytes)
         self.finish()
-        text = self.module()
+        text, quick_text, vector_functions = self.modules()
         return Program(
             text,
-            tuple(self.vector_functions),
-            self.is_long(text),
+            quick_text,
+            vector_functions,
             tuple(node.value for node in memory.constants),
             tuple(self.fallbacks),
             tuple(node.spec for node in graph.inputs),
@@ -212,9 +213,6 @@ class ProgramWriter:
             tuple(self.summary),
             memory.size,
         )
-
-    def is_long(self, text: str) -> bool:
-        return text.count("\n") + 10 * text.count(" @wengert.") > LONG
 
     def table(self) -> Lanes:
         """The table of pointers, filled from the arguments."""
@@ -316,39 +314,46 @@ class ProgramWriter:
         status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", Type("i32"))
         code.do(f"ret {status.typed}")
 
-    def module(self) -> str:
-        declarations: dict[str, str] = dict(self.code.declarations)
+    def modules(self) -> tuple[str, str, tuple[tuple[str, Type], ...]]:
+        """The texts of what is translated well and what quickly, and the vector functions that they call but do not contain."""
+        kernels = [w for w in self.written if w is not None]
         calls: dict[tuple[str, Type], int] = {}
-        texts = []
-        for w in self.written:
-            if w is not None:
-                texts.append(w.text)
-                texts += [w.combine] if w.combine else []
-                declarations |= w.code.declarations
-                for key, count in w.code.calls.items():
-                    calls[key] = calls.get(key, 0) + count
+        for w in kernels:
+            for key, count in w.code.calls.items():
+                calls[key] = calls.get(key, 0) + count
+        inlined = is_inlined(calls)
+        is_long = sum(w.length for w in kernels) > LONG
+        quick = [w for w in kernels if not inlined and (is_long and not w.is_large or w.length > LONG_KERNEL and w.is_mostly_calls)]
+        names = {w.name for w in quick}
+        well = [self.run_text(), *self.texts([w for w in kernels if w.name not in names])]
+        declarations = self.declarations([w for w in kernels if w.name not in names]) | self.code.declarations
+        declarations |= {w.name: f"declare void @{w.name}(ptr, i64, i64)" for w in quick}
+        declarations |= {f"{w.name}.combine": f"declare void @{w.name}.combine(ptr, i64, i64)" for w in quick if w.combine}
         functions: list[str] = []
-        self.vector_functions: list[tuple[str, Type]] = []
-        if is_inlined(calls):
+        if inlined:
             functions, needed = definitions(calls)
             declarations |= needed
         else:
-            self.vector_functions = list(calls)
             declarations |= {symbol(*key): declaration(*key) for key in calls}
-        parallel = any(w is not None and w.is_large for w in self.written)
-        if parallel:
+        if any(w.is_large for w in kernels):
+            functions.append(PARALLEL)
             for name in ("smin", "smax"):
                 declarations[f"@llvm.{name}.i64"] = f"declare i64 @llvm.{name}.i64(i64, i64)"
-        run = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n" + "\n".join([*self.code.hoisted, *self.code.lines, "}"])
-        return "\n\n".join(
-            [
-                f"@wengert.constants = global [{max(len(self.memory.constants), 1)} x ptr] zeroinitializer",
-                "@wengert.upcall = global ptr null",
-                "!0 = !{}",
-                "\n".join(declarations.values()),
-                *([PARALLEL] if parallel else []),
-                *functions,
-                *texts,
-                run,
-            ]
+        data = (
+            f"@wengert.constants = global [{max(len(self.memory.constants), 1)} x ptr] zeroinitializer\n@wengert.upcall = global ptr null"
         )
+        text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *well])
+        if not quick:
+            return text, "", () if inlined else tuple(calls)
+        declarations = self.declarations(quick) | {symbol(*key): declaration(*key) for key in calls}
+        return text, "\n\n".join(["!0 = !{}", *declarations.values(), *self.texts(quick)]), tuple(calls)
+
+    def texts(self, kernels: Sequence[Written]) -> list[str]:
+        return [text for w in kernels for text in (w.text, w.combine) if text]
+
+    def declarations(self, kernels: Sequence[Written]) -> dict[str, str]:
+        return {name: text for w in kernels for name, text in w.code.declarations.items()}
+
+    def run_text(self) -> str:
+        head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
+        return head + "\n".join([*self.code.hoisted, *self.code.lines, "}"])

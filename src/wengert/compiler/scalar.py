@@ -182,6 +182,8 @@ def lowered(name: str, args: Sequence[Lanes], kind: str) -> Lanes:
     if name == "where":
         condition, x, y = args
         return select(condition, x.to(kind), y.to(kind))
+    if kind == "i1" and name in PREDICATES:
+        kind = "i8"  # one signed bit would order True before False
     args = [a.to(kind) for a in args]
     if kind == "i1" and name in ("add", "maximum"):
         return args[0] | args[1]

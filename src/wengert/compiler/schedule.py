@@ -27,11 +27,16 @@ UNROLLED_TERMS = 8
 """So many terms of a reduction are written out instead of looped over."""
 TINY = 400
 """A program of so many scalar operations is written out without loops."""
-ROW = 48
-"""The largest number of elements behind the first axis for which a batch of small arrays is computed with its elements written out."""
-ROW_OPERATIONS = 6000
-CHEAP = 6
-"""What costs no more is computed again rather than stored, where it is needed in several kernels."""
+ROW, LONGEST_ROW = 48, 128
+"""Arrays with so many elements behind their first axes are rows: loops go over the first axes only, and the elements of a row are written
+out. The axes are chosen by arrays with short rows; then those with longer ones take part."""
+ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
+"""So many operations may be written out for one row, and at least so many for each number that is read or stored: the lanes read numbers
+that are a row apart."""
+CHEAP, CHEAP_IF_LARGE = 12, 48
+"""What costs no more is computed again rather than stored, where it is needed in several kernels: so many operations take less time than to
+write an element to memory and read it again, in the processor's cache or, for arrays that are large, beyond it."""
+BEYOND_CACHE = 1 << 20
 COSTS = {"divide": 4, "divide_live": 4, "reciprocal": 4, "sqrt": 5, "root": 5}
 FREE = frozenset(("copy", "stop_gradient", "positive", "conj", "real"))
 
@@ -94,7 +99,7 @@ class Schedule:
         for out in graph.outputs:
             self.uses[out] = self.uses.get(out, 0) + 1
         self.kinds: dict[Node, Kind] = {}
-        self.batch = 0
+        self.rows: tuple[int, ...] = ()
         self.is_tiny = False
         self.choose_loops()
         self.stored: dict[Node, None] = {}  # in order of decision
@@ -114,24 +119,21 @@ class Schedule:
     def choose_loops(self) -> None:
         """Whether the whole program is written out, or the elements of a batch are, or neither."""
         graph = self.graph
-        plain = {node: kind_of(node, 0) for node in graph.nodes}
+        plain = {node: kind_of(node, ()) for node in graph.nodes}
         elements = sum(work(node) for node in graph.operations if plain[node] is not Kind.VIEW)
         if elements <= TINY and not any(plain[node] in (Kind.LIBRARY, Kind.FALLBACK) for node in graph.operations):
             self.is_tiny = True
-            self.kinds = {node: kind_of(node, 0, tiny=True) for node in graph.nodes}
+            self.kinds = {node: kind_of(node, (), tiny=True) for node in graph.nodes}
             return
-        extents: dict[int, int] = {}
-        for node in graph.operations:
-            if node.spec.__class__ is Spec and node.ndim > 1 and node.shape[0] >= 64 and node.size // node.shape[0] <= ROW:
-                extents[node.shape[0]] = extents.get(node.shape[0], 0) + 1
-        batch = max(extents, key=extents.__getitem__, default=0)
-        if batch:
-            kinds = {node: kind_of(node, batch) for node in graph.nodes}
-            rows = [node for node in graph.operations if in_rows(node, batch)]
-            mixing = sum(kinds[node] in (Kind.UNROLLED, Kind.CHOICE) for node in rows)
-            per_row = sum(work(node) // batch for node in rows if kinds[node] is not Kind.VIEW)
-            if mixing >= 3 and per_row <= ROW_OPERATIONS:
-                self.batch, self.kinds = batch, kinds
+        for rows in candidates(graph):
+            kinds = {node: kind_of(node, rows) for node in graph.nodes}
+            members = [node for node in graph.operations if in_rows(node, rows)]
+            mixing = any(kinds[node] in (Kind.UNROLLED, Kind.CHOICE) for node in members)
+            count = math.prod(rows)
+            per_row = sum(work(node) // count for node in members if kinds[node] is not Kind.VIEW)
+            moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
+            if mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
+                self.rows, self.kinds = rows, kinds
                 return
         self.kinds = plain
 
@@ -139,7 +141,7 @@ class Schedule:
         """How many axes of a value are looped over; the others are written out."""
         if self.is_tiny:
             return 0
-        return 1 if self.batch and in_rows(node, self.batch) else node.ndim
+        return len(self.rows) if in_rows(node, self.rows) else node.ndim
 
     def domain(self, node: Node) -> tuple[int, ...]:
         return node.shape[: self.rank(node)]
@@ -149,9 +151,8 @@ class Schedule:
     def place(self, node: Node) -> None:
         """Decide the stage of a node, and store what it needs in memory."""
         kind = self.kinds[node]
-        self.costs[node] = self.cost(node)
         if kind is Kind.GIVEN:
-            self.stages[node] = 0
+            self.stages[node] = self.costs[node] = 0
             return
         assert isinstance(node, Operation)
         if kind in (Kind.LIBRARY, Kind.FALLBACK):
@@ -193,21 +194,20 @@ class Schedule:
             if kind not in COMPUTED:
                 self.stored[node] = None
             self.stages[node] = stage
+        self.costs[node] = self.cost(node)
 
     def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
         """Whether an operand is computed at the same place of the same loop: no view in between, or one that stays within the row."""
         if self.domain(base) != domain:
             return False
-        if not self.batch or not in_rows(base, self.batch):
+        if not in_rows(base, self.rows):
             return direct and self.kinds[node] is not Kind.CHOICE
-        if not in_rows(node, self.batch) and self.kinds[node] in COMPUTED:
-            return False
         while a is not base:
             assert isinstance(a, Operation)
-            if not keeps_rows(a, self.batch):
+            if not keeps_rows(a, self.rows):
                 return False
             a = a.args[0]
-        return self.kinds[node] is not Kind.CHOICE or keeps_rows(node, self.batch)
+        return self.kinds[node] is not Kind.CHOICE or keeps_rows(node, self.rows)
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
         """One loop reduces along one set of axes: for others, what is dear to compute is stored by the first."""
@@ -215,7 +215,7 @@ class Schedule:
         if self.reduced_along.setdefault((domain, stage), axes) == axes:
             return stage
         base, _ = self.source(operand)
-        if base in self.stored or self.kinds[base] is Kind.GIVEN or self.costs[base] <= CHEAP:
+        if base in self.stored or self.kinds[base] is Kind.GIVEN or self.is_cheap(base):
             return stage
         self.store(base)
         return max(stage, self.ready(base))
@@ -262,7 +262,7 @@ class Schedule:
         """Whether a view cannot be followed by affine places: a reshape that splits a looped axis."""
         if node.primitive.name != "reshape":
             return False
-        if self.is_tiny or (self.batch and in_rows(node, self.batch) and in_rows(node.args[0], self.batch)):
+        if self.is_tiny or (in_rows(node, self.rows) and in_rows(node.args[0], self.rows)):
             return False
         place = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
         return reshaped(place, node.args[0].shape, node.shape) is None
@@ -274,19 +274,20 @@ class Schedule:
         cost = self.costs[base]
         if math.prod(domain) > base.size:
             return cost > (2 if base.size > 1 else 8)
-        return cost > CHEAP and self.uses[base] > 1
+        return self.uses[base] > 1 and not self.is_cheap(base)
 
-    def cost(self, node: Node) -> int:
+    def cost(self, node: Operation) -> int:
         """What it costs to compute one element from what is given or stored."""
-        kind = self.kinds[node]
-        if kind is Kind.GIVEN or not isinstance(node, Operation):
-            return 0
-        if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE, Kind.SCATTER):
+        if self.kinds[node] not in (*COMPUTED, Kind.VIEW):
             return 1
-        inner = sum(1 if a in self.stored else self.costs[a] for a in node.args)
-        if kind is Kind.UNROLLED:
+        bases = [self.source(a)[0] for a in node.args]
+        inner = sum(1 if base in self.stored else self.costs[base] for base in bases)
+        if self.kinds[node] is Kind.UNROLLED:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
         return min(inner + own_cost(node), 1 << 20)
+
+    def is_cheap(self, node: Node) -> bool:
+        return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     def late_uses(self) -> None:
         """Store what a later kernel of the same domain needs and would be dear to compute again."""
@@ -297,7 +298,7 @@ class Schedule:
                 continue
             stage = self.stages[node]
             later = any(self.stage_of_use(user) > stage for user in self.consumers.get(node, ()))
-            if later and self.costs[node] > CHEAP:
+            if later and not self.is_cheap(node):
                 self.stored[node] = None
 
     def stage_of_use(self, user: Operation) -> int:
@@ -357,8 +358,20 @@ class Schedule:
         return [step[2] for step in steps]
 
 
-def kind_of(node: Node, batch: int, tiny: bool = False) -> Kind:
-    """How a node becomes native; with a batch, arrays of small elements are written out, and in a tiny program everything is."""
+def candidates(graph: Graph) -> list[tuple[int, ...]]:
+    """The first axes of arrays with short rows, those of most elements first."""
+    sizes: dict[tuple[int, ...], int] = {}
+    for node in graph.operations:
+        if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
+            rank = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
+            if 0 < rank < node.ndim and math.prod(node.shape[:rank]) >= 64:
+                rows = node.shape[:rank]
+                sizes[rows] = sizes.get(rows, 0) + node.size
+    return sorted(sizes, key=sizes.__getitem__, reverse=True)[:2]
+
+
+def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
+    """How a node becomes native. Reductions within rows are written out, and in a tiny program everything is."""
     if not isinstance(node, Operation):
         return Kind.GIVEN
     primitive, name = node.primitive, node.primitive.name
@@ -378,8 +391,8 @@ def kind_of(node: Node, batch: int, tiny: bool = False) -> Kind:
         terms = operand.size // max(node.size, 1) if node.size else 0
         if not operand.size:
             return Kind.FALLBACK
-        rows = batch and in_rows(operand, batch) and 0 not in node.params["axis"]
-        return Kind.UNROLLED if tiny or rows or terms <= UNROLLED_TERMS else Kind.REDUCE
+        within = in_rows(operand, rows) and min(node.params["axis"], default=0) >= len(rows)
+        return Kind.UNROLLED if tiny or within or terms <= UNROLLED_TERMS else Kind.REDUCE
     if name in CHOICES and len(node.args) == choice_arity(node):
         probe = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
         if tiny or CHOICES[name](probe, *[a.spec for a in node.args], **node.params) is not None:
@@ -409,22 +422,24 @@ def choice_arity(node: Operation) -> int:
     return {"concatenate": len(node.args), "stack": len(node.args), "set_at": 2}.get(node.primitive.name, 1)
 
 
-def in_rows(node: Node, batch: int) -> bool:
-    return node.spec.__class__ is Spec and node.ndim >= 1 and node.shape[0] == batch and node.size // batch <= ROW
+def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
+    """Whether a value has these first axes, and few elements behind them."""
+    rank = len(rows)
+    return bool(rows) and node.shape[:rank] == rows and math.prod(node.shape[rank:]) <= LONGEST_ROW
 
 
-def keeps_rows(node: Operation, batch: int) -> bool:
+def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     """Whether a view or choice takes each row of its result from the same row of its operands."""
-    if not in_rows(node, batch):
+    if not in_rows(node, rows):
         return False
-    row = Affine(0, ((Counter(0, batch), 1),))
-    place = (row, *[Affine(0)] * (node.ndim - 1))
+    lead = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(rows)])
+    place = lead + (Affine(0),) * (node.ndim - len(rows))
     name, specs = node.primitive.name, [a.spec for a in node.args]
     if name in VIEWS:
         found = [(0, VIEWS[name](place, *specs, **node.params))]
     else:
         found = [(r.operand, r.place) for r in CHOICES[name](place, *specs, **node.params) or () if r.operand is not None]
-    return all(inner is not None and (not in_rows(node.args[k], batch) or inner[0] == row) for k, inner in found)
+    return all(inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found)
 
 
 def is_reshape(node: Node) -> bool:

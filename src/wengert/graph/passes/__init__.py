@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from wengert.graph.graph import Graph
 from wengert.graph.passes.common import common
@@ -13,7 +13,9 @@ from wengert.graph.passes.reductions import reductions
 from wengert.graph.passes.simplify import simplify
 from wengert.graph.passes.views import views
 
-PASSES: tuple[Callable[[Graph], Graph], ...] = (dead, fold, common, simplify, views, reductions, recompute)
+Pass = Callable[[Graph], Graph]
+REWRITES: tuple[Pass, ...] = (dead, fold, common, simplify, views, reductions)
+PASSES = (*REWRITES, recompute)
 """In the order in which they run. The last one computes some things twice, which others would undo, so it runs once, at the end."""
 
 ROUNDS = 3
@@ -25,18 +27,22 @@ def optimize(graph: Graph, verbose: bool = False) -> Graph:
     Its values are those of the graph, its derivatives need not be: what only the derivative sees (`stop_gradient`, the branch of a
     `where` that is not taken) may be gone. So derive first, then optimize.
     """
-    *rewrites, last = PASSES
+    return staged(recompute, settled(graph, REWRITES, verbose), verbose)
+
+
+def settled(graph: Graph, rewrites: Sequence[Pass], verbose: bool = False) -> Graph:
+    """The graph after these passes, in turn until none changes anything."""
     idle = 0
-    for rewrite in rewrites * ROUNDS:
+    for rewrite in (*rewrites,) * ROUNDS:
         after = staged(rewrite, graph, verbose)
         idle = idle + 1 if after is graph else 0
         graph = after
         if idle == len(rewrites):
             break
-    return staged(last, graph, verbose)
+    return graph
 
 
-def staged(rewrite: Callable[[Graph], Graph], graph: Graph, verbose: bool) -> Graph:
+def staged(rewrite: Pass, graph: Graph, verbose: bool) -> Graph:
     """The graph after one pass; if that changed something and `verbose`, it is printed."""
     after = rewrite(graph)
     if verbose and after is not graph:

@@ -39,6 +39,8 @@ def reductions(graph: Graph) -> Graph:
             return found(node, x)
         if uses[before.args[0]] > 1 or node.primitive.name not in ("sum", "mean"):
             return None
+        if x.primitive.name == "matmul":
+            return of_matmul(node, x)
         return of_product(node, x) if x.primitive.name in ("multiply", "divide", "negative") else None
 
     return rebuilt(graph, rule)
@@ -138,6 +140,19 @@ def of_product(node: Operation, x: Operation) -> Node | None:
     if x.primitive.name == "multiply" and is_fixed(a, x, axes) and node.size < x.size:
         return factored(node, x, b, a, first=False)
     return contraction(node, x) if x.primitive.name == "multiply" and node.primitive.name == "sum" else None
+
+
+def of_matmul(node: Operation, x: Operation) -> Node | None:
+    """The sum of the rows of a product is the sum of the rows of the first matrix times the second; likewise for columns."""
+    a, b = x.args
+    axes = node.params["axis"]
+    if min(a.ndim, b.ndim) < 2 or axes not in ((x.ndim - 2,), (x.ndim - 1,)) or node.dtype != x.dtype:
+        return None
+    if axes == (x.ndim - 2,):
+        a = derived(node, node.primitive.name, a, axis=(a.ndim - 2,), keepdims=True)
+    else:
+        b = derived(node, node.primitive.name, b, axis=(b.ndim - 1,), keepdims=True)
+    return reshaped(node, derived(node, "matmul", a, b), node.shape)
 
 
 def extent(a: Node, x: Node, i: int) -> int:

@@ -82,7 +82,8 @@ class Elements:
         assert isinstance(node, Operation)
         kind = self.schedule.kinds[node]
         if kind is Kind.ELEMENT:
-            return [(a, broadcast(place, a.shape)) for a in node.args]
+            # in a flat loop the last number of a place counts all elements, even where the last axis has one
+            return [(a, place if self.is_flat and a.shape == node.shape else broadcast(place, a.shape)) for a in node.args]
         if kind is Kind.VIEW:
             return [(node.args[0], self.viewed(node, place))]
         if kind is Kind.CHOICE:

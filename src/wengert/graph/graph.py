@@ -72,10 +72,8 @@ class Graph:
     def fingerprint(self) -> str:
         """A hash that is the same in every process and on every machine."""
         if self._fingerprint is None:
-            digest = hashlib.sha256()
-            for row in self.rows():
-                digest.update(_token(row).encode() + b"\n")
-            self._fingerprint = digest.hexdigest()
+            tokens = [f"{row[1]}{row[2]}" if row[0] == "operation" and not row[3] else _token(row) for row in self.rows()]
+            self._fingerprint = hashlib.sha256("\n".join(tokens).encode()).hexdigest()
         return self._fingerprint
 
     def __eq__(self, other: object) -> bool:

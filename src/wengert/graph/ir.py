@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.infer import Operand, infer
-from wengert.core.primitive import OUTPUT, Primitive
+from wengert.core.primitive import OUTPUT, Primitive, lookup
 from wengert.core.source import Source
 from wengert.core.spec import Spec
 
@@ -107,12 +107,19 @@ def operation(primitive: Primitive, args: Sequence[Node], /, **params: Any) -> O
     return Operation(primitive, args, params, infer(primitive, tuple([a.operand for a in args]), params))
 
 
-def constant(value: Any) -> Constant:
-    """A constant of its own: an array is copied, because the user may still change it."""
+def constant(value: Any) -> Node:
+    """A constant of its own: an array is copied, because the user may still change it. One number many times over stays one number."""
     if isinstance(value, np.ndarray):
+        if is_one_number(value):
+            return operation(lookup("broadcast_to"), [Constant(value[(0,) * value.ndim])], shape=value.shape)
         value = value.copy()
         value.flags.writeable = False
     return Constant(value)
+
+
+def is_one_number(value: np.ndarray) -> bool:
+    """Whether an array was made by broadcasting a number."""
+    return value.size > 1 and not any(value.strides)
 
 
 def ordered(outputs: Iterable[Node]) -> list[Node]:

@@ -5,6 +5,7 @@ Symbols run below every transform that is started on them, so a derivative of a 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT, Primitive, gathered
 from wengert.core.source import source
-from wengert.graph.ir import Constant, Node, Operation, constant
+from wengert.graph.ir import Constant, Node, Operation, constant, is_one_number
 
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""
@@ -28,21 +29,23 @@ class Constants:
     """The arrays that one trace has met: an array that is used often is one constant."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[Any, Constant]] = {}
+        self.known: dict[int, tuple[Any, bytes, Node]] = {}
 
-    def of(self, value: Any) -> Constant:
+    def of(self, value: Any) -> Node:
         if not isinstance(value, np.ndarray | Array):
             return Constant(value)
+        state = b"" if isinstance(value, Array) else digest(value)
         found = self.known.get(id(value))
-        if found is not None and (isinstance(value, Array) or unchanged(found[1].value, value)):
-            return found[1]
-        made = constant(value)
-        self.known[id(value)] = value, made  # with the value itself, so that no id is used twice
-        return made
+        if found is None or found[1] != state:
+            found = self.known[id(value)] = value, state, constant(value)  # with the value itself, so that no id is used twice
+        return found[2]
 
 
-def unchanged(before: np.ndarray, now: np.ndarray) -> bool:
-    return before.dtype == now.dtype and before.shape == now.shape and before.tobytes() == now.tobytes()
+def digest(value: np.ndarray) -> bytes:
+    """Tells whether an array has changed."""
+    if is_one_number(value):
+        value = value[(0,) * value.ndim]
+    return hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
 
 
 class Symbol(Array):

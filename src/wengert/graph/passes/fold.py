@@ -36,7 +36,7 @@ def carried(constants: Sequence[Node]) -> int:
     return sum([node.nbytes for node in constants])
 
 
-def value_of(node: Operation) -> Constant | None:
+def value_of(node: Operation) -> Node | None:
     """The constant that an operation is, if it is one, and if it is small or takes no more bytes than its operands."""
     values = []
     for a in node.args:

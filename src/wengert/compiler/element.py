@@ -13,24 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.classify import Kind
 from wengert.compiler.gather import Gathered, of_gather
 from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter, Place, Read, broadcast, flat, number
 from wengert.compiler.lanes import I64, Code, Lanes, Type, select
-from wengert.compiler.scalar import common_kind, lowered, maximum, minimum
-from wengert.compiler.schedule import Kind, Schedule
+from wengert.compiler.reduction import FOLDS, accumulated
+from wengert.compiler.scalar import common_kind, lowered
+from wengert.compiler.schedule import Schedule
 from wengert.graph.ir import Constant, Node, Operation
 
 Want = tuple[Node, Place]
-
-FOLDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
-    "sum": lambda x, y: x | y if x.type.kind == "i1" else x + y,
-    "prod": lambda x, y: x & y if x.type.kind == "i1" else x * y,
-    "max": maximum,
-    "min": minimum,
-    "all": lambda x, y: x & y,
-    "any": lambda x, y: x | y,
-}
-"""How two partial results of a reduction become one."""
 
 
 class Elements:
@@ -266,10 +258,8 @@ class Elements:
 
     def folded(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
         """The terms of a reduction one after the other, as NumPy adds few of them."""
-        name = node.primitive.name
-        kind = "i1" if name in ("all", "any") else Type.from_dtype(node.dtype).kind
-        terms = [p.to(kind) for p in self.aligned(parts)]
-        return reduce(FOLDS[name], terms)
+        kind = accumulated(node, 1).kind
+        return reduce(FOLDS[node.primitive.name], [p.to(kind) for p in self.aligned(parts)])
 
     def indices(self, arrays: Sequence[Node], found: Gathered) -> list[Want]:
         """The elements of the index arrays, which broadcast against each other."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.classify import is_matrix_transpose
 from wengert.compiler.scalar import SUPPORTED
-from wengert.compiler.schedule import is_matrix_transpose
 from wengert.core.primitive import OUTPUT, lookup
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph

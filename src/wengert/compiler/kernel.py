@@ -9,17 +9,19 @@ the result is the same whatever the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from typing import Any, NamedTuple
 
-from wengert.compiler.element import FOLDS, Elements, scatter
+from wengert.compiler.classify import Kind, own_cost
+from wengert.compiler.element import Elements, scatter
 from wengert.compiler.gather import of_scatter
 from wengert.compiler.index import ZERO, Affine, Counter, Place, flat, number
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type, select
 from wengert.compiler.memory import Memory, Slot, address
-from wengert.compiler.schedule import Kernel, Kind, Schedule, own_cost
+from wengert.compiler.reduction import FOLDS, IDENTITIES, accumulated, across, write_combination
+from wengert.compiler.schedule import Kernel, Schedule
 from wengert.compiler.target import vector_bytes
 from wengert.graph.ir import Node, Operation
 
@@ -27,6 +29,8 @@ PIECES = 32
 """Into so many pieces a long reduction is cut."""
 LARGE = 400_000
 """So many scalar operations are worth starting threads for."""
+STACK = 4 << 20
+"""Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
 ACCUMULATORS = 4
 """A reduction with a short body is computed in so many accumulators, which do not wait for each other."""
 
@@ -41,14 +45,13 @@ class Extent(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A kernel's text. `extent` is how far its outermost loop goes, in steps of `grain`; `partials` are buffers that it needs."""
+    """A kernel's text. `extent` is how far its outermost loop goes, in steps of `grain`; `combine` folds what its pieces made."""
 
     name: str
     text: str
     extent: int
     grain: int
     is_large: bool
-    partials: dict[Node, int]
     combine: str | None
     code: Code
 
@@ -61,17 +64,6 @@ class Written(NamedTuple):
     def is_mostly_calls(self) -> bool:
         """Whether vector functions do most of its work."""
         return 12 * sum(self.code.calls.values()) > self.length
-
-
-IDENTITIES: dict[str, Callable[[Type], Any]] = {
-    "sum": lambda type: -0.0 if type.is_float else 0,
-    "prod": lambda type: 1,
-    "max": lambda type: -math.inf if type.is_float else False if type.kind == "i1" else -(1 << (type.bits - 1)),
-    "min": lambda type: math.inf if type.is_float else True if type.kind == "i1" else (1 << (type.bits - 1)) - 1,
-    "all": lambda type: True,
-    "any": lambda type: False,
-}
-"""What a reduction starts with."""
 
 
 def survey(kernel: Kernel, schedule: Schedule) -> Extent:
@@ -156,7 +148,7 @@ class KernelWriter:
         if self.domain[axis] < wide // 2 and self.domain[longest] >= wide:
             axis = longest
         lanes = wide
-        while lanes > self.domain[axis]:
+        while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.extent.nodes) > STACK):
             lanes //= 2
         return (axis, lanes) if lanes > 1 else (None, 1)
 
@@ -183,7 +175,6 @@ class KernelWriter:
         self.elements.out_of_bounds = None
         if self.kernel.scatter is not None or any(self.schedule.kinds[n] is Kind.GATHER for n in self.extent.nodes):
             self.elements.out_of_bounds = code.variable(Type("i1"), False)
-        partials = self.partials()
         order = [i for i in range(len(self.domain)) if i not in self.axes and i != self.vector_axis]
         if self.vector_axis is not None and self.vector_axis not in self.axes:
             order.append(self.vector_axis)
@@ -212,8 +203,11 @@ class KernelWriter:
             status = code.load(Lanes(code, "%table", PTR), PTR)
             flag = code.load(self.elements.out_of_bounds, Type("i1")).to("i64")
             code.store(code.load(status, I64) | flag, status)
-        text = function(self.name, code)
-        combine = self.combining() if partials else None
+        text, combine = function(self.name, code), None
+        if self.cut_axis is not None:
+            combining = Code()
+            write_combination(combining, self.kernel.reductions, self.memory, PIECES)
+            combine = function(f"{self.name}.combine", combining)
         if self.cut_axis is not None:
             extent, grain = PIECES, 1
         elif outer is None:
@@ -221,30 +215,21 @@ class KernelWriter:
         else:
             extent, grain = self.domain[outer], self.lanes if outer == self.vector_axis else 1
         may_split = (self.cut_axis is not None or outer in order) and self.kernel.scatter is None
-        return Written(self.name, text, extent, grain, self.is_large and may_split and extent >= 2 * grain, partials, combine, code)
+        return Written(self.name, text, extent, grain, self.is_large and may_split and extent >= 2 * grain, combine, code)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
-        code = self.code
-        slot = code.variable(I64, start)
-        head, body, done = code.label("loop"), code.label("body"), code.label("done")
-        code.jump(head)
-        code.begin(head)
-        i = code.load(slot, I64)
-        code.branch(i < stop, body, done)
-        code.begin(body)
-        self.elements.forget()
-        yield i
-        code.store(i + step, slot)
-        code.jump(head)
-        code.begin(done)
+        """A loop, inside and behind which nothing is known that was computed before."""
+        with self.code.loop(start, stop, step) as i:
+            self.elements.forget()
+            yield i
         self.elements.forget()
 
     @contextmanager
-    def counted(self, axis: int, start: Lanes | int, stop: Lanes | int, step: int | None = None) -> Iterator[Lanes]:
+    def counted(self, axis: int, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:
         """A loop over an axis. Of a vector that would go beyond the end, the first lane is moved back; yields where it would have been."""
         counter = self.counters[axis]
-        with self.loop(start, stop, step or counter.lanes) as i:
+        with self.loop(start, stop, counter.lanes) as i:
             first = i
             if counter.extent % counter.lanes:
                 last = counter.extent - counter.lanes
@@ -261,7 +246,7 @@ class KernelWriter:
         for node, kept, slots in self.accumulators:
             (operand,) = node.args
             lead = self.place(operand)
-            type = self.accumulator_type(node)
+            type = accumulated(node, self.lanes)
             value: Lanes | None = None
             for inner in self.inner_places(operand):
                 if self.kept(node, inner) != kept:
@@ -303,10 +288,6 @@ class KernelWriter:
 
     # Reductions
 
-    def accumulator_type(self, node: Operation) -> Type:
-        kind = "i1" if node.primitive.name in ("all", "any") else Type.from_dtype(node.dtype).kind
-        return Type(kind, self.lanes if self.vector_axis is not None else 1)
-
     def kept(self, node: Operation, inner: Place) -> Place:
         """The written-out axes that a reduction keeps."""
         lead = len(self.kernel.domain)
@@ -316,7 +297,7 @@ class KernelWriter:
         self.accumulators = []
         count = self.parallel_accumulators()
         for node in self.kernel.reductions:
-            type = self.accumulator_type(node)
+            type = accumulated(node, self.lanes)
             identity = IDENTITIES[node.primitive.name](type)
             for kept in dict.fromkeys(self.kept(node, inner) for inner in self.inner_places(node.args[0])):
                 self.accumulators.append((node, kept, [self.code.variable(type, identity) for _ in range(count)]))
@@ -379,7 +360,7 @@ class KernelWriter:
         code, elements = self.code, self.elements
         elements.forget()
         for node, kept, slots in self.accumulators:
-            fold, type = FOLDS[node.primitive.name], self.accumulator_type(node)
+            fold, type = FOLDS[node.primitive.name], accumulated(node, self.lanes)
             value = code.load(slots[0], type)
             for slot in slots[1:]:
                 value = fold(value, code.load(slot, type))
@@ -395,48 +376,6 @@ class KernelWriter:
                 base = self.hoisted(self.memory.partials[node])
                 type = value.type.of("i8") if value.type.kind == "i1" else value.type
                 self.write_to(code.offset(base, piece * node.size, type), where, value)
-
-    def combining(self) -> str:
-        """The function that adds the pieces, in order."""
-        code = Code()
-        writer = KernelWriter.__new__(KernelWriter)
-        writer.code, writer.elements = code, Elements(code, self.schedule, self.kernel.stage, self.pointer)
-        for node in self.kernel.reductions:
-            fold = FOLDS[node.primitive.name]
-            memory = Type("i8") if node.dtype.kind == "b" else Type.from_dtype(node.dtype)
-            source, target = address(code, self.memory.partials[node]), address(code, self.memory.target(node))
-            with writer.loop(0, node.size, 1) as e:
-                read = lambda k, source=source, memory=memory: code.load(code.offset(source, k, memory), memory)
-                as_truth = node.primitive.name in ("all", "any")
-                value = read(e)
-                value = value.ne(0) if as_truth else value
-                slot = code.variable(value.type, value)
-                with writer.loop(1, PIECES, 1) as c:
-                    term = read(c * node.size + e)
-                    old = code.load(slot, value.type)
-                    code.store(fold(old, term.ne(0) if as_truth else term), slot)
-                total = code.load(slot, value.type)
-                code.store(total.to("i8") if as_truth else total, code.offset(target, e, memory))
-        self.code.declarations |= code.declarations
-        return function(f"{self.name}.combine", code)
-
-
-def across(fold: Callable[[Lanes, Lanes], Lanes], x: Lanes) -> Lanes:
-    """One value from all lanes: halves on halves."""
-    code = x.code
-    while x.type.lanes > 1:
-        half = x.type.lanes // 2
-        type = Type(x.type.kind, half)
-        parts = []
-        for start in (0, half):
-            order = ", ".join(f"i32 {start + i}" for i in range(half))
-            mask = f"<{half} x i32> <{order}>"
-            if half > 1:
-                parts.append(code.add(f"shufflevector {x.typed}, {x.typed}, {mask}", type))
-            else:
-                parts.append(code.add(f"extractelement {x.typed}, i64 {start}", type))
-        x = fold(*parts)
-    return x
 
 
 def function(name: str, code: Code) -> str:

@@ -8,6 +8,8 @@ a fused multiply-add is written only where `fma` asks for one.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,6 +144,21 @@ class Code:
 
     def branch(self, condition: Lanes, then: str, otherwise: str) -> None:
         self.do(f"br {condition.typed}, label %{then}, label %{otherwise}")
+
+    @contextmanager
+    def loop(self, start: Lanes | int, stop: Lanes | int, step: int = 1) -> Iterator[Lanes]:
+        """A loop, of which the body is what is written in the `with` block; yields its counter."""
+        slot = self.variable(I64, start)
+        head, body, done = self.label("loop"), self.label("body"), self.label("done")
+        self.jump(head)
+        self.begin(head)
+        i = self.load(slot, I64)
+        self.branch(i < stop, body, done)
+        self.begin(body)
+        yield i
+        self.store(i + step, slot)
+        self.jump(head)
+        self.begin(done)
 
     def variable(self, type: Type, value: Lanes | Number) -> Lanes:
         """A place on the stack that LLVM turns into a register: its address, with a first value."""

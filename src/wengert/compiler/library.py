@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.lanes import I64, Code, Lanes, Type
+from wengert.compiler.lanes import Code, Lanes, Type
 from wengert.graph.ir import Node, Operation
 
 
@@ -71,17 +71,8 @@ def write_matmul(code: Code, out: Operation, x: Operand, y: Operand, pointers: t
     if count == 1:
         call(pointers)
         return
-    slot = code.variable(I64, 0)
-    head, body, done = code.label("stack"), code.label("matrix"), code.label("done")
-    code.jump(head)
-    code.begin(head)
-    i = code.load(slot, I64)
-    code.branch(i < count, body, done)
-    code.begin(body)
-    call([code.offset(p, i * size, element) if size else p for p, size in zip(pointers, sizes, strict=True)])
-    code.store(i + 1, slot)
-    code.jump(head)
-    code.begin(done)
+    with code.loop(0, count) as i:
+        call([code.offset(p, i * size, element) if size else p for p, size in zip(pointers, sizes, strict=True)])
 
 
 def is_uniform_stack(out: Operation) -> bool:

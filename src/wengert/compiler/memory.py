@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiler.classify import Kind
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
-from wengert.compiler.schedule import Kind, Schedule
+from wengert.compiler.schedule import Schedule
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node
 

@@ -8,55 +8,21 @@ kernels of one stage do not depend on each other, and those of one stage and dom
 from __future__ import annotations
 
 import math
-from enum import Enum
 from typing import Any
 
-from wengert.compiler.gather import is_native_key
-from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter, reshaped
-from wengert.compiler.library import is_uniform_stack
-from wengert.compiler.scalar import SUPPORTED, has_lowering
-from wengert.compiler.simd.library import FUNCTIONS
-from wengert.core.infer import infer, is_elementwise
-from wengert.core.primitive import OUTPUT, lookup
-from wengert.core.spec import Spec
+from wengert.compiler.classify import COMPUTED, Kind, is_matrix_transpose, is_reshape, kind_of, own_cost, work
+from wengert.compiler.index import Affine, Counter, reshaped
+from wengert.compiler.rows import ROW_INTENSITY, ROW_OPERATIONS, candidates, in_rows, keeps_rows
+from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 
-REDUCTIONS = frozenset(("sum", "max", "min", "prod", "all", "any"))
-UNROLLED_TERMS = 8
-"""So many terms of a reduction are written out instead of looped over."""
 TINY = 400
 """A program of so many scalar operations is written out without loops."""
-ROW, LONGEST_ROW = 48, 128
-"""Arrays with so many elements behind their first axes are rows: loops go over the first axes only, and the elements of a row are written
-out. The axes are chosen by arrays with short rows; then those with longer ones take part."""
-ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
-"""So many operations may be written out for one row, and at least so many for each number that is read or stored: the lanes read numbers
-that are a row apart."""
 CHEAP, CHEAP_IF_LARGE = 12, 48
 """What costs no more is computed again rather than stored, where it is needed in several kernels: so many operations take less time than to
 write an element to memory and read it again, in the processor's cache or, for arrays that are large, beyond it."""
 BEYOND_CACHE = 1 << 20
-COSTS = {"divide": 4, "divide_live": 4, "reciprocal": 4, "sqrt": 5, "root": 5}
-FREE = frozenset(("copy", "stop_gradient", "positive", "conj", "real"))
-
-
-class Kind(Enum):
-    """How an operation becomes native."""
-
-    GIVEN = "input or constant"
-    ELEMENT = "computed element by element"
-    VIEW = "only moves elements"
-    CHOICE = "takes elements from one place or another"
-    UNROLLED = "reduction of few terms, written out"
-    GATHER = "reads at places that are computed"
-    REDUCE = "reduction in a loop"
-    SCATTER = "adds at places that are computed"
-    LIBRARY = "BLAS"
-    FALLBACK = "NumPy"
-
-
-COMPUTED = (Kind.ELEMENT, Kind.CHOICE, Kind.UNROLLED, Kind.GATHER)
 
 
 class Kernel:
@@ -356,115 +322,3 @@ class Schedule:
         steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [(s, 1, node) for s, node in others]
         steps.sort(key=lambda step: step[:2])
         return [step[2] for step in steps]
-
-
-def candidates(graph: Graph) -> list[tuple[int, ...]]:
-    """The first axes of arrays with short rows, those of most elements first."""
-    sizes: dict[tuple[int, ...], int] = {}
-    for node in graph.operations:
-        if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
-            rank = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
-            if 0 < rank < node.ndim and math.prod(node.shape[:rank]) >= 64:
-                rows = node.shape[:rank]
-                sizes[rows] = sizes.get(rows, 0) + node.size
-    return sorted(sizes, key=sizes.__getitem__, reverse=True)[:2]
-
-
-def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
-    """How a node becomes native. Reductions within rows are written out, and in a tiny program everything is."""
-    if not isinstance(node, Operation):
-        return Kind.GIVEN
-    primitive, name = node.primitive, node.primitive.name
-    if primitive is OUTPUT:
-        return Kind.FALLBACK
-    if node.spec.__class__ is not Spec or node.dtype not in SUPPORTED or any(a.dtype not in SUPPORTED for a in node.args):
-        return Kind.FALLBACK
-    if name in VIEWS:
-        return Kind.VIEW
-    if name in ("copy", "astype", "astype_discrete", "stop_gradient") or is_elementwise(primitive):
-        specs = [a.spec for a in node.args]
-        return Kind.ELEMENT if has_lowering(name, specs, node.spec, node.params) else Kind.FALLBACK
-    if name in REDUCTIONS:
-        if node.params.get("initial") is not None and name in ("max", "min"):
-            return Kind.FALLBACK
-        operand = node.args[0]
-        terms = operand.size // max(node.size, 1) if node.size else 0
-        if not operand.size:
-            return Kind.FALLBACK
-        within = in_rows(operand, rows) and min(node.params["axis"], default=0) >= len(rows)
-        return Kind.UNROLLED if tiny or within or terms <= UNROLLED_TERMS else Kind.REDUCE
-    if name in CHOICES and len(node.args) == choice_arity(node):
-        probe = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
-        if tiny or CHOICES[name](probe, *[a.spec for a in node.args], **node.params) is not None:
-            return Kind.CHOICE
-    if name == "gather" and is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
-        return Kind.GATHER
-    if name == "scatter" and is_native_key(node.params["key"], node.shape, node.args[1:]) and fills_key(node):
-        return Kind.SCATTER
-    if name == "matmul" and is_for_blas(node):
-        return Kind.LIBRARY
-    return Kind.FALLBACK
-
-
-def fills_key(node: Operation) -> bool:
-    """Whether what is scattered has the shape of the place, without broadcasting."""
-    place = infer(lookup("gather"), (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
-    return place.shape == node.args[0].shape and node.dtype.kind in "fi"
-
-
-def is_for_blas(node: Operation) -> bool:
-    """Whether a matrix product is one of matrices of one floating-point dtype, or of stacks of them that need no broadcasting."""
-    return node.dtype.kind == "f" and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args) and is_uniform_stack(node)
-
-
-def choice_arity(node: Operation) -> int:
-    """How many operands a choice has where no index is an array."""
-    return {"concatenate": len(node.args), "stack": len(node.args), "set_at": 2}.get(node.primitive.name, 1)
-
-
-def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
-    """Whether a value has these first axes, and few elements behind them."""
-    rank = len(rows)
-    return bool(rows) and node.shape[:rank] == rows and math.prod(node.shape[rank:]) <= LONGEST_ROW
-
-
-def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
-    """Whether a view or choice takes each row of its result from the same row of its operands."""
-    if not in_rows(node, rows):
-        return False
-    lead = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(rows)])
-    place = lead + (Affine(0),) * (node.ndim - len(rows))
-    name, specs = node.primitive.name, [a.spec for a in node.args]
-    if name in VIEWS:
-        found = [(0, VIEWS[name](place, *specs, **node.params))]
-    else:
-        found = [(r.operand, r.place) for r in CHOICES[name](place, *specs, **node.params) or () if r.operand is not None]
-    return all(inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found)
-
-
-def is_reshape(node: Node) -> bool:
-    return isinstance(node, Operation) and node.primitive.name in ("reshape", "expand_dims")
-
-
-def is_matrix_transpose(node: Node) -> bool:
-    """Whether a view exchanges the last two axes, and nothing else."""
-    if not (isinstance(node, Operation) and node.primitive.name == "transpose" and node.ndim >= 2):
-        return False
-    axes = node.params["axes"]
-    return tuple(axes) == (*range(node.ndim - 2), node.ndim - 1, node.ndim - 2)
-
-
-def own_cost(node: Operation) -> int:
-    name = node.primitive.name
-    if name in VIEWS or name in FREE:
-        return 0
-    if name in COSTS:
-        return COSTS[name]
-    return 16 if name in FUNCTIONS else 2 if name in CHOICES else 1
-
-
-def work(node: Operation) -> int:
-    """How many scalar operations a node stands for."""
-    if node.spec.__class__ is not Spec:
-        return 0
-    return max([node.size, *[a.size for a in node.args if a.spec.__class__ is Spec and node.primitive.name in REDUCTIONS]])

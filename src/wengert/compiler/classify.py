@@ -83,7 +83,8 @@ def choice_arity(node: Operation) -> int:
 
 def fills_key(node: Operation) -> bool:
     """Whether what is scattered has the shape of the place, without broadcasting."""
-    place = infer(lookup("gather"), (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
+    reading = lookup("gather" if len(node.args) > 1 else "getitem")
+    place = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
     return place.shape == node.args[0].shape and node.dtype.kind in "fi"
 
 

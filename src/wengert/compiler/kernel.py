@@ -140,8 +140,8 @@ class KernelWriter:
 
     def choose_vector(self) -> tuple[int | None, int]:
         """The axis whose neighbours are computed together, and how many: the last one, unless it is short."""
-        if not self.domain or self.kernel.scatter is not None:
-            return None, 1
+        if not self.domain or (self.kernel.scatter is not None and len(self.kernel.scatter.args) > 1):
+            return None, 1  # places that are computed may be equal, so elements are added one after the other
         wide = self.extent.lanes
         axis = len(self.domain) - 1
         longest = max(range(len(self.domain)), key=lambda i: (self.domain[i], i))
@@ -281,6 +281,10 @@ class KernelWriter:
         place = self.place(node.args[0])
         value = elements.at(node.args[0], place)
         found = of_scatter(node, place)
+        if len(node.args) == 1:
+            known = [axis.place for axis in found.axes if axis.place is not None]
+            self.store(node, tuple(known), value)
+            return
         for want in elements.indices(node.args[1:], found):
             elements.at(*want)
         target = code.offset(self.hoisted(self.memory.target(node)), elements.computed_place(node.args[1:], found), value.type)

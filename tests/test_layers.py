@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
-LAYERS = ["core", "ops", "graph", "modes", "transforms", "compiler", "autograd"]
+LAYERS = ["core", "ops", "graph", "modes", "transforms", "compiler", "autograd", "explain"]
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 
 

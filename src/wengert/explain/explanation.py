@@ -1,0 +1,131 @@
+"""`explain`: how a derivative comes about, as an object that prints in a terminal, in a notebook and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from wengert.core.errors import GradientError, user_line
+from wengert.core.tree import flatten
+from wengert.explain.recording import Recording, record
+from wengert.explain.steps import Step, steps
+from wengert.explain.sweeps import Adjoints, adjoints, tangents
+from wengert.graph.ir import Node
+
+Mode = Literal["reverse", "forward", "both"]
+
+
+class Explanation:
+    """An evaluation line by line, beside it tangents, adjoints, or both.
+
+    `steps` are the lines; `tangents` and `adjoints` are by node, None where the mode does not ask for them.
+    """
+
+    def __init__(self, recording: Recording, mode: Mode, seed: Any):
+        self.recording, self.mode = recording, mode
+        self.steps: list[Step] = steps(recording)
+        self.step_of: dict[Node, Step] = {step.node: step for step in self.steps}
+        self.tangents: dict[Node, Any] | None = tangents(recording, directions(recording, seed, mode)) if mode != "reverse" else None
+        self.adjoints: Adjoints | None = adjoints(recording, seeds(recording, seed, mode)) if mode != "forward" else None
+
+    @property
+    def inputs(self) -> list[Step]:
+        return [step for step in self.steps if step.is_input]
+
+    @property
+    def outputs(self) -> list[Node]:
+        return self.recording.outputs
+
+    # What it looks like. Each form is in a file of its own, imported when it is asked for.
+
+    def text(self, color: bool = False) -> str:
+        """The traces as a table for a terminal."""
+        from wengert.explain.table import text
+
+        return text(self, color)
+
+    def markdown(self) -> str:
+        from wengert.explain.markdown import markdown
+
+        return markdown(self)
+
+    def latex(self) -> str:
+        from wengert.explain.latex import latex
+
+        return latex(self)
+
+    def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
+        """The graph as a picture; `edges` labels the edges with local derivatives, `groups` joins what one line made (None: if large)."""
+        from wengert.explain.picture import svg
+
+        return saved(svg(self, edges, groups), path)
+
+    def dot(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
+        """The graph in Graphviz's language."""
+        from wengert.explain.dot import dot
+
+        return saved(dot(self, edges, groups), path)
+
+    def png(self, path: Path | str, *, edges: bool = False, groups: bool | None = None, scale: float = 2.0) -> None:
+        from wengert.explain.bitmap import png
+
+        png(self, path, edges, groups, scale)
+
+    def html(self, path: Path | str | None = None) -> str:
+        """One page that needs nothing else: graph, table and source side by side, to play through forward and back."""
+        from wengert.explain.page import page
+
+        return saved(page(self), path)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from wengert.explain.notebook import fragment
+
+        return fragment(self)
+
+
+def saved(text: str, path: Path | str | None) -> str:
+    """Write a text to a file, if one is named."""
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, **kwargs: Any) -> Explanation:
+    """How the derivative of `f` comes about at these arguments.
+
+    `seed` is the direction of the inputs for "forward" (a tree like the arguments; by default the first input changes by 1), the weight of
+    the results for "reverse" (by default 1), and for "both" a pair of these.
+    """
+    if mode not in ("reverse", "forward", "both"):
+        raise ValueError(f"explain: mode={mode!r}, at {user_line()}. The modes are 'reverse', 'forward' and 'both'.")
+    return Explanation(record(f, *args, **kwargs), mode, seed)
+
+
+def directions(recording: Recording, seed: Any, mode: Mode) -> list:
+    """The tangents of the inputs: what is not smooth has none."""
+    given = seed[0] if mode == "both" and seed is not None else seed
+    smooth = [node for node in recording.inputs if node.dtype.kind in "fc"]
+    if not smooth:
+        raise GradientError(f"explain: no argument is a floating-point number, at {user_line()}. Pass x.astype(float).")
+    if given is not None:
+        return flatten(given)[0]
+    return [
+        None if node.dtype.kind not in "fc" else np.ones(node.shape) if node is smooth[0] else np.zeros(node.shape)
+        for node in recording.inputs
+    ]
+
+
+def seeds(recording: Recording, seed: Any, mode: Mode) -> list:
+    """The adjoints of the results."""
+    given = seed[1] if mode == "both" and seed is not None else seed
+    if given is not None:
+        return flatten(given)[0]
+    return [np.ones(node.shape) if node.spec is not None else None for node in recording.outputs]

@@ -1,0 +1,139 @@
+"""A function run once with everything written down: each operation, its value, the user's line and name for it.
+
+Numbers are known while it runs, so `if` and `while` go the way that they would go without being watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import user_line
+from wengert.core.primitive import OUTPUT, Primitive, gathered, new_level
+from wengert.core.source import Source, source
+from wengert.core.spec import Spec
+from wengert.core.tree import Structure, flatten, unflatten
+from wengert.graph.graph import Graph, is_traced
+from wengert.graph.ir import Constant, Input, Node, Operation, constant
+from wengert.transforms.tracing import leaf_names
+
+
+class Recording:
+    """What happened: a graph, the value of each of its nodes, and the rounds of loops in which they were made.
+
+    `inputs` are the arguments that a derivative can be taken in, in the order in which they were given.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[Node, Any] = {}
+        self.rounds: dict[Node, int] = {}
+        self.visits: dict[tuple[Any, int], int] = {}
+        self.inputs: list[Input] = []
+        self.outputs: list[Node] = []
+        self.arguments: Structure | None = None
+        self.result: Structure | None = None
+        self.function: Callable | None = None
+
+    @property
+    def graph(self) -> Graph:
+        return Graph(self.inputs, self.outputs, self.arguments, self.result)
+
+    def add(self, primitive: Primitive, args: tuple[Node, ...], params: dict[str, Any], out: Any) -> Operation:
+        """A node for an operation that was run."""
+        spec = Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
+        place = source()
+        node = Operation(primitive, args, params, spec, None, None, place)
+        self.values[node] = out
+        if place is not None:
+            self.rounds[node] = self.visit(place)
+        return node
+
+    def visit(self, place: Source) -> int:
+        """How often this instruction has run before."""
+        key = place.code, place.instruction
+        self.visits[key] = self.visits.get(key, -1) + 1
+        return self.visits[key]
+
+
+class Mark(NamedTuple):
+    """What a recorded value carries beside its number."""
+
+    node: Node
+    recording: Recording
+
+
+class Recorded(Array):
+    """A value that is watched."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, level: int, mark: Mark):
+        self.value, self.level, self.extra = value, level, mark
+
+    @staticmethod
+    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        if any(isinstance(a, list | tuple) for a in args):
+            return primitive.op(*map(gathered, args), **params)
+        if params.get("reuse"):
+            params = params | {"reuse": False}  # what was written down stays as it was
+        mine = [isinstance(a, Recorded) and a.level == level for a in args]
+        recording = next(a.extra.recording for a, m in zip(args, mine, strict=True) if m)
+        nodes = tuple([a.extra.node if m else known(recording, a) for a, m in zip(args, mine, strict=True)])
+        out = primitive.op(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
+        node = recording.add(primitive, nodes, params, out)
+        if primitive.outputs == 1:
+            return Recorded(out, level, Mark(node, recording))
+        parts = []
+        for i, part in enumerate(out):
+            picked = Operation(OUTPUT, (node,), {"index": i}, Spec.of(part), None, None, node.source)
+            recording.values[picked] = part
+            parts.append(Recorded(part, level, Mark(picked, recording)))
+        return tuple(parts)
+
+    def detach(self) -> Any:
+        """The value alone."""
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"recorded({self.value!r})"
+
+
+def known(recording: Recording, value: Any) -> Node:
+    """The node of a value that does not depend on the arguments."""
+    node = Constant(value) if not isinstance(value, np.ndarray) else constant(value)
+    recording.values[node] = value
+    if isinstance(node, Operation):
+        recording.values[node.args[0]] = node.args[0].value  # type: ignore[attr-defined]  # a number, broadcast
+    return node
+
+
+def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
+    """Run a function and write everything down."""
+    recording, level = Recording(), new_level()
+    recording.function = f
+    leaves, recording.arguments = flatten((args, kwargs))
+    names = leaf_names(f, recording.arguments)
+    watched: list[Any] = []
+    for leaf, name in zip(leaves, names, strict=True):
+        if not is_traced(leaf):
+            watched.append(leaf)
+            continue
+        value = leaf if isinstance(leaf, Array) else np.array(leaf)[()]
+        node = Input(Spec.of(value), name=name)
+        recording.inputs.append(node)
+        recording.values[node] = value
+        watched.append(Recorded(value, level, Mark(node, recording)))
+    given, named = unflatten(recording.arguments, watched)
+    outs, recording.result = flatten(f(*given, **named))
+    recording.outputs = [y.extra.node if isinstance(y, Recorded) and y.level == level else known(recording, y) for y in outs]
+    if not recording.outputs:
+        raise TypeError(f"The function returned nothing that could be explained, at {user_line()}. Return a number or an array.")
+    return recording
+
+
+def made(recording: Recording) -> Iterator[Operation]:
+    """The operations that the results depend on, in the order in which they ran."""
+    yield from recording.graph.operations

@@ -1,0 +1,134 @@
+"""Derivatives of everything that was recorded: tangents from the top down, adjoints from the bottom up, term by term.
+
+Both use the rules of the table, by the same functions as forward and reverse mode, and keep what these throw away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.primitive import OUTPUT
+from wengert.explain.recording import Recording
+from wengert.graph.ir import Node, Operation
+from wengert.modes.forward import push
+from wengert.modes.tape import Leaf, contributions
+from wengert.modes.tape import Node as TapeNode
+from wengert.ops.predicates import logical_and
+
+
+class Term(NamedTuple):
+    """What a value's adjoint receives from one use of it: by which operation, as which operand, and how much."""
+
+    consumer: Operation
+    operand: int
+    value: Any
+
+
+class Adjoints(NamedTuple):
+    """For each node its adjoint, and the terms that it is the sum of, in the order in which they arrive; the order of the walk back."""
+
+    values: dict[Node, Any]
+    terms: dict[Node, list[Term]]
+    order: list[Operation]
+
+
+def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
+    """The derivative of the results, weighted by seeds, in everything they were made of. None where no derivative flows."""
+    graph, values = recording.graph, recording.values
+    tape: dict[Node, TapeNode] = {node: Leaf(values[node]) for node in graph.inputs if node.dtype.kind in "fc"}
+    for node in graph.operations:
+        made = taped(node, tape, values)
+        if made is not None:
+            tape[node] = made
+    owners = {kept: node for node, kept in tape.items()}
+    found: dict[Node, Any] = {}
+    terms: dict[Node, list[Term]] = {}
+    dead: dict[Node, Any] = {}
+    for out, seed in zip(graph.outputs, seeds, strict=True):
+        if out in tape:
+            t = np.broadcast_to(np.asarray(seed, out.dtype), out.shape)[()]
+            found[out] = found[out] + t if out in found else t
+    order: list[Operation] = []
+    with np.errstate(all="ignore"):
+        for node in reversed(graph.operations):
+            if node not in tape or node not in found:
+                continue
+            order.append(node)
+            if node.primitive is OUTPUT:
+                whole = node.args[0]
+                parts = found.setdefault(whole, [None] * len(whole.spec))
+                parts[node.params["index"]] = found[node]
+                continue
+            kept = tape[node]
+            for i, (parent, value, lanes) in enumerate_terms(kept, found[node], dead.get(node)):
+                arg = owners[parent]
+                terms.setdefault(arg, []).append(Term(node, i, value))
+                dead[arg] = lanes if arg not in found else merged(dead.get(arg), lanes)
+                found[arg] = found[arg] + value if arg in found else value
+    return Adjoints(found, terms, order)
+
+
+def taped(node: Operation, tape: dict[Node, TapeNode], values: dict[Node, Any]) -> TapeNode | None:
+    """What the tape would have recorded for an operation; None if no derivative flows through it."""
+    if not any(a in tape for a in node.args):
+        return None
+    if node.primitive is OUTPUT:
+        return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
+    keep = node.primitive.keep(*[a in tape for a in node.args])
+    if keep is None:
+        return None
+    parents = [tape.get(a) for a in node.args]
+    for i in node.primitive.constants:
+        if i < len(parents):
+            parents[i] = None
+    saved = keep(values[node], *[values[a] for a in node.args])
+    return TapeNode(node.primitive, node.params, tuple(parents), saved, node)
+
+
+def enumerate_terms(kept: TapeNode, t: Any, lanes: Any) -> list:
+    """The contributions of an operation, with the numbers of the operands that receive them."""
+    found = list(contributions(kept, t, kept.saved, lanes, None))
+    places = [i for i, parent in enumerate(kept.parents) if parent is not None]
+    return list(zip(places, found, strict=True))
+
+
+def merged(x: Any, y: Any) -> Any:
+    """Lanes that are dead on both ways."""
+    return None if x is None or y is None else logical_and(x, y)
+
+
+def tangents(recording: Recording, directions: Sequence[Any]) -> dict[Node, Any]:
+    """How everything changes along a direction of the inputs; what does not change is not among them."""
+    graph, values = recording.graph, recording.values
+    found: dict[Node, Any] = {}
+    for given, t in zip(graph.inputs, directions, strict=True):
+        if t is not None and given.dtype.kind in "fc":
+            found[given] = np.broadcast_to(np.asarray(t, given.dtype), given.shape)[()]
+    with np.errstate(all="ignore"):
+        for node in graph.operations:
+            if not any(a in found for a in node.args):
+                continue
+            if node.primitive is OUTPUT:
+                found[node] = found[node.args[0]][node.params["index"]]
+                continue
+            pushed = push(node.primitive, [values[a] for a in node.args], [found.get(a) for a in node.args], values[node], node.params)
+            if pushed is not None:
+                found[node] = pushed
+    return found
+
+
+def local_derivative(node: Operation, operand: int, values: dict[Node, Any]) -> Any:
+    """The derivative of an operation in one operand, where both are numbers or it works on each element: an array like the operand.
+
+    None where the derivative is a matrix, which is not shown.
+    """
+    arg = node.args[operand]
+    if node.primitive.kind != "elementwise" and (arg.size != 1 or node.spec.size != 1):
+        return None
+    with np.errstate(all="ignore"):
+        one = np.ones(arg.shape, arg.dtype)[()]
+        parts = [one if i == operand else None for i in range(len(node.args))]
+        return push(node.primitive, [values[a] for a in node.args], parts, values[node], node.params)

@@ -63,9 +63,7 @@ def steps(recording: Recording) -> list[Step]:
     """The inputs, then the operations in the order in which they ran; within one line of the program, as textbooks number expressions."""
     graph = recording.graph
     names = known_names(graph)
-    operations = by_depth(
-        [node for node in graph.operations if node.primitive is not OUTPUT or node.args[0] in recording.values], recording
-    )
+    operations = by_depth(graph.operations)
     counts: dict[Any, int] = {}
     for node in operations:
         if node.source is not None and node in names:

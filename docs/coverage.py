@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from wengert.compiler.classify import Kind, kind_of
 from wengert.compiler.expand import expand
-from wengert.compiler.schedule import Kind, kind_of
 from wengert.core.errors import TrackedValueError
 from wengert.core.infer import is_elementwise
 from wengert.core.kinds import Case, case, unchanged

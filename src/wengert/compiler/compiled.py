@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, update_wrapper
+from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from wengert.compiler.call import CompiledCall, operation_of
-from wengert.compiler.entry import Argument, Result
+from wengert.compiler.entry import Argument, Result, is_known
 from wengert.compiler.native import Native, native
 from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
@@ -21,19 +23,29 @@ from wengert.core.spec import Spec
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, constant
-from wengert.modes.symbolic import Symbol
+from wengert.modes.reverse import Tensor
+from wengert.modes.symbolic import Constants, Symbol
 from wengert.ops.shape import astype
-from wengert.transforms.tracing import traced
+from wengert.transforms.tracing import described, traced
 
 Static = Sequence[int] | int
+
+LOCK = threading.RLock()
+"""Held while a program is compiled, by one thread at a time and not across a fork. Functions are traced without it: they are the user's."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 def compile(f: Callable | None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = ()) -> Any:
     """A function as native code: `compile(f)`, or as a decorator.
 
     It is traced once for each structure, shapes and dtypes of its arguments. Arguments named in `static_argnums` or `static_argnames` are
-    constants, and a new value of them is traced anew; so are truth values, texts, and whatever is no number. Captured arrays are constants.
-    The result can be differentiated, batched and compiled again.
+    constants, and a new value of them is traced anew; so are truth values, texts, and whatever is no number. The result can be
+    differentiated, batched and compiled again.
+
+    What the function captures is seen as it was when it was traced: arrays are constants, and keep the numbers that they had; tensors
+    (`wg.tensor`) are read at each call, receive gradients, and may be changed in place.
 
     >>> square = compile(lambda x: x * x)
     >>> square(np.array([1.0, 2.0]))
@@ -90,11 +102,10 @@ class Compiled:
     def __init__(self, f: Callable, static_argnums: tuple[int, ...] = (), static_argnames: tuple[str, ...] = ()):
         update_wrapper(self, f, updated=())
         self.f, self.static_argnums, self.static_argnames = f, static_argnums, static_argnames
+        self.places, self.names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, Signature] = {}
-        self.derived: dict[Any, Compiled] = {}
         self.fast: Callable = missed
-        self.lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
@@ -105,46 +116,40 @@ class Compiled:
 
     def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Any arguments: find the signature, or make it, and run it."""
-        leaves, structure, constants = self.opened(args, kwargs)
+        leaves, structure = self.opened(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
         if any(isinstance(x, Symbol) for x in map(bottom, tracked)):
             return self.f(*args, **kwargs)  # part of a larger trace
-        signature = self.signature(leaves, structure, constants)
+        signature = self.signature(leaves, structure)
+        if (tracked or signature.captured) and signature.has_rules:
+            return self.f(*args, **kwargs)  # the graph does not know the user's own derivatives
         if tracked or signature.captured:
-            call = CompiledCall(self, signature, leaves)
+            call = CompiledCall(signature, leaves)
             return unflatten(signature.result, call(operation_of(self.name)))
         outs = signature.native([x for x in leaves if is_traced(x)])
         if signature.native.entry is not None:
             self.fast = signature.native.entry
         return unflatten(signature.result, outs)
 
-    def opened(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure, tuple]:
-        """The leaves of the arguments, their structure, and the arguments that are constants."""
-        if not self.static_argnums and not self.static_argnames:
-            return *flatten((args, kwargs)), ()
-        places = {i % len(args) for i in self.static_argnums if -len(args) <= i < len(args)}
-        static = [(i, a) for i, a in enumerate(args) if i in places] + [(k, v) for k, v in kwargs.items() if k in self.static_argnames]
-        for key, value in static:
-            try:
-                hash(value)
-            except TypeError:
-                raise TypeError(
-                    f"The static argument {key!r} is a {type(value).__name__}, which cannot be hashed, at {user_line()}. "
-                    f"Pass a number, a text or a tuple, or do not make it static."
-                ) from None
-        rest = tuple([Fixed(a) if i in places else a for i, a in enumerate(args)])
-        named = {k: Fixed(v) if k in self.static_argnames else v for k, v in kwargs.items()}
-        return *flatten((rest, named)), tuple(static)
+    def opened(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
+        """The leaves of the arguments, of which static arguments are one each, and their structure."""
+        if self.places or self.names:
+            places = {i + len(args) if i < 0 else i for i in self.places}
+            args = tuple([Fixed(a) if i in places else a for i, a in enumerate(args)])
+            kwargs = {k: Fixed(v) if k in self.names else v for k, v in kwargs.items()}
+        return flatten((args, kwargs))
 
-    def signature(self, leaves: Sequence[Any], structure: Structure, constants: tuple) -> Signature:
+    def signature(self, leaves: Sequence[Any], structure: Structure) -> Signature:
         """What is known of calls like this one."""
-        key = structure, tuple([leaf_key(x) for x in leaves]), constants
-        found = self.known.get(key)
+        key = structure, tuple([leaf_key(x) for x in leaves])
+        try:
+            found = self.known.get(key)
+        except TypeError:
+            raise unhashable(leaves) from None
         if found is None:
-            with self.lock:
-                found = self.known.get(key)
-                if found is None:
-                    found = self.known[key] = Signature(self, leaves, structure)
+            found = Signature(self.f, self.name, leaves, structure)
+            if found.is_lasting:
+                found = self.known.setdefault(key, found)
         return found
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
@@ -159,7 +164,14 @@ class Compiled:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else partial(self, instance)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> str | tuple:
+        """By name where the name stands for this object, as it does for a decorated function; else by the function."""
+        try:
+            name: str = self.__dict__["__qualname__"]
+            if attrgetter(name)(sys.modules[self.__module__]) is self:
+                return name
+        except (AttributeError, KeyError):
+            pass
         return Compiled, (self.f, self.static_argnums, self.static_argnames)
 
     def __repr__(self) -> str:
@@ -176,39 +188,73 @@ class Fixed:
 class Signature:
     """One structure, shapes and dtypes of arguments: the graph, its native program, and the trees to put results in."""
 
-    def __init__(self, compiled: Compiled, leaves: Sequence[Any], structure: Structure):
-        plain = [x.value if isinstance(x, Fixed) else Spec.of(x) if isinstance(x, Array) else x for x in leaves]
-        self.structure = structure
+    def __init__(self, f: Callable, name: str, leaves: Sequence[Any], structure: Structure):
+        plain = [x.value if isinstance(x, Fixed) else described(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
-        self.is_input = [is_traced(x) and not still for x, still in zip(plain, fixed, strict=True)]
-        graph = traced(compiled.f, plain, structure, fixed)
-        self.graph, self.captured = lifted(graph)
+        met = Constants()
+        graph = traced(f, plain, structure, fixed, met)
+        self.has_rules = met.has_rules
         assert graph.result is not None
-        self.result = graph.result
-        self.name = compiled.name
-        self.leaves = plain
+        self.name, self.result = name, graph.result
+        self.graph, self.captured = lifted(graph)
+        positional, keywords = structure.children
+        is_flat = all(child is LEAF for child in positional.children) and not keywords.children
+        self.arguments = [Argument.of(x) if is_traced(x) else None for x in plain] if is_flat and not any(fixed) else None
+        self.known: dict[Any, Compiled] = {}
         self._native: Native | None = None
-        self.lock = compiled.lock
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it may be used again: not if it has captured a value of a transform, which ends."""
+        return all(isinstance(x, Tensor) and not x.level for x in self.captured)
 
     @property
     def native(self) -> Native:
         """Compiled when it is first run: a function that is only differentiated never is."""
         if self._native is None:
-            with self.lock:
+            with LOCK:
                 if self._native is None:
-                    arguments, result = self.entry_signature()
-                    self._native = native(self.graph, arguments, result, self.name)
+                    self._native = native(self.graph, *self.entry_signature(), self.name)
         return self._native
 
     def entry_signature(self) -> tuple[list[Argument] | None, Result | None]:
         """What the native entry takes and gives; None where only the general path will do."""
-        positional, keywords = self.structure.children
-        arguments = [Argument.of(x) for x in self.leaves]
         result = as_result(self.result, iter([node.spec for node in self.graph.outputs]))
-        simple = all(child is LEAF for child in positional.children) and not keywords.children and all(self.is_input)
-        if not simple or self.captured or None in arguments or result is None or not supported():
+        arguments = [a for a in self.arguments or () if a is not None]
+        if self.arguments is None or len(arguments) < len(self.arguments) or self.captured or result is None or not supported():
             return None, None
-        return arguments, result  # type: ignore[return-value]  # None is not among them
+        return arguments, result
+
+    def derived(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Compiled:
+        """A compiled function made from the graph, once."""
+        key = kind, details
+        if key not in self.known:
+            f = make(self.graph)
+            f.__name__ = f"{kind} of {self.name}"
+            self.known.setdefault(key, Compiled(f))
+        return self.known[key]
+
+
+def static_arguments(f: Callable, numbers: tuple[int, ...], names: tuple[str, ...]) -> tuple[frozenset[int], frozenset[str]]:
+    """The places and names of static arguments, each by both if the signature of the function tells."""
+    if not numbers and not names:
+        return frozenset(), frozenset()
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return frozenset(numbers), frozenset(names)
+    kinds = {p.kind for p in parameters}
+    placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        beyond = [i for i in numbers if not -len(placed) <= i < len(placed)]
+        if beyond:
+            raise ValueError(f"There is no argument {beyond[0]} to make static in a function of {len(placed)}, at {user_line()}.")
+        numbers = tuple([i % len(placed) for i in numbers])
+    unknown = [name for name in names if name not in {p.name for p in parameters}]
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
+        raise ValueError(f"There is no argument {unknown[0]!r} to make static, at {user_line()}.")
+    both = [(i, p.name) for i, p in enumerate(placed) if i in numbers or p.name in names]
+    return frozenset([*numbers, *[i for i, _ in both]]), frozenset([*names, *[name for _, name in both]])
 
 
 def missed(*args: Any) -> Any:
@@ -227,9 +273,33 @@ def leaf_key(x: Any) -> Any:
     """What makes two arguments the same to a compiled function."""
     if isinstance(x, SHAPED):
         return "array", x.shape, x.dtype
+    if isinstance(x, Spec):
+        return "array", *described(x)
     if isinstance(x, Fixed):
-        return "static"
-    return x.__class__ if is_traced(x) else (x.__class__, x)
+        return "static", constant_key(x.value)
+    return x.__class__ if is_traced(x) else constant_key(x)
+
+
+def constant_key(x: Any) -> Any:
+    """What makes two constants the same: 2 is not 2.0, nor is 0.0 the same as -0.0."""
+    if isinstance(x, tuple):
+        return x.__class__, *map(constant_key, x)
+    return x.__class__, repr(x) if isinstance(x, float | complex) else x
+
+
+def unhashable(leaves: Sequence[Any]) -> TypeError:
+    """The error for a constant among the arguments that cannot be told from others."""
+    for x in leaves:
+        value = x.value if isinstance(x, Fixed) else x
+        try:
+            hash(leaf_key(x))
+        except TypeError:
+            break
+    what = "A static argument" if isinstance(x, Fixed) else "An argument that is neither an array nor a number"
+    return TypeError(
+        f"{what} is a constant of a compiled function and must be hashable; this is a {type(value).__name__}, at {user_line()}. "
+        f"Pass a number, a text or a tuple, or arrays in lists, dicts or dataclasses."
+    )
 
 
 def lifted(graph: Graph) -> tuple[Graph, list]:
@@ -246,13 +316,11 @@ def lifted(graph: Graph) -> tuple[Graph, list]:
     return Graph(inputs, outputs, graph.arguments, graph.result), [node.value for node in captured]
 
 
-def as_result(structure: Structure, specs: Any) -> Result | None:
+def as_result(structure: Structure, specs: Iterator[Spec]) -> Result | None:
     """A structure of nested tuples as the native entry knows it."""
     if structure is LEAF:
         spec = next(specs)
-        return (
-            spec if Argument.of(np.empty(spec.shape, spec.dtype) if spec.size < 1 << 16 else np.empty(0, spec.dtype)) is not None else None
-        )
+        return spec if is_known(spec.dtype) else None
     if structure.make is not tuple:
         return None
     parts = [as_result(child, specs) for child in structure.children]

@@ -46,8 +46,13 @@ class Argument(NamedTuple):
         if kind is int:
             return cls("int", Spec((), np.dtype(np.int64)))
         if kind is np.ndarray:
-            return cls("array", Spec.of(value)) if type(value.dtype) in _DTYPES and value.dtype.isnative else None
+            return cls("array", Spec.of(value)) if is_known(value.dtype) else None
         return cls("scalar", Spec((), value.dtype)) if kind in _SCALARS else None
+
+
+def is_known(dtype: np.dtype) -> bool:
+    """Whether native code can take and return arrays of a dtype."""
+    return type(dtype) in _DTYPES and dtype.isnative
 
 
 _SCALARS, _DTYPES = {dtype.type for dtype in NUMBERS}, {type(dtype) for dtype in NUMBERS}

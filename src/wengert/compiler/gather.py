@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from wengert.compiler.index import Affine, Place, number
-from wengert.compiler.index import parts as key_parts
 from wengert.graph.ir import Node, Operation
 from wengert.ops.key import Hole, Index
 
@@ -40,7 +39,7 @@ def is_native_key(key: Index, shape: tuple[int, ...], indices: Sequence[Node]) -
 def gathered(shape: tuple[int, ...], key: Index, indices: Sequence[Node], place: Place) -> Gathered:
     """Follows NumPy: the axes of the index arrays come where the first one stands, or in front if slices stand between them."""
     result = np.broadcast_shapes(*[i.shape for i in indices])
-    parts = key_parts(key, len(shape))
+    parts = key.parts(len(shape))
     advanced = [k for k, p in enumerate(parts) if isinstance(p, Hole) or (indices and not isinstance(p, slice))]
     together = bool(advanced) and advanced == list(range(advanced[0], advanced[-1] + 1))
     start = advanced[0] if together else 0

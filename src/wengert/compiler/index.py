@@ -46,6 +46,13 @@ class Affine(NamedTuple):
         terms = sorted([(c, k) for c, k in coefficients.items() if k], key=lambda term: term[0].number)
         return Affine(self.constant + other.constant, tuple(terms))
 
+    def divided(self, by: int) -> tuple[Affine, Affine] | None:
+        """Quotient and remainder, if both are affine."""
+        quotient, remainder = divmod(self.constant, by)
+        whole = Affine(quotient, tuple([(c, k // by) for c, k in self.terms if k % by == 0]))
+        rest = Affine(remainder, tuple([(c, k) for c, k in self.terms if k % by]))
+        return (whole, rest) if rest.is_within(by) else None
+
     @property
     def range(self) -> tuple[int, int]:
         """The smallest and the largest number that it can be."""
@@ -117,39 +124,38 @@ def inside(i: Affine, low: int, high: int) -> list[Guard]:
 
 
 def reshaped(place: Place, old: tuple[int, ...], new: tuple[int, ...]) -> Place | None:
-    """For axes that are joined or kept; an axis that is split needs a division, which only a number can be put through."""
+    """Axes that are kept or joined always have a place; for one that is split, its number must come apart."""
+    if 0 in old:
+        return (ZERO,) * len(old)
     found: list[Affine] = []
-    old_axes, new_axes = list(old), list(zip(new, place, strict=True))
+    old_axes, new_axes = [n for n in old if n != 1], [(n, i) for n, i in zip(new, place, strict=True) if n != 1]
     while old_axes:
-        n = old_axes.pop(0)
-        if n == 1:
-            found.append(ZERO)
-            continue
-        while new_axes and new_axes[0][0] == 1:
-            new_axes.pop(0)
-        if not new_axes:
-            return None
-        m, i = new_axes.pop(0)
-        while m < n and n % m == 0 and new_axes:
-            extent, j = new_axes.pop(0)
-            i, m = i.times(extent).plus(j), m * extent
-        if m == n:
-            found.append(i)
-            continue
-        if m % n or i.terms:
-            return None
-        # one number over several axes
-        rest = i.constant
-        new_axes.insert(0, (m // n, number(rest % (m // n))))
-        found.append(number(rest // (m // n)))
-    return tuple(found)
+        # the shortest run of axes on either side with as many elements
+        run = [old_axes.pop(0)]
+        count, inner = new_axes.pop(0)
+        while count != (stride := math.prod(run)):
+            if count > stride:
+                run.append(old_axes.pop(0))
+            else:
+                n, i = new_axes.pop(0)
+                inner, count = inner.times(n).plus(i), count * n
+        for n in run[:-1]:
+            stride //= n
+            parts = inner.divided(stride)
+            if parts is None:
+                return None
+            found.append(parts[0])
+            inner = parts[1]
+        found.append(inner)
+    long = iter(found)
+    return tuple([ZERO if n == 1 else next(long) for n in old])
 
 
 def sliced(place: Place, key: Index, shape: tuple[int, ...]) -> Place:
     """For the keys of `getitem`: numbers, slices, new axes and an ellipsis."""
     rest = list(place)
     found: list[Affine] = []
-    for part, n in zip(parts(key, len(shape)), _lengths(key, shape), strict=True):
+    for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
         if part is None:
             rest.pop(0)
         elif isinstance(part, slice):
@@ -160,20 +166,10 @@ def sliced(place: Place, key: Index, shape: tuple[int, ...]) -> Place:
     return tuple(found)
 
 
-def parts(key: Index, ndim: int) -> list:
-    """The parts of a key, one for each axis and new axis: the ellipsis written out."""
-    given = list(key.key) if isinstance(key.key, tuple) else [key.key]
-    missing = ndim - sum(p is not None and p is not Ellipsis for p in given)
-    at = next((i for i, p in enumerate(given) if p is Ellipsis), None)
-    if at is None:
-        return given + [slice(None)] * missing
-    return given[:at] + [slice(None)] * missing + given[at + 1 :]
-
-
 def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
     """For each part of a key the length of the axis that it is for, 0 for a new axis."""
     axes = iter(shape)
-    return [0 if part is None else next(axes) for part in parts(key, len(shape))]
+    return [0 if part is None else next(axes) for part in key.parts(len(shape))]
 
 
 def with_axes_removed(place: Place, axes: Sequence[int]) -> Place:
@@ -253,7 +249,7 @@ def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Gu
     guards: list[Guard] = []
     found: list[Affine] = []
     rest = iter(place)
-    for part, n in zip(parts(key, len(shape)), _lengths(key, shape), strict=True):
+    for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
         if part is None:
             found.append(ZERO)
             continue

@@ -72,20 +72,16 @@ def survey(kernel: Kernel, schedule: Schedule) -> Extent:
     seen, stack = set(kernel.wanted), kernel.wanted
     widest, per_element, flat_ = 4, 0, True
     shape = kernel.domain
-    computing = set(kernel.maps)
     while stack:
         node = stack.pop()
-        stored = probe.is_stored(node) and not (node in computing and schedule.kinds[node] is not Kind.GIVEN)
         single = node.size == 1
         if node.dtype.kind in "fi" and not (single and schedule.kinds[node] is Kind.GIVEN):
             widest = max(widest, node.dtype.itemsize)
         if node.shape != shape and not (single and schedule.kinds[node] is Kind.GIVEN):
             flat_ = False
-        if stored:
+        if probe.is_stored(node):
             continue
-        kind = schedule.kinds[node]
-        if kind is not Kind.ELEMENT:
-            flat_ = flat_ and kind is Kind.GIVEN
+        flat_ = flat_ and schedule.kinds[node] is Kind.ELEMENT
         if isinstance(node, Operation):
             inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
             per_element += own_cost(node) * inner

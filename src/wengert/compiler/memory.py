@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiler.classify import Kind
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
 from wengert.core.spec import Spec
@@ -34,7 +33,7 @@ class Memory:
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
         graph = schedule.graph
-        self.constants = [node for node in graph.constants if schedule.kinds[node] is Kind.GIVEN and not is_immediate(node)]
+        self.constants = [node for node in graph.constants if not is_immediate(node) or node in graph.outputs]
         self.first_input, self.first_output = 1, 1 + len(graph.inputs)
         self.first_constant = self.first_output + len(graph.outputs)
         self.arena = self.first_constant + len(self.constants)
@@ -42,10 +41,11 @@ class Memory:
         self.given: dict[Node, Slot] = {node: Slot(self.first_input + i) for i, node in enumerate(graph.inputs)}
         self.given |= {node: Slot(self.first_constant + i) for i, node in enumerate(self.constants)}
         self.outputs: dict[Node, Slot] = {}
-        self.copies: list[tuple[int, int]] = []  # outputs that are the same value as an earlier one
+        self.copies: list[tuple[Node, Slot]] = []  # outputs that lie elsewhere: what is given, and what is an output already
         for i, node in enumerate(graph.outputs):
-            if node in self.outputs:
-                self.copies.append((self.outputs[node].entry, self.first_output + i))
+            base = schedule.aliases.get(node, node)
+            if base in self.outputs or base is not node or base in self.given:
+                self.copies.append((base, Slot(self.first_output + i)))
             else:
                 self.outputs[node] = Slot(self.first_output + i)
         self.temporary: dict[Node, Slot] = {}

@@ -7,12 +7,14 @@ import hashlib
 import os
 import pickle
 import platform
+import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import llvmlite
@@ -22,11 +24,11 @@ from wengert.compiler import cache as disk
 from wengert.compiler import entry, library, program, python_objects, target
 from wengert.compiler.expand import expand
 from wengert.compiler.memory import as_array
-from wengert.compiler.program import Program, Where
+from wengert.compiler.program import Fallback, Program, Where
 from wengert.compiler.simd.library import object_of
 from wengert.core import memory, parallel
 from wengert.core.errors import user_line
-from wengert.core.primitive import OUTPUT, TABLE
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, settled
 from wengert.graph.passes.common import common
@@ -62,6 +64,7 @@ class Native:
     def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
         if not memory.settled:
             memory.keep_freed()
+        THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
         made = build.program
         addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.symbols()}
@@ -72,7 +75,7 @@ class Native:
         self.fill(made.constants)
         self.raised = threading.local()
         if made.fallbacks:
-            self.upcall = UPCALL(self.fall_back)
+            self.upcall = UPCALL(partial(fall_back, made.fallbacks, self.raised))  # which does not know this object: that would be a cycle
             pointer = ctypes.cast(self.upcall, ctypes.c_void_p).value
             ctypes.c_void_p.from_address(self.loaded.data("wengert.upcall")).value = pointer
         self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
@@ -94,26 +97,27 @@ class Native:
 
     def failure(self, status: int) -> BaseException:
         if status == program.RAISED:
-            return self.raised.error
+            return self.raised.__dict__.pop("error")
         if status == program.NO_MEMORY:
             return MemoryError(f"No memory for the {self.build.program.arena} bytes of intermediate results, at {user_line()}.")
         return IndexError(f"An index is out of bounds in a compiled function, at {user_line()}.")
 
-    def fall_back(self, step: int, table: int) -> int:
-        """Run one operation by NumPy, on memory of the program."""
-        try:
-            work = self.build.program.fallbacks[step]
-            operands = [located(where, table) for where in work.operands]
-            with np.errstate(all="ignore"):
-                out = work.primitive.impl(*operands, **work.params)
-            outs = (out,) if work.primitive.outputs == 1 else out
-            for where, value in zip(work.results, outs, strict=True):
-                if where is not None:
-                    located(where, table)[...] = value
-        except BaseException as error:
-            self.raised.error = error
-            return 1
-        return 0
+
+def fall_back(fallbacks: Sequence[Fallback], raised: threading.local, step: int, table: int) -> int:
+    """Run one operation by NumPy, on memory of the program."""
+    try:
+        work = fallbacks[step]
+        operands = [located(where, table) for where in work.operands]
+        with np.errstate(all="ignore"):
+            out = work.primitive.impl(*operands, **work.params)
+        outs = (out,) if work.primitive.outputs == 1 else out
+        for where, value in zip(work.results, outs, strict=True):
+            if where is not None:
+                located(where, table)[...] = value
+    except BaseException as error:
+        raised.error = error
+        return 1
+    return 0
 
 
 def located(where: Where, table: int) -> Any:
@@ -165,8 +169,16 @@ def prepared(graph: Graph) -> Graph:
 
 
 def is_portable(graph: Graph) -> bool:
-    """Whether every operation is in the table, so that another process knows it."""
-    return all(TABLE.get(node.primitive.name) is node.primitive or node.primitive is OUTPUT for node in graph.operations)
+    """Whether every operation belongs to this package, so that another process knows the same by its name."""
+    return all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
+
+
+@cache
+def own_operations() -> frozenset[Primitive]:
+    """The operations that modules of this package define; users may add others to the table."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
+    functions = [f for module in modules for f in vars(module).values() if isinstance(f, FunctionType)]
+    return frozenset([f.primitive for f in functions if isinstance(getattr(f, "primitive", None), Primitive)])  # type: ignore[attr-defined]
 
 
 @cache

@@ -78,7 +78,7 @@ def write(graph: Graph) -> Program:
             reads.append([stored_base(schedule, a) for a in step.args])
             writes.append([step] if step.spec.__class__ is Spec else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT])
     partials = [w.partials() if w is not None else {} for w in writers]
-    memory.plan(reads, writes, partials)
+    memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
     written = [w.write() if w is not None else None for w in writers]
     return ProgramWriter(schedule, memory, written).program()
 
@@ -110,8 +110,8 @@ class ProgramWriter:
                 self.run_matmul(step)
             else:
                 self.run_fallback(step, table)
-        for source, target in memory.copies:
-            self.copy(Slot(source), Slot(target), graph.outputs[target - memory.first_output].nbytes)
+        for base, target in memory.copies:
+            self.copy(memory.slot(base), target, base.nbytes)
         self.finish()
         text, quick_text, vector_functions = self.modules()
         return Program(

@@ -23,6 +23,8 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 """What costs no more is computed again rather than stored, where it is needed in several kernels: so many operations take less time than to
 write an element to memory and read it again, in the processor's cache or, for arrays that are large, beyond it."""
 BEYOND_CACHE = 1 << 20
+OUTSIDE = (Kind.LIBRARY, Kind.FALLBACK, Kind.SCATTER)
+"""What a program that is written out cannot have."""
 
 
 class Kernel:
@@ -87,7 +89,7 @@ class Schedule:
         graph = self.graph
         plain = {node: kind_of(node, ()) for node in graph.nodes}
         elements = sum(work(node) for node in graph.operations if plain[node] is not Kind.VIEW)
-        if elements <= TINY and not any(plain[node] in (Kind.LIBRARY, Kind.FALLBACK) for node in graph.operations):
+        if elements <= TINY and not any(plain[node] in OUTSIDE for node in graph.operations):
             self.is_tiny = True
             self.kinds = {node: kind_of(node, (), tiny=True) for node in graph.nodes}
             return
@@ -140,7 +142,7 @@ class Schedule:
             domain = self.domain(node if kind in COMPUTED else node.args[0])
             for i, a in enumerate(node.args):
                 base, direct = self.source(a)
-                if kind is Kind.GATHER and i == 0:
+                if (kind is Kind.GATHER and i == 0) or (kind is Kind.SCATTER and self.rows):
                     self.store(a)
                     stage = max(stage, self.ready(a))
                     continue
@@ -289,8 +291,7 @@ class Schedule:
         """Kernels, library calls and fallbacks, by stage."""
         kernels: dict[Any, Kernel] = {}
         others: list[tuple[int, Operation]] = []
-        outputs = {node for node in self.graph.outputs if self.kinds[node] is Kind.GIVEN or node in self.aliases}
-        for node in [*self.stored, *outputs]:
+        for node in self.stored:
             kind = self.kinds[node]
             if kind in (Kind.LIBRARY, Kind.FALLBACK):
                 assert isinstance(node, Operation)
@@ -307,14 +308,13 @@ class Schedule:
                 axes = tuple(i for i in node.params["axis"] if i < self.rank(operand))
                 key = (self.domain(operand), self.stages[node], axes)
                 kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
-        for node in [*self.stored, *outputs]:
+        for node in self.stored:
             kind = self.kinds[node]
             if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE, Kind.SCATTER) or (
                 isinstance(node, Operation) and node.primitive is OUTPUT
             ):
                 continue
-            stage = self.stages[node] + (1 if node in self.aliases else 0)
-            domain = self.domain(node)
+            stage, domain = self.stages[node], self.domain(node)
             home = next((k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None), None)
             if home is None:
                 home = kernels[domain, stage, ()] = Kernel(domain, stage)

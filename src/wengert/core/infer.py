@@ -32,7 +32,7 @@ def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str,
 def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
     named = dict(params)
     if primitive.spec is not None:
-        return primitive.spec(*[o if isinstance(o, Spec) else o(1) for o in operands], **named)
+        return primitive.spec(*[o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands], **named)
     if is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])

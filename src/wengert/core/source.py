@@ -13,7 +13,8 @@ from wengert.core.errors import OURS, THEIRS
 OPERATIONS = (OURS + "ops", OURS + "core", OURS + "modes")
 """Folders whose functions stand for one operation: what they return is what the user's line computes."""
 
-_OWNERS: dict[CodeType, int] = {}
+_OWNERS: dict[str, int] = {}
+"""Whose code each file has."""
 THEM, OPERATION, ELSEWHERE = range(3)
 
 
@@ -38,8 +39,7 @@ class Source(NamedTuple):
         return stores(self.code).get(self.instruction) if self.direct else None
 
 
-def _owner(code: CodeType) -> int:
-    filename = code.co_filename
+def _owner(filename: str) -> int:
     if filename.startswith(OURS):
         return OPERATION if filename.startswith(OPERATIONS) else ELSEWHERE
     theirs = any(part in filename for part in THEIRS) or filename == "<__array_function__ internals>"
@@ -52,9 +52,9 @@ def source() -> Source | None:
     last = OPERATION
     while frame is not None:
         code = frame.f_code
-        owner = _OWNERS.get(code)
+        owner = _OWNERS.get(code.co_filename)
         if owner is None:
-            owner = _OWNERS[code] = _owner(code)
+            owner = _OWNERS[code.co_filename] = _owner(code.co_filename)
         if owner == THEM:
             return Source(code, frame.f_lasti, frame.f_lineno, last == OPERATION)
         last = owner

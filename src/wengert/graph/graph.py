@@ -20,6 +20,7 @@ from wengert.graph.stats import Stats, stats
 from wengert.graph.sympy import to_sympy
 from wengert.graph.text import summary, text
 from wengert.graph.validation import validate
+from wengert.graph.variables import known_names
 
 
 class Graph:
@@ -83,7 +84,8 @@ class Graph:
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple:
-        names = [node.name for node in (*self.inputs, *(n for n in self.nodes if not isinstance(n, Input)))]
+        known = known_names(self)
+        names = [known.get(node) for node in (*self.inputs, *(n for n in self.nodes if not isinstance(n, Input)))]
         return _restored, (list(self.rows()), names, self.arguments, self.result)
 
     # Running it
@@ -156,8 +158,11 @@ class Graph:
 
 
 def is_traced(leaf: Any) -> bool:
-    """Whether an argument is an input of a graph: arrays, values, specs and numbers are; truth values, texts and the like are constants."""
-    return isinstance(leaf, TRACED) and leaf.__class__ is not bool
+    """Whether an argument is an input of a graph: arrays, values, specs and numbers are; truth values, texts and the like are constants.
+
+    So are integers that no array can hold.
+    """
+    return isinstance(leaf, TRACED) and leaf.__class__ is not bool and not (leaf.__class__ is int and leaf.bit_length() > 63)
 
 
 TRACED = (*SHAPED, Spec, int, float, complex)

@@ -22,6 +22,8 @@ from wengert.core.spec import Spec
 _next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")
 PYTHON_NUMBERS = (bool, int, float, complex)
+PYTHON_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute", "square"))
+"""What Python computes with its own numbers, and gives one of them."""
 
 
 class Node:
@@ -104,7 +106,15 @@ def operation(primitive: Primitive, args: Sequence[Node], /, **params: Any) -> O
     args = tuple(args)
     if primitive is OUTPUT:
         return Operation(primitive, args, params, args[0].spec[params["index"]])
-    return Operation(primitive, args, params, infer(primitive, tuple([a.operand for a in args]), params))
+    spec = infer(primitive, tuple([a.operand for a in args]), params)
+    return Operation(primitive, args, params, spec, weakness(primitive, args, spec))
+
+
+def weakness(primitive: Primitive, args: Sequence[Node], spec: Any) -> type | None:
+    """The type of the Python number that an operation gives, if it is one."""
+    if primitive.name in PYTHON_ARITHMETIC and all(a.weak for a in args):
+        return {"b": bool, "i": int, "f": float, "c": complex}[spec.dtype.kind]
+    return None
 
 
 def constant(value: Any) -> Node:
@@ -112,7 +122,7 @@ def constant(value: Any) -> Node:
     if isinstance(value, np.ndarray):
         if is_one_number(value):
             return operation(lookup("broadcast_to"), [Constant(value[(0,) * value.ndim])], shape=value.shape)
-        value = value.copy()
+        value = value.astype(value.dtype.newbyteorder("="), order="C")
         value.flags.writeable = False
     return Constant(value)
 

@@ -16,20 +16,21 @@ from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT, Primitive, gathered
 from wengert.core.source import source
-from wengert.graph.ir import Constant, Node, Operation, constant, is_one_number
+from wengert.graph.ir import Constant, Node, Operation, constant, is_one_number, weakness
 
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""
 
-PYTHON_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute", "square"))
-"""What Python computes with its own numbers, and gives one of them."""
-
 
 class Constants:
-    """The arrays that one trace has met: an array that is used often is one constant."""
+    """The arrays that one trace has met: an array that is used often is one constant.
+
+    `has_rules` says that it has met a function with a derivative of the user's own, of which the graph has the operations alone.
+    """
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, bytes, Node]] = {}
+        self.has_rules = False
 
     def of(self, value: Any) -> Node:
         if not isinstance(value, np.ndarray | Array):
@@ -83,7 +84,8 @@ class Symbol(Array):
     def _plain(self, what: str) -> np.ndarray:
         raise TrackedValueError(
             f"{what} needs numbers, but of a traced value only the shape {self.shape} and dtype {self.dtype} are known, at {user_line()}. "
-            f"Use an operation of wengert or NumPy instead, or pass the argument as a constant (static_argnums)."
+            f"Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a constant "
+            f"(static_argnums)."
         )
 
     def __bool__(self) -> bool:
@@ -102,6 +104,9 @@ class Symbol(Array):
     def tolist(self) -> Any:
         return self._plain("tolist()")
 
+    def __format__(self, format_spec: str) -> str:
+        return format(self._plain(f"A number in the format {format_spec!r}"), format_spec) if format_spec else str(self)
+
     def detach(self) -> Symbol:
         """The same value: symbols have no history of their own."""
         return self
@@ -116,11 +121,12 @@ def recorded(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any]
     """An operation as a node of the graph, and the symbols of its results."""
     if params.get("reuse"):
         params = params | {"reuse": False}  # there is no array yet that could be reused
-    spec = infer(primitive, tuple([n.operand for n in nodes]), params)
-    weak = None
-    if primitive.name in PYTHON_ARITHMETIC and all(n.weak for n in nodes):
-        weak = {"b": bool, "i": int, "f": float, "c": complex}[spec.dtype.kind]
-    node = Operation(primitive, tuple(nodes), params, spec, weak, None, source())
+    try:
+        spec = infer(primitive, tuple([n.operand for n in nodes]), params)
+    except IndexError as error:
+        error.add_note(f"This was {primitive.name} of a value of shape {nodes[0].shape}, at {user_line()}.")
+        raise
+    node = Operation(primitive, tuple(nodes), params, spec, weakness(primitive, nodes, spec), None, source())
     if primitive.outputs == 1:
         return Symbol(node, level, constants)
     parts = [Operation(OUTPUT, (node,), {"index": i}, s) for i, s in enumerate(spec)]

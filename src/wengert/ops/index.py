@@ -115,8 +115,8 @@ def _gathered_spec(x: Any, *indices: Any, key: Index) -> Spec:
     if Hole.MASK in key.key:
         return _of_truths(x)
     places = [np.broadcast_to(np.zeros((), i.dtype), i.shape) for i in indices]
-    if 0 in x.shape and any(i.size for i in indices):
-        x = Spec(tuple(max(n, 1) for n in x.shape), x.dtype)  # an index out of bounds is an error of the numbers, not of the shapes
+    if 0 in x.shape and any(i.size for i in indices):  # out of bounds is an error of the numbers, not of the shapes
+        x = Spec(tuple([max(n, 1) if axis in key.array_axes(x.ndim) else n for axis, n in enumerate(x.shape)]), x.dtype)
     return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.filled(places)].shape, x.dtype)
 
 

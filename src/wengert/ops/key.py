@@ -45,6 +45,17 @@ class Index:
         arrays = iter(indices)
         return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
 
+    def parts(self, ndim: int) -> list:
+        """One part for each axis of an array and each new axis: the ellipsis written out, what is missing added."""
+        given = list(self.key) if isinstance(self.key, tuple) else [self.key]
+        missing = [slice(None)] * (ndim - sum(p is not None and p is not Ellipsis for p in given))
+        at = next((i for i, p in enumerate(given) if p is Ellipsis), None)
+        return given + missing if at is None else given[:at] + missing + given[at + 1 :]
+
+    def array_axes(self, ndim: int) -> list[int]:
+        """The axes that integer arrays stand at."""
+        return [axis for axis, part in enumerate(p for p in self.parts(ndim) if p is not None) if isinstance(part, Hole)]
+
     def after(self, *first: Any) -> Index:
         """The key behind other parts, for an array with more axes in front."""
         return Index((*first, *(self.key if isinstance(self.key, tuple) else (self.key,))), self.repeats)

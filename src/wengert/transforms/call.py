@@ -32,6 +32,7 @@ class Call:
     `function` takes the arguments; `pull` turns cotangents of its results into those of the live arrays, `push` tangents the other way.
     """
 
+    has_rule = False  # whether its derivative is another than that of the operations inside
     function: Callable
     structure_out: tree.Structure
     specs: list[Spec]
@@ -94,6 +95,8 @@ class Call:
     def other_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
         """The results where the value of the highest level is not a tensor."""
         if isinstance(top, Symbol):
+            if self.has_rule and top.extra is not None:
+                top.extra.has_rules = True  # which the graph does not show
             return self.straight(x)
         if isinstance(top, Dual):
             return self.closed(self.dual(top.level, x), top.level)

@@ -63,6 +63,7 @@ class Custom:
 class CustomCall(Call):
     """A call of a function with a rule: `constants` are the arguments without derivative, `whole` puts them among the others."""
 
+    has_rule = True
     constants: tuple
     whole: Callable[..., tuple]
     keywords: dict[str, Any]

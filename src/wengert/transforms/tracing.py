@@ -50,12 +50,14 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
     return traced(f, leaves, structure)
 
 
-def traced(f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None) -> Graph:
+def traced(
+    f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None, constants: Constants | None = None
+) -> Graph:
     """The graph of a function of a tree with these leaves, positional arguments and keywords; those that are `fixed` are constants."""
     names = leaf_names(f, structure)
     fixed = fixed or [False] * len(leaves)
     inputs = [input_of(x, name) if is_traced(x) and not still else None for x, name, still in zip(leaves, names, fixed, strict=True)]
-    level, constants = new_level(), Constants()
+    level, constants = new_level(), constants or Constants()
     args, kwargs = unflatten(
         structure, [x if node is None else Symbol(node, level, constants) for x, node in zip(leaves, inputs, strict=True)]
     )
@@ -66,9 +68,15 @@ def traced(f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequ
 
 def input_of(x: Any, name: str | None) -> Input:
     """The input that an argument becomes."""
-    if isinstance(x, Spec):
-        return Input(Spec(extents(x.shape), np.dtype(x.dtype)), name=name)
-    return Input(Spec.of(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
+    return Input(described(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
+
+
+def described(x: Any) -> Spec:
+    """The spec of an array, a value, a number, or what is written as one, in this machine's order of bytes."""
+    spec = Spec(extents(x.shape), np.dtype(x.dtype)) if isinstance(x, Spec) else Spec.of(x)
+    if spec.dtype.kind not in "biufc":
+        raise TypeError(f"A traced function takes arrays of numbers, and was given one of dtype {spec.dtype}, at {user_line()}.")
+    return spec if spec.dtype.isnative else Spec(spec.shape, spec.dtype.newbyteorder("="))
 
 
 def output_of(y: Any, level: int, constants: Constants) -> Node:
@@ -77,7 +85,7 @@ def output_of(y: Any, level: int, constants: Constants) -> Node:
         raise GradientError(
             f"A traced function returned a value of a transform that has ended, at {user_line()}. Return what the transform returns."
         )
-    if not isinstance(y, (*SHAPED, *PYTHON_NUMBERS)):
+    if not isinstance(y, (*SHAPED, *PYTHON_NUMBERS)) or Spec.of(y).dtype.kind not in "biufc":
         raise TypeError(f"A traced function returned a {type(y).__name__}, at {user_line()}. Return arrays, numbers, or trees of them.")
     return constants.of(y)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wengert.core.primitive import TABLE
+from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, constant, operation
 from wengert.graph.passes.rewrite import known, rebuilt
@@ -19,7 +20,7 @@ ALLOWANCE = 1 << 16
 
 
 def fold(graph: Graph) -> Graph:
-    """Operations on constants become constants, and arrays of one number repeated become that number.
+    """Operations on constants become constants, as do empty results, and arrays of one number repeated become that number.
 
     A program does not come to carry much more memory by it: results that are larger than their operands stay operations, broadcasting
     does in any case, and if the constants together would take more than twice what they took, only small ones are made.
@@ -38,6 +39,8 @@ def carried(constants: Sequence[Node]) -> int:
 
 def value_of(node: Operation) -> Node | None:
     """The constant that an operation is, if it is one, and if it is small or takes no more bytes than its operands."""
+    if is_empty(node):
+        return Constant(np.empty(node.shape, node.dtype))
     values = []
     for a in node.args:
         if a.__class__ is not Constant or a.is_captured:
@@ -51,6 +54,11 @@ def value_of(node: Operation) -> Node | None:
     except Exception:  # an error of the numbers, such as an index out of bounds: it belongs to the run
         return None
     return Constant(node.weak(value)) if node.weak is not None else constant(value)
+
+
+def is_empty(node: Operation) -> bool:
+    """Whether there are no numbers to compute. An index may still be out of bounds, which only the run can tell."""
+    return node.spec.__class__ is Spec and not node.size and node.primitive.name not in ("gather", "scatter", "set_at", "add_at")
 
 
 def stretches(node: Operation) -> bool:

@@ -1,0 +1,261 @@
+"""Random programs as Python source: each line makes one value of earlier ones, so a failure prints as a program that can be run.
+
+The shapes of all values are known while a program is drawn, because it is run at the same time. Values are kept small (`tanh`), and are
+compared with numbers that no computation gives, so that rounding decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.ops.index import At
+
+Pick = Callable[[int], int]
+"""A number below the given one."""
+
+LARGEST = 6000
+"""So many elements a value has at most."""
+
+EXTENTS = {
+    "tiny": (1, 2, 3, 4),
+    "medium": (1, 2, 3, 5, 7, 8, 9, 16, 17, 33),
+    "batch": (64, 65, 100, 1, 2, 3, 4),
+    "empty": (0, 1, 2, 3),
+}
+
+UNARY = (
+    "np.sin({x})", "np.cos({x})", "np.tanh({x})", "np.exp(-{x} * {x})", "np.arctan({x})", "-{x}", "np.abs({x} + 0.3713)", "{x} * 0.5",
+    "1.5 - {x}", "np.sqrt({x} * {x} + 1)", "np.log1p({x} ** 2)", "{x} / (1.0 + np.square({x}))", "wg.relu({x} + 0.1371)",
+    "wg.sigmoid({x})", "wg.softplus({x})", "{x}.astype(np.float32)", "{x}.astype(np.float64)", "wg.stop_gradient({x})",
+    "np.copysign(1.0, {x} - 0.7173)", "np.sign({x} - 0.2929) * {x}", "np.floor({x} * 3.17)", "np.where(np.isfinite({x}), {x}, 0.0)",
+    "np.ones_like({x})", "np.full_like({x}, 2)", "({x} > 0.1717) * {x}", "{x} * 2", "np.clip({x}, -1.0713, 0.9313)",
+    "np.reciprocal(2.0 + np.cos({x}))", "np.cbrt({x} * {x} + 1)", "np.hypot({x}, 1.0)", "np.sinc({x})", "np.power({x}, 3)",
+)  # fmt: skip
+BINARY = (
+    "{x} + {y}", "{x} - {y}", "{x} * {y}", "{x} / ({y} * {y} + 1.0)", "np.where({x} > 0.3317, {x}, {y})", "np.arctan2({x}, {y} * {y} + 1)",
+    "np.maximum({x}, {y} + 0.6111)", "np.minimum({x} - 0.5177, {y})", "np.where({y} < -0.1517, {x}, 0.0)", "np.logaddexp({x}, {y})",
+    "{x} * np.logical_and({x} > 0.0571, {y} > 0.1571)", "np.hypot({x}, {y} + 7.0)", "(np.abs({x}) + 1.0) ** {y}",
+)  # fmt: skip
+REDUCTIONS = ("np.sum", "np.mean", "np.max", "np.min", "wg.logsumexp", "np.var", "np.prod")
+
+
+class Draft:
+    """A program in the making: its lines, and its values on the inputs that were drawn with it."""
+
+    def __init__(self, pick: Pick, count: int):
+        self.pick = pick
+        self.lines: list[str] = []
+        self.size_class = ("tiny", "medium", "medium", "batch", "batch", "empty")[pick(6)]
+        rng = np.random.default_rng(pick(1 << 16))
+        shapes = [self.shape(1 + pick(3)) for _ in range(2)] + [self.shape(pick(2))]
+        self.inputs = [rng.normal(size=s) for s in shapes] + [rng.integers(-3, 3, size=1 + pick(6)) for _ in range(1)]
+        self.names = ["x", "y", "z", "i"]
+        self.values: dict[str, Any] = dict(zip(self.names, self.inputs, strict=True))
+        self.context = dict(self.values) | {"np": np, "wg": wg, "at": At}
+        for _ in range(count):
+            self.extend()
+        floats = [n for n in self.values if n.startswith("v")] or ["x"]
+        outs = {floats[-1]} | {floats[pick(len(floats))] for _ in range(pick(3))}
+        self.outputs = sorted(outs)
+        self.source = "\n".join(
+            [f"def f({', '.join(self.names)}):", *[f"    {line}" for line in self.lines], f"    return ({', '.join(self.outputs)},)"]
+        )
+
+    def shape(self, rank: int) -> tuple[int, ...]:
+        extents = EXTENTS[self.size_class]
+        shape = [extents[self.pick(len(extents))] for _ in range(rank)]
+        if self.size_class == "batch" and rank:
+            shape = [extents[self.pick(3)], *[extents[3 + self.pick(4)] for _ in range(rank - 1)]]
+        while np.prod(shape) > LARGEST // 4:
+            shape[int(np.argmax(shape))] //= 2
+        return tuple(shape)
+
+    def choose(self, options: Sequence[Any]) -> Any:
+        return options[self.pick(len(options))]
+
+    def name(self) -> str:
+        """A value, rather a late one."""
+        floats = [n for n in self.values if n != "i"]
+        back = min(self.pick(len(floats)), self.pick(len(floats)))
+        return floats[-1 - back]
+
+    def extend(self) -> None:
+        """One line more, or none where what was drawn does not fit."""
+        kind = self.choose(("unary", "unary", "binary", "binary", "binary", "view", "view", "view", "join", "index", "index", "reduce", "reduce", "contract"))
+        text = getattr(self, kind)()
+        if text is None:
+            return
+        with np.errstate(all="ignore"):
+            value = np.asarray(eval(text, dict(self.context)))  # noqa: S307  # of our own making
+            if value.size > LARGEST or value.ndim > 5 or value.dtype.kind != "f":
+                return
+            if value.size and not np.all(np.abs(value) <= 20):
+                text = f"np.tanh({text} * 0.01)"
+                value = np.asarray(eval(text, dict(self.context)))  # noqa: S307
+        if not np.all(np.isfinite(value)):
+            return
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        self.values[name] = self.context[name] = value
+
+    def unary(self) -> str:
+        return self.choose(UNARY).format(x=self.name())
+
+    def fitting(self, shape: tuple[int, ...]) -> str:
+        """A value that broadcasts against a shape, as it is or cut to size."""
+        name = self.name()
+        other = self.values[name].shape
+        try:
+            np.broadcast_shapes(shape, other)
+        except ValueError:
+            if not self.values[name].size:
+                return "0.25"
+            cut = [f":{min(n, m)}" if min(n, m) == m else "0:1" for n, m in zip(other[::-1], shape[::-1], strict=False)][::-1]
+            extra = len(other) - len(cut)
+            name = f"{name}[{', '.join([*['0'] * extra, *cut])}]"
+        return name
+
+    def binary(self) -> str:
+        x = self.name()
+        y = self.fitting(self.values[x].shape)
+        if self.pick(8) == 0:
+            y = self.choose(("0.75", "2", "np.float64(0.3)", "np.float32(1.5)"))
+        return self.choose(BINARY).format(x=x, y=y) if self.pick(2) else self.choose(BINARY).format(x=x if y[0] in "0123456789n" else y, y=x)
+
+    def slice_of(self, n: int) -> str:
+        step = self.choose((1, 1, 1, 2, 3, -1, -1, -2))
+        start, stop = self.pick(n + 1), self.pick(n + 1)
+        if (start > stop) == (step > 0):
+            start, stop = stop, start
+        given = lambda v: "" if self.pick(3) == 0 else str(v)
+        return f"{given(start)}:{given(stop)}:{step}"
+
+    def key(self, shape: tuple[int, ...], arrays: bool) -> str:
+        """A key of numbers, slices, new axes, an ellipsis, and of index arrays or a mask if allowed."""
+        parts = []
+        for n in shape:
+            which = self.pick(8)
+            if which < 2 and n:
+                parts.append(str(self.pick(2 * n) - n))
+            elif which == 2:
+                parts.append(":")
+            elif arrays and which in (3, 4) and n >= 3:
+                parts.append(self.choose(("i", "i", f"np.array({[self.pick(n) for _ in range(1 + self.pick(4))]})")))
+            else:
+                parts.append(self.slice_of(n))
+        if "i" in parts:
+            parts = [p if not p.startswith("np.array") else "i" for p in parts]
+        if sum(p.startswith("np.array") for p in parts) > 1:
+            parts = [":" if p.startswith("np.array") else p for p in parts]
+        if parts and self.pick(4) == 0:
+            parts[-1] = "..."
+        if not any(p == "i" or p.startswith("np.array") for p in parts) and self.pick(3) == 0:
+            parts.insert(self.pick(len(parts) + 1), "None")
+        return ", ".join(parts) if parts else "..."
+
+    def view(self) -> str | None:
+        x = self.name()
+        value = self.values[x]
+        shape, rank = value.shape, value.ndim
+        which = self.pick(10)
+        if which == 0:
+            axes = list(range(rank))
+            order = [axes.pop(self.pick(len(axes))) for _ in range(rank)]
+            return f"np.transpose({x}, {tuple(order)})"
+        if which == 1:
+            return f"np.reshape({x}, {self.factors(value.size)})"
+        if which == 2:
+            return f"np.broadcast_to({x}, {(*[1 + self.pick(4) for _ in range(self.pick(3))], *[n if n != 1 else 1 + self.pick(5) for n in shape])})"
+        if which == 3 and rank:
+            return f"np.flip({x}, {self.pick(rank)})"
+        if which == 4 and rank:
+            return f"np.roll({x}, {self.pick(9) - 4}, axis={self.pick(rank)})"
+        if which == 5 and rank >= 2:
+            i = self.pick(rank)
+            return f"np.diagonal({x}, {self.pick(5) - 2}, {i}, {(i + 1) % rank})"
+        if which == 6 and rank:
+            return f"np.pad({x}, {[(self.pick(3), self.pick(3)) for _ in range(rank)]})"
+        if which == 7 and rank >= 2:
+            return f"np.{self.choose(('tril', 'triu'))}({x}, {self.pick(5) - 2})"
+        if which == 8:
+            return f"np.expand_dims({x}, {self.pick(rank + 1)})"
+        return f"{x}[{self.key(shape, arrays=False)}]"
+
+    def factors(self, size: int) -> tuple[int, ...]:
+        """A shape for so many elements."""
+        if not size:
+            return self.choose(((0,), (0, 3), (2, 0, 1)))
+        shape = []
+        for _ in range(self.pick(4)):
+            divisors = [d for d in (1, 2, 3, 4, 5, 7, 8, 10, 13, 16) if size % d == 0]
+            shape.append(self.choose(divisors))
+            size //= shape[-1]
+        shape.insert(self.pick(len(shape) + 1), size)
+        return tuple(shape)
+
+    def join(self) -> str | None:
+        x = self.name()
+        shape = self.values[x].shape
+        same = [n for n, v in self.values.items() if v.shape == shape and n != "i"]
+        others = [self.choose(same) for _ in range(self.pick(3))]
+        pieces = ", ".join([x, *others] if self.pick(2) else [*others, x])
+        if self.pick(2) or not shape:
+            return f"np.stack([{pieces}], axis={self.pick(len(shape) + 1)})"
+        axis = self.pick(len(shape))
+        if self.pick(2):
+            cut = f"{x}[{', '.join([*[':'] * axis, self.slice_of(shape[axis])])}]"
+            pieces = f"{cut}, {pieces}"
+        return f"np.concatenate([{pieces}], axis={axis})"
+
+    def index(self) -> str | None:
+        x = self.name()
+        shape = self.values[x].shape
+        which = self.pick(6)
+        key = self.key(shape, arrays=True)
+        if which < 2:
+            return f"{x}[{key}]"
+        if which == 2 and shape and 0 not in shape:
+            axis = self.pick(len(shape))
+            return f"np.take_along_axis({x}, np.argsort({x}, axis={axis}), {axis})"
+        if which == 3 and shape and 0 not in shape:
+            axis = self.pick(len(shape))
+            return f"np.take({x}, {[self.pick(shape[axis]) for _ in range(3)]}, axis={axis})"
+        there = np.asarray(eval(f"{x}[{key}]", dict(self.context)))  # noqa: S307
+        v = self.fitting(there.shape)
+        made = np.asarray(eval(v, dict(self.context)))  # noqa: S307
+        v = v if made.ndim <= there.ndim and np.broadcast_shapes(made.shape, there.shape) == there.shape else "1.25"
+        return f"at({x})[{key}].{'add' if which == 4 else 'set'}({v})"
+
+    def reduce(self) -> str | None:
+        x = self.name()
+        shape = self.values[x].shape
+        name = self.choose(REDUCTIONS)
+        axes = tuple([k for k in range(len(shape)) if self.pick(2)])
+        axis = None if self.pick(4) == 0 else axes
+        if 0 in shape and name != "np.sum":
+            return None
+        return f"{name}({x}, axis={axis}, keepdims={bool(self.pick(2))})"
+
+    def contract(self) -> str | None:
+        x, y = self.name(), self.name()
+        a, b = self.values[x].shape, self.values[y].shape
+        if len(a) == 2 and len(b) == 2:
+            for ta, tb in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                if a[1 - ta] == b[tb]:
+                    return f"{x}{'.T' * ta} @ {y}{'.T' * tb}"
+        if a and b and a[-1] == b[0]:
+            return f"np.tensordot({x}, {y}, 1)"
+        if len(a) >= 2 and a == b:
+            return self.choose((f"{x} @ np.swapaxes({y}, -1, -2)", f"np.einsum('...i,...i->...', {x}, {y})", f"np.swapaxes({x}, -1, -2) @ {y}"))
+        if len(a) == 3 and 0 not in a:
+            return self.choose((f"np.einsum('abc,abd->acd', {x}, {x})", f"np.einsum('abc,c->ba', {x}, {x}[0, 0])", f"np.einsum('abc->ca', {x})"))
+        return f"np.outer({x}, {y})" if np.prod(a) * np.prod(b) <= LARGEST else None
+
+    def function(self) -> Callable[..., tuple]:
+        space: dict[str, Any] = {"np": np, "wg": wg, "at": At}
+        exec(self.source, space)  # noqa: S102
+        return space["f"]

@@ -1,0 +1,296 @@
+"""Every operation of the table, compiled: the same shapes, dtypes and numbers as NumPy's, NaN, infinities and signed zeros included."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from tests.test_table import case_arguments, live_arguments, op_of, sample, several
+
+import wengert as wg
+from wengert.compiler.scalar import BITS, FLOATS, NUMBERS, PREDICATES
+from wengert.core.infer import is_elementwise
+from wengert.core.primitive import TABLE
+
+ELEMENTWISE = [p for p in TABLE.values() if is_elementwise(p)]
+OTHERS = [p for p in TABLE.values() if p.cases and not is_elementwise(p)]
+EXACT = {*NUMBERS, *FLOATS, *PREDICATES, *BITS, "where"}
+"""What is rounded as IEEE 754 says, so that there is one right answer."""
+
+DTYPES = ("f8", "f4", "i8", "i4", "?", "c16")
+FINITE = (0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 0.1, 1e-10, 1e10, 1e22, 1 - 2**-24, 1 + 2**-23, np.pi, np.pi / 2, np.pi / 4, 35.0, 88.5, 100.0)
+ENDS = {"f8": (5e-324, 2.3e-308, 1e-300, 1e300, 1.7e308, 709.5, 710.5, 745.0, 746.0), "f4": (1e-45, 1.2e-38, 1e-30, 1e30, 3.4e38, 89.0, 103.0, 104.0)}
+WHOLE = (0, 1, -1, 2, -2, 3, 7, -7, 10, 100, -100, 2**31 - 1, -(2**31))
+
+OWN_ZEROS = {"fmax": "NumPy's own zeros depend on the length of the array", "fmin": "the same"}
+MIXED_SUBNORMALS = {"multiply_add"}
+
+
+def boundaries(dtype: str) -> np.ndarray:
+    """Numbers at which formulas break."""
+    if dtype in ENDS:
+        positive = (*FINITE, *ENDS[dtype], np.inf)
+        return np.array([*positive, *[-v for v in positive], np.nan], dtype)
+    if dtype == "c16":
+        parts = (0.0, -0.0, 1.0, -2.0, 0.5, np.inf, np.nan, 1e300)
+        return np.array([complex(a, b) for a in parts for b in parts])
+    return np.array(WHOLE if dtype[0] == "i" else [True, False], dtype)
+
+
+def crossed(primitive, dtype: str) -> list[np.ndarray]:
+    """All pairs of boundaries, by broadcasting."""
+    x = boundaries(dtype)
+    if primitive.name == "where":
+        return [np.arange(x.size**2).reshape(x.size, x.size) % 3 == 0, x[:, None], x]
+    return [x] if len(primitive.inputs) == 1 else [x[:, None], x]
+
+
+def assert_same(found, expected, ulps: float = 0, signs: bool = True) -> None:
+    """Equal in shape, dtype and numbers, those up to so many units in the last place."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    if expected.dtype.kind == "c":
+        assert_same(found.real, expected.real, ulps, signs)
+        assert_same(found.imag, expected.imag, ulps, signs)
+    elif expected.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected)
+    else:
+        with np.errstate(all="ignore"):
+            for test in (np.isnan, np.isposinf, np.isneginf):
+                np.testing.assert_array_equal(test(found), test(expected))
+            ordinary = np.isfinite(expected)
+            x, y = found[ordinary], expected[ordinary]
+            if signs:
+                np.testing.assert_array_equal(np.signbit(x), np.signbit(y))
+            error = np.abs(x.astype(np.longdouble) - y) / np.spacing(np.abs(y))
+        assert np.max(error, initial=0) <= ulps, f"{np.max(error)} units in the last place: {x[np.argmax(error)]!r}, not {y[np.argmax(error)]!r}"
+
+
+def assert_as_eager(primitive, args: list, compiled, eager) -> None:
+    """Compiled code may be nearer to the truth than NumPy in float32, so there it is compared with the truth."""
+    with np.errstate(all="ignore"):
+        expected = eager(*args)
+        found = compiled(*args)
+        signs = primitive.name not in OWN_ZEROS
+        if primitive.name in EXACT or compiled.report(*args).fallbacks or found.dtype.kind != "f":
+            assert_same(found, expected, signs=signs)
+        elif found.dtype == np.float32:
+            wide = eager(*[a.astype(np.float64) if a.dtype.kind == "f" else a for a in args])
+            assert_same(found, wide.astype(np.float32), ulps=2)
+        else:
+            assert_same(found, expected, ulps=2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("primitive", ELEMENTWISE, ids=lambda p: p.name)
+def test_elementwise_at_boundaries(primitive, dtype):
+    args, eager = crossed(primitive, dtype), op_of(primitive)
+    compiled = wg.compile(eager)
+    try:
+        with np.errstate(all="ignore"):
+            eager(*args)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            compiled(*args)
+        return
+    assert_as_eager(primitive, args, compiled, eager)
+
+
+SMOOTH = [p for p in ELEMENTWISE if p.kind == "elementwise"]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
+def test_elementwise_inside_their_domain(primitive, dtype):
+    for shapes in ([(23, 1), (41,), (1, 1)], [(), (), ()]):
+        args = sample(primitive, shapes, np.dtype(dtype).type)
+        eager = op_of(primitive)
+        assert_as_eager(primitive, args, wg.compile(eager), eager)
+
+
+def total(primitive, live: list[int]):
+    """The sum of what an operation gives, a function whose gradient is the operation's rule."""
+    op = op_of(primitive)
+    return wg.grad(lambda *args: wg.real(op(*args)).sum(), tuple(live))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
+def test_gradients_of_elementwise(primitive, dtype):
+    args = sample(primitive, [(7, 1), (9,), (1, 1)], np.dtype(dtype).type)
+    f = total(primitive, live_arguments(primitive, args))
+    rtol = 1e-12 if dtype == "f8" else 2e-5
+    for found, expected in zip(wg.compile(f)(*args), f(*args), strict=True):
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+CANCELLING = {"remainder", "fmod"}
+
+
+@pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
+def test_gradients_at_boundaries(primitive):
+    """Rules have the same NaN and infinities; what they round may cancel, so finite numbers need not agree in all digits."""
+    x = np.array([0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 30.0, -30.0, np.inf, -np.inf, np.nan])
+    args = [np.repeat(x, x.size), np.tile(x, x.size)][: len(primitive.inputs)]
+    if primitive.name == "where":
+        args = [np.arange(x.size**2) % 3 == 0, *args]
+    f = total(primitive, live_arguments(primitive, args))
+    with np.errstate(all="ignore"):
+        expected, found = f(*args), wg.compile(f)(*args)
+    for g, h in zip(found, expected, strict=True):
+        for test in (np.isnan, np.isposinf, np.isneginf):
+            np.testing.assert_array_equal(test(g), test(h))
+        np.testing.assert_allclose(g[np.isfinite(h)], h[np.isfinite(h)], rtol=1e-9, atol=1e-12)
+
+
+LENGTHS = [(), (0,), (1,), (2,), (7,), (8,), (9,), (15,), (16,), (17,), (1000,), (3, 0), (5, 1), (2, 3, 5), (4, 1, 33)]
+ONE_OPERAND = [p for p in SMOOTH if len(p.inputs) == 1 and p.name not in ("imag", "angle", "sinc")]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("shape", LENGTHS, ids=str)
+def test_all_lengths(shape, dtype):
+    """One program of many operations, for all lengths around the number of lanes."""
+    args = [sample(p, [shape], np.dtype(dtype).type)[0] for p in ONE_OPERAND]
+    eager = lambda *args: tuple([op_of(p)(x) for p, x in zip(ONE_OPERAND, args, strict=True)])
+    outs = wg.compile(eager)(*args)
+    wide = eager(*[x.astype(np.float64) for x in args])
+    for found, expected, x in zip(outs, wide, args, strict=True):
+        assert isinstance(found, np.ndarray) == bool(x.shape)
+        assert_same(found, np.asarray(expected).astype(dtype), ulps=2)
+
+
+@pytest.mark.parametrize("shapes", [((3, 1), (1, 5)), ((9,), (4, 1)), ((2, 1, 8), (7, 1)), ((), (6,)), ((1,), (1, 1)), ((0, 1), (3,)), ((17, 8), (8,))], ids=str)
+def test_broadcasting_pairs(shapes):
+    rng = np.random.default_rng(1)
+    x, y = [rng.normal(size=s) for s in shapes]
+
+    def eager(x, y):
+        return x + y, x - y, x * y, x / y, np.maximum(x, y), x < y, np.where(x > 0, x, y), np.where(y > 0, 1.5, x), (x * 2) ** 2 + y
+
+    for found, expected in zip(wg.compile(eager)(x, y), eager(x, y), strict=True):
+        assert_same(found, expected)
+
+
+def cases() -> list:
+    return [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)]
+
+
+def with_dtype(args: list, live: list[int], dtype: str) -> list:
+    rng = np.random.default_rng(2)
+    imaginary = lambda a: 1j * rng.normal(size=np.shape(a)) if dtype == "c16" else 0
+    return [(np.asarray(a) * 3 + imaginary(a)).astype(dtype) if i in live and dtype != "f8" else a for i, a in enumerate(args)]
+
+
+@pytest.mark.parametrize(("primitive", "case"), cases())
+def test_cases(primitive, case):
+    op, args = op_of(primitive, case.params), case_arguments(case)
+    live = [i for i, a in enumerate(args) if np.asarray(a).dtype.kind == "f"]
+    for dtype in DTYPES:
+        given = with_dtype(args, live, dtype)
+        try:
+            expected = several(op(*given))
+        except (TypeError, ValueError, IndexError) as error:
+            with pytest.raises(type(error)):
+                wg.compile(op)(*given)
+            continue
+        try:
+            found = several(wg.compile(op)(*given))
+        except wg.TrackedValueError:
+            assert primitive.name == "argwhere" or any(np.asarray(a).dtype == bool for a in args[1:])  # a shape that depends on numbers
+            return
+        assert len(found) == len(expected)
+        for y, z in zip(found, expected, strict=True):
+            assert (np.shape(y), y.dtype) == (np.shape(z), z.dtype)
+            tolerance = 1e-5 if dtype == "f4" else 1e-13
+            np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance if y.dtype.kind in "fc" else 0)
+
+
+@pytest.mark.parametrize(("primitive", "case"), [c for c in cases() if c.values[0].kind != "nondifferentiable"])
+def test_gradients_of_cases(primitive, case):
+    op, args = op_of(primitive, case.params), case_arguments(case)
+    live = live_arguments(primitive, args)
+
+    def f(*args):
+        return sum([wg.real(y * (1.0 + wg.astype(y, y.dtype)) * 0.5).sum() for y in several(op(*args))])
+
+    for dtype in ("f8", "f4", "c16"):
+        given = with_dtype(args, live, dtype)
+        g = wg.grad(f, tuple(live))
+        try:
+            expected = g(*given)
+            found = wg.compile(g)(*given)
+        except wg.TrackedValueError:
+            assert any(np.asarray(a).dtype == bool for a in args[1:])
+            return
+        tolerance = 1e-4 if dtype == "f4" else 1e-11
+        for y, z in zip(found, expected, strict=True):
+            assert (y.shape, y.dtype) == (z.shape, z.dtype)
+            np.testing.assert_allclose(y, z, rtol=tolerance, atol=tolerance)
+
+
+REDUCTIONS = ("sum", "mean", "max", "min", "prod", "logsumexp", "all", "any", "count_nonzero")
+
+
+def subsets(rank: int) -> list[tuple[int, ...]]:
+    return list(chain.from_iterable(combinations(range(rank), k) for k in range(rank + 1)))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
+@pytest.mark.parametrize("shape", [(1,), (7,), (8,), (9,), (17,), (1000,), (3, 17), (17, 3), (64, 5), (1, 9), (3, 5, 9), (9, 1, 4)], ids=str)
+def test_reductions_over_all_axes(shape, dtype):
+    x = (np.random.default_rng(3).uniform(0.5, 1.2, shape) * (3 if dtype == "i8" else 1)).astype(dtype)
+    runs = [(name, axes, keepdims) for name in REDUCTIONS for axes in subsets(len(shape)) for keepdims in (False, True)]
+    if dtype == "?":
+        x = x ^ (np.arange(x.size).reshape(shape) % 3 == 0)
+    if dtype in ("i8", "?"):
+        runs = [run for run in runs if run[0] != "logsumexp"]
+
+    def eager(x):
+        return tuple([TABLE[name].op(x, axis=axes, keepdims=keepdims) for name, axes, keepdims in runs])
+
+    for found, expected, run in zip(wg.compile(eager)(x), eager(x), runs, strict=True):
+        assert (np.shape(found), found.dtype) == (np.shape(expected), expected.dtype), run
+        np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == "f4" else 1e-12, atol=0, err_msg=str(run))
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 9, 31, 64, 200])
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 0.0, -0.0])
+def test_reductions_of_special_numbers(n, special):
+    """In every place, beside numbers and beside its like."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(8, n)) - 0.5
+    for row, places in enumerate([[0], [-1], [n // 2], range(n), range(0, n, 2), range(n - 1), [], [0, -1]]):
+        x[row, list(places)] = special
+
+    def eager(x):
+        return x.sum(1), x.max(1), x.min(1), x.prod(1), x.mean(1), wg.logsumexp(x, 1), np.any(x, 1), np.all(x, 1), x.max(0), x.sum(0)
+
+    with np.errstate(all="ignore"):
+        expected, found = eager(x), wg.compile(eager)(x)
+    for k, (y, z) in enumerate(zip(found, expected, strict=True)):
+        for test in (np.isnan, np.isposinf, np.isneginf):
+            np.testing.assert_array_equal(test(y), test(z), err_msg=str(k))
+        np.testing.assert_allclose(y, z, rtol=1e-12)
+        if n <= 8 or special == special != 0:  # NumPy's sign of a sum or extreme of zeros depends on its vectors
+            np.testing.assert_array_equal(np.signbit(y)[y == 0], np.signbit(z)[z == 0], err_msg=str(k))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("shape", [(300_001,), (300, 1001), (3, 100_001), (100_001, 3)], ids=str)
+def test_large_arrays(shape, dtype):
+    """On all cores, with parts that are no multiples of anything."""
+    x = np.random.default_rng(5).normal(size=shape).astype(dtype)
+
+    def eager(x):
+        y = np.exp(np.sin(x)) * np.cos(x) + np.tanh(x)
+        return y, np.sqrt(np.abs(x)), x * 3 - 1, y.sum(), y.max(-1), y.sum(0), x.min(), np.any(x > 100), np.mean(y, -1, keepdims=True)
+
+    found, expected = wg.compile(eager)(x), eager(x.astype(np.float64))
+    for y, z in zip(found, expected, strict=True):
+        assert np.shape(y) == np.shape(z)
+        np.testing.assert_allclose(y, z, rtol=1e-4 if dtype == "f4" else 1e-12, atol=1e-2 if dtype == "f4" else 1e-10)
+    for k in (1, 2):
+        assert_same(found[k], eager(x)[k])

@@ -7,7 +7,7 @@ say so in the table (`Primitive.spec`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
 Operand = Spec | type
-"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array."""
+"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array in elementwise operations."""
 
 
 def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
@@ -30,16 +30,17 @@ def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str,
 
 @lru_cache(1 << 14)
 def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
-    named = dict(params)
-    if primitive.spec is not None:
-        return primitive.spec(*[o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands], **named)
-    if is_elementwise(primitive):
+    if primitive.spec is None and is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
         return Spec(shape, _dtype(primitive, kinds, (), params))
+    specs = [o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands]
+    named = dict(params)
+    if primitive.spec is not None:
+        return primitive.spec(*specs, **named)
     if "keepdims" in named:
-        return _reduced(primitive, operands[0], params)
-    return _by_example(primitive, operands, named)
+        return _reduced(primitive, specs[0], params)
+    return _by_example(primitive, specs, named)
 
 
 def is_elementwise(primitive: Primitive) -> bool:
@@ -54,7 +55,7 @@ def _dtype(primitive: Primitive, kinds: tuple, shape: tuple[int, ...], params: t
         return np.asarray(primitive.impl(*examples, **dict(params))).dtype
 
 
-def _reduced(primitive: Primitive, x: Any, params: tuple) -> Spec:
+def _reduced(primitive: Primitive, x: Spec, params: tuple) -> Spec:
     axis, keepdims = dict(params)["axis"], dict(params)["keepdims"]
     axes = axis if isinstance(axis, tuple) else (axis,)
     if keepdims:
@@ -64,8 +65,8 @@ def _reduced(primitive: Primitive, x: Any, params: tuple) -> Spec:
     return Spec(shape, _dtype(primitive, (x.dtype,), (1,) * len(x.shape), params))
 
 
-def _by_example(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
-    examples = [np.broadcast_to(np.zeros((), o.dtype), o.shape) if isinstance(o, Spec) else o(1) for o in operands]
+def _by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
+    examples = [np.broadcast_to(np.zeros((), spec.dtype), spec.shape) for spec in specs]
     with np.errstate(all="ignore"):
         out = primitive.impl(*examples, **params)
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))

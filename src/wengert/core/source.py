@@ -65,12 +65,13 @@ def source() -> Source | None:
 @lru_cache(1024)
 def stores(code: CodeType) -> dict[int, str]:
     """For each instruction whose result is assigned to a variable at once, the name of the variable."""
-    found = {}
+    found: dict[int, str] = {}
     last = None
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("CACHE", "EXTENDED_ARG"):
             continue
         if last is not None and instruction.opname.startswith("STORE_") and instruction.opname not in ("STORE_SUBSCR", "STORE_ATTR"):
-            found[last] = instruction.argval
+            # While a Python function runs, its caller stands at the end of the inline caches that follow the call.
+            found |= dict.fromkeys(range(last, instruction.offset, 2), instruction.argval)
         last = instruction.offset
     return found

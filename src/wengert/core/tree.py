@@ -21,6 +21,9 @@ class Structure(NamedTuple):
         """The number of leaves."""
         return 1 if self is LEAF else sum(child.size for child in self.children)
 
+    def __reduce__(self) -> str | tuple:
+        return "LEAF" if self is LEAF else (Structure, tuple(self))  # there is one leaf, known by identity
+
     def __repr__(self) -> str:
         if self is LEAF:
             return "*"

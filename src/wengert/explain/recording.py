@@ -12,12 +12,13 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import OUTPUT, Primitive, gathered, new_level
+from wengert.core.primitive import OUTPUT, Primitive, gathered, lookup, new_level
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Constant, Input, Node, Operation, constant
+from wengert.modes import recording as switches
 from wengert.transforms.tracing import leaf_names
 
 
@@ -85,6 +86,8 @@ class Recorded(Array):
         out = primitive.op(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
         node = recording.add(primitive, nodes, params, out)
         if primitive.outputs == 1:
+            if not switches.recording():  # inside of no_grad
+                node = recording.add(lookup("stop_gradient"), (node,), {}, out)
             return Recorded(out, level, Mark(node, recording))
         parts = []
         for i, part in enumerate(out):

@@ -104,7 +104,10 @@ class Call:
             return self.closed(self.jet(primitive, top, x), top.level)
         if isinstance(top, Batched):
             return self.closed(self.batched(primitive, top, x), top.level)
-        raise TypeError(f"{self.name} has a rule of its own, which does not know a {type(top).__name__}, at {user_line()}.")
+        if not self.has_rule:
+            return self.straight(x)
+        mine = tuple([isinstance(a, type(top)) and a.level == top.level for a in x])
+        return top.process(primitive, top.level, tuple(x), {"call": self, "live": mine})  # one operation, whatever the mode does with it
 
     def closed(self, outs: tuple, level: int) -> tuple:
         """Results inside which there is nothing of their own level: that would be a value which was captured."""

@@ -113,7 +113,7 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
     >>> x = symbol("x")
     >>> (slope,) = gradients(np.sin(x), [x])
     >>> slope
-    symbol(cos: f64[])
+    symbol(multiply: f64[])
     """
     single = isinstance(xs, Symbol)
     wanted: list[Symbol] = [xs] if isinstance(xs, Symbol) else list(xs)
@@ -134,34 +134,40 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
 
 def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
     """Cotangents of nodes of a graph: the tape that recording the graph would have made, walked back over symbols."""
-    tape: dict[Node, TapeNode] = {node: Leaf(node) for node in targets}
+    wanted = set(targets)
     wrap = lambda node: node.value if isinstance(node, Constant) else Symbol(node, like.level, like.extra)
-    for node in ordered(outs):
-        if not isinstance(node, Operation) or node in tape or not any(a in tape for a in node.args):
-            continue
-        primitive = node.primitive
-        if primitive is OUTPUT:
-            tape[node] = TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
-            continue
-        keep = primitive.keep(*[a in tape for a in node.args])
-        if keep is None:
-            continue
-        parents = [tape.get(a) for a in node.args]
-        for i in primitive.constants:
-            if i < len(parents):
-                parents[i] = None
-        if primitive.outputs == 1:
-            out = wrap(node)
-            tape[node] = TapeNode(primitive, node.params, tuple(parents), keep(out, *map(wrap, node.args)), node)
-        else:
-            whole = several(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
-            tape[node] = whole[0].parents[0]
+    tape: dict[Node, TapeNode] = {}
+    for node in ordered((*outs, *targets)):
+        if isinstance(node, Operation) and any(a in tape for a in node.args):
+            recorded = taped(node, tape, wrap)
+            if recorded is not None:
+                tape[node] = recorded
+        if node in wanted and node not in tape:
+            tape[node] = Leaf(node)
     started: dict[TapeNode, Any] = {}
     for node, seed in zip(outs, seeds, strict=True):
         if node in tape:
-            t = np.ones(node.shape, node.dtype)[()] if seed is None else conform(seed, node.shape, node.dtype)
+            t = np.broadcast_to(node.dtype.type(1), node.shape)[()] if seed is None else conform(seed, node.shape, node.dtype)
             started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
     found: dict[TapeNode, Any] = {}
     if started:
         pull_back(started, found.__setitem__, targets=[tape[node] for node in targets])
     return [None if (t := found.get(tape[node])) is None else conform(t, node.shape, node.dtype) for node in targets]
+
+
+def taped(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
+    """What the tape would have of an operation, None where no gradient flows through it."""
+    primitive = node.primitive
+    if primitive is OUTPUT:
+        return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
+    keep = primitive.keep(*[a in tape for a in node.args])
+    if keep is None:
+        return None
+    parents = [tape.get(a) for a in node.args]
+    for i in primitive.constants:
+        if i < len(parents):
+            parents[i] = None
+    if primitive.outputs == 1:
+        return TapeNode(primitive, node.params, tuple(parents), keep(wrap(node), *map(wrap, node.args)), node)
+    whole = several(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
+    return whole[0].parents[0]

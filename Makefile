@@ -5,13 +5,13 @@ BIN := .venv/bin
 .PHONY: help demo test lint types bench clean
 
 help:
-	@echo "make demo    the running example, from value to gradient descent"
+	@echo "make demo    how a derivative comes about: a table here, and a page to play through, explanation.html"
 	@echo "make test    lint, type-check, and run all tests"
 	@echo "make bench   compare with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean   remove the virtual environment and caches"
 
 demo: .venv/installed
-	$(BIN)/python examples/running_example.py
+	$(BIN)/wengert explain "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5 --html explanation.html
 
 test: lint types
 	$(BIN)/python -m pytest -n auto
@@ -40,5 +40,5 @@ bench: .venv/installed-bench
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist explanation.html
 	find . -name __pycache__ -type d -exec rm -rf {} +

@@ -1,5 +1,6 @@
 """Wengert: automatic differentiation for Python. `import wengert as wg`."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wengert import autograd
@@ -224,15 +225,27 @@ from wengert.transforms.vmap import vmap
 
 if TYPE_CHECKING:
     from wengert.compiler.compiled import compile, function
+    from wengert.explain.compare import compare
+    from wengert.explain.explanation import explain
+    from wengert.explain.why import why_nan, why_zero
+
+_LATER = {
+    "compare": "wengert.explain.compare",
+    "compile": "wengert.compiler.compiled",
+    "explain": "wengert.explain",
+    "function": "wengert.compiler.compiled",
+    "why_nan": "wengert.explain.why",
+    "why_zero": "wengert.explain.why",
+}
+"""Where to find what is imported when it is first asked for: the compiler brings LLVM along, and explanations are seldom needed."""
 
 
 def __getattr__(name: str) -> Any:
-    """The compiler brings LLVM along, so it is imported when it is first asked for."""
-    if name not in ("compile", "function"):
+    if name not in _LATER:
         raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-    from wengert.compiler import compiled
-
-    return globals().setdefault(name, getattr(compiled, name))
+    module = import_module(_LATER[name])
+    globals()[name] = found = module if module.__name__ == f"wengert.{name}" else getattr(module, name)
+    return found
 
 
 abs = absolute
@@ -292,6 +305,7 @@ __all__ = [
     "checkpoint_sequential",
     "clip",
     "column_stack",
+    "compare",
     "compile",
     "compress",
     "concatenate",
@@ -325,6 +339,7 @@ __all__ = [
     "exp",
     "exp2",
     "expand_dims",
+    "explain",
     "expm1",
     "extract",
     "eye",
@@ -486,6 +501,8 @@ __all__ = [
     "vsplit",
     "vstack",
     "where",
+    "why_nan",
+    "why_zero",
     "zeros",
     "zeros_like",
 ]

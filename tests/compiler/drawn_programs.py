@@ -24,6 +24,7 @@ EXTENTS = {
     "tiny": (1, 2, 3, 4),
     "medium": (1, 2, 3, 5, 7, 8, 9, 16, 17, 33),
     "batch": (64, 65, 100, 1, 2, 3, 4),
+    "long": (1000, 1, 5, 300),
     "empty": (0, 1, 2, 3),
 }
 
@@ -49,7 +50,7 @@ class Draft:
     def __init__(self, pick: Pick, count: int):
         self.pick = pick
         self.lines: list[str] = []
-        self.size_class = ("tiny", "medium", "medium", "batch", "batch", "empty")[pick(6)]
+        self.size_class = ("tiny", "medium", "medium", "batch", "batch", "long", "empty")[pick(7)]
         rng = np.random.default_rng(pick(1 << 16))
         shapes = [self.shape(1 + pick(3)) for _ in range(2)] + [self.shape(pick(2))]
         self.inputs = [rng.normal(size=s) for s in shapes] + [rng.integers(-3, 3, size=1 + pick(6)) for _ in range(1)]
@@ -85,17 +86,34 @@ class Draft:
 
     def extend(self) -> None:
         """One line more, or none where what was drawn does not fit."""
-        kind = self.choose(("unary", "unary", "binary", "binary", "binary", "view", "view", "view", "join", "index", "index", "reduce", "reduce", "contract"))
+        kind = self.choose(
+            (
+                "unary",
+                "unary",
+                "binary",
+                "binary",
+                "binary",
+                "view",
+                "view",
+                "view",
+                "join",
+                "index",
+                "index",
+                "reduce",
+                "reduce",
+                "contract",
+            )
+        )
         text = getattr(self, kind)()
         if text is None:
             return
         with np.errstate(all="ignore"):
-            value = np.asarray(eval(text, dict(self.context)))  # noqa: S307  # of our own making
+            value = np.asarray(eval(text, dict(self.context)))
             if value.size > LARGEST or value.ndim > 5 or value.dtype.kind != "f":
                 return
             if value.size and not np.all(np.abs(value) <= 20):
                 text = f"np.tanh({text} * 0.01)"
-                value = np.asarray(eval(text, dict(self.context)))  # noqa: S307
+                value = np.asarray(eval(text, dict(self.context)))
         if not np.all(np.isfinite(value)):
             return
         name = f"v{len(self.lines)}"
@@ -123,8 +141,18 @@ class Draft:
         x = self.name()
         y = self.fitting(self.values[x].shape)
         if self.pick(8) == 0:
-            y = self.choose(("0.75", "2", "np.float64(0.3)", "np.float32(1.5)"))
-        return self.choose(BINARY).format(x=x, y=y) if self.pick(2) else self.choose(BINARY).format(x=x if y[0] in "0123456789n" else y, y=x)
+            y = self.choose(
+                (
+                    "0.75",
+                    "2",
+                    "np.float64(0.3)",
+                    "np.float32(1.5)",
+                    f"np.linspace(-1, 1, {self.values[x].shape[-1]})" if self.values[x].ndim else "1",
+                )
+            )
+        return (
+            self.choose(BINARY).format(x=x, y=y) if self.pick(2) else self.choose(BINARY).format(x=x if y[0] in "0123456789n" else y, y=x)
+        )
 
     def slice_of(self, n: int) -> str:
         step = self.choose((1, 1, 1, 2, 3, -1, -1, -2))
@@ -144,16 +172,16 @@ class Draft:
             elif which == 2:
                 parts.append(":")
             elif arrays and which in (3, 4) and n >= 3:
-                parts.append(self.choose(("i", "i", f"np.array({[self.pick(n) for _ in range(1 + self.pick(4))]})")))
+                parts.append(self.choose(("i", "i", "i[0]", f"np.array({[self.pick(n) for _ in range(1 + self.pick(4))]})")))
             else:
                 parts.append(self.slice_of(n))
         if "i" in parts:
-            parts = [p if not p.startswith("np.array") else "i" for p in parts]
+            parts = ["i" if p.startswith("np.array") else p for p in parts]
         if sum(p.startswith("np.array") for p in parts) > 1:
             parts = [":" if p.startswith("np.array") else p for p in parts]
         if parts and self.pick(4) == 0:
             parts[-1] = "..."
-        if not any(p == "i" or p.startswith("np.array") for p in parts) and self.pick(3) == 0:
+        if not any(p[0] in "in" for p in parts) and self.pick(3) == 0:
             parts.insert(self.pick(len(parts) + 1), "None")
         return ", ".join(parts) if parts else "..."
 
@@ -161,7 +189,7 @@ class Draft:
         x = self.name()
         value = self.values[x]
         shape, rank = value.shape, value.ndim
-        which = self.pick(10)
+        which = self.pick(13)
         if which == 0:
             axes = list(range(rank))
             order = [axes.pop(self.pick(len(axes))) for _ in range(rank)]
@@ -169,7 +197,8 @@ class Draft:
         if which == 1:
             return f"np.reshape({x}, {self.factors(value.size)})"
         if which == 2:
-            return f"np.broadcast_to({x}, {(*[1 + self.pick(4) for _ in range(self.pick(3))], *[n if n != 1 else 1 + self.pick(5) for n in shape])})"
+            lead = [1 + self.pick(4) for _ in range(self.pick(3))]
+            return f"np.broadcast_to({x}, {(*lead, *[n if n != 1 else 1 + self.pick(5) for n in shape])})"
         if which == 3 and rank:
             return f"np.flip({x}, {self.pick(rank)})"
         if which == 4 and rank:
@@ -183,6 +212,11 @@ class Draft:
             return f"np.{self.choose(('tril', 'triu'))}({x}, {self.pick(5) - 2})"
         if which == 8:
             return f"np.expand_dims({x}, {self.pick(rank + 1)})"
+        if which == 9 and rank:
+            axis = self.pick(rank)
+            return f"np.split({x}, [{self.pick(shape[axis] + 1)}], axis={axis})[{self.pick(2)}]"
+        if which == 10 and rank:
+            return f"np.repeat({x}, {self.pick(3)}, axis={self.pick(rank)})"
         return f"{x}[{self.key(shape, arrays=False)}]"
 
     def factors(self, size: int) -> tuple[int, ...]:
@@ -214,7 +248,10 @@ class Draft:
     def index(self) -> str | None:
         x = self.name()
         shape = self.values[x].shape
-        which = self.pick(6)
+        which = self.pick(10)
+        if which == 9:
+            n = 1 + self.pick(4)
+            return f"wg.take(np.arange({n}) * 0.25 - 0.3, i % {n}) * np.sum({x}, keepdims=True).reshape(-1)[:1]"
         key = self.key(shape, arrays=True)
         if which < 2:
             return f"{x}[{key}]"
@@ -224,9 +261,13 @@ class Draft:
         if which == 3 and shape and 0 not in shape:
             axis = self.pick(len(shape))
             return f"np.take({x}, {[self.pick(shape[axis]) for _ in range(3)]}, axis={axis})"
-        there = np.asarray(eval(f"{x}[{key}]", dict(self.context)))  # noqa: S307
+        if which >= 6 and shape and 0 not in shape:
+            axis = self.pick(len(shape))
+            best = f"np.expand_dims(np.argmax({x}, axis={axis}), {axis})"
+            return self.choose((f"np.cumsum({x}, {axis})", f"np.sort({x}, {axis})", f"np.take_along_axis({x}, {best}, {axis})"))
+        there = np.asarray(eval(f"{x}[{key}]", dict(self.context)))
         v = self.fitting(there.shape)
-        made = np.asarray(eval(v, dict(self.context)))  # noqa: S307
+        made = np.asarray(eval(v, dict(self.context)))
         v = v if made.ndim <= there.ndim and np.broadcast_shapes(made.shape, there.shape) == there.shape else "1.25"
         return f"at({x})[{key}].{'add' if which == 4 else 'set'}({v})"
 
@@ -250,12 +291,16 @@ class Draft:
         if a and b and a[-1] == b[0]:
             return f"np.tensordot({x}, {y}, 1)"
         if len(a) >= 2 and a == b:
-            return self.choose((f"{x} @ np.swapaxes({y}, -1, -2)", f"np.einsum('...i,...i->...', {x}, {y})", f"np.swapaxes({x}, -1, -2) @ {y}"))
+            return self.choose(
+                (f"{x} @ np.swapaxes({y}, -1, -2)", f"np.einsum('...i,...i->...', {x}, {y})", f"np.swapaxes({x}, -1, -2) @ {y}")
+            )
         if len(a) == 3 and 0 not in a:
-            return self.choose((f"np.einsum('abc,abd->acd', {x}, {x})", f"np.einsum('abc,c->ba', {x}, {x}[0, 0])", f"np.einsum('abc->ca', {x})"))
+            return self.choose(
+                (f"np.einsum('abc,abd->acd', {x}, {x})", f"np.einsum('abc,c->ba', {x}, {x}[0, 0])", f"np.einsum('abc->ca', {x})")
+            )
         return f"np.outer({x}, {y})" if np.prod(a) * np.prod(b) <= LARGEST else None
 
     def function(self) -> Callable[..., tuple]:
         space: dict[str, Any] = {"np": np, "wg": wg, "at": At}
-        exec(self.source, space)  # noqa: S102
+        exec(self.source, space)
         return space["f"]

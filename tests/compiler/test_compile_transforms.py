@@ -134,12 +134,7 @@ def test_own_rules_inside(name, transform):
     same(wg.compile(of(f))(x), of(f)(x))
 
 
-LOST = "a rule of the user's own is not in the traced graph, so its derivative is that of the operations"
-
-
-@pytest.mark.parametrize(
-    "name", [n if n == "primitive" else pytest.param(n, marks=pytest.mark.xfail(reason=LOST, strict=True)) for n in OWN]
-)
+@pytest.mark.parametrize("name", OWN)
 def test_own_rules_under_transforms_of_the_compiled_function(name):
     f = lambda x: (OWN[name](x * 1.3) * x).sum()
     same(wg.grad(wg.compile(f))(X), wg.grad(f)(X))

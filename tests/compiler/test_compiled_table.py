@@ -20,11 +20,14 @@ EXACT = {*NUMBERS, *FLOATS, *PREDICATES, *BITS, "where"}
 
 DTYPES = ("f8", "f4", "i8", "i4", "?", "c16")
 FINITE = (0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 0.1, 1e-10, 1e10, 1e22, 1 - 2**-24, 1 + 2**-23, np.pi, np.pi / 2, np.pi / 4, 35.0, 88.5, 100.0)
-ENDS = {"f8": (5e-324, 2.3e-308, 1e-300, 1e300, 1.7e308, 709.5, 710.5, 745.0, 746.0), "f4": (1e-45, 1.2e-38, 1e-30, 1e30, 3.4e38, 89.0, 103.0, 104.0)}
+ENDS = {
+    "f8": (5e-324, 2.3e-308, 1e-300, 1e300, 1.7e308, 709.5, 710.5, 745.0, 746.0),
+    "f4": (1e-45, 1.2e-38, 1e-30, 1e30, 3.4e38, 89.0, 103.0, 104.0),
+}
 WHOLE = (0, 1, -1, 2, -2, 3, 7, -7, 10, 100, -100, 2**31 - 1, -(2**31))
 
 OWN_ZEROS = {"fmax": "NumPy's own zeros depend on the length of the array", "fmin": "the same"}
-MIXED_SUBNORMALS = {"multiply_add"}
+AROUND_ZERO = {"logaddexp": "near its zeros the error is one of the operands, in NumPy as well", "logaddexp2": "the same"}
 
 
 def boundaries(dtype: str) -> np.ndarray:
@@ -46,8 +49,8 @@ def crossed(primitive, dtype: str) -> list[np.ndarray]:
     return [x] if len(primitive.inputs) == 1 else [x[:, None], x]
 
 
-def assert_same(found, expected, ulps: float = 0, signs: bool = True) -> None:
-    """Equal in shape, dtype and numbers, those up to so many units in the last place."""
+def assert_same(found, expected, ulps: float = 0, signs: bool = True, size: float = 0.0) -> None:
+    """Equal in shape, dtype and numbers, those up to so many units in the last place, of numbers of at least that size."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     if expected.dtype.kind == "c":
@@ -63,8 +66,10 @@ def assert_same(found, expected, ulps: float = 0, signs: bool = True) -> None:
             x, y = found[ordinary], expected[ordinary]
             if signs:
                 np.testing.assert_array_equal(np.signbit(x), np.signbit(y))
-            error = np.abs(x.astype(np.longdouble) - y) / np.spacing(np.abs(y))
-        assert np.max(error, initial=0) <= ulps, f"{np.max(error)} units in the last place: {x[np.argmax(error)]!r}, not {y[np.argmax(error)]!r}"
+            error = np.abs(x.astype(np.longdouble) - y) / np.spacing(np.maximum(np.abs(y), y.dtype.type(size)))
+        assert np.max(error, initial=0) <= ulps, (
+            f"{np.max(error)} units in the last place: {x[np.argmax(error)]!r}, not {y[np.argmax(error)]!r}"
+        )
 
 
 def assert_as_eager(primitive, args: list, compiled, eager) -> None:
@@ -75,11 +80,10 @@ def assert_as_eager(primitive, args: list, compiled, eager) -> None:
         signs = primitive.name not in OWN_ZEROS
         if primitive.name in EXACT or compiled.report(*args).fallbacks or found.dtype.kind != "f":
             assert_same(found, expected, signs=signs)
-        elif found.dtype == np.float32:
-            wide = eager(*[a.astype(np.float64) if a.dtype.kind == "f" else a for a in args])
-            assert_same(found, wide.astype(np.float32), ulps=2)
         else:
-            assert_same(found, expected, ulps=2)
+            if found.dtype == np.float32:
+                expected = eager(*[a.astype(np.float64) if a.dtype.kind == "f" else a for a in args]).astype(np.float32)
+            assert_same(found, expected, ulps=2, size=2.0 if primitive.name in AROUND_ZERO else 0.0)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -126,9 +130,6 @@ def test_gradients_of_elementwise(primitive, dtype):
         np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
 
 
-CANCELLING = {"remainder", "fmod"}
-
-
 @pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
 def test_gradients_at_boundaries(primitive):
     """Rules have the same NaN and infinities; what they round may cancel, so finite numbers need not agree in all digits."""
@@ -162,7 +163,9 @@ def test_all_lengths(shape, dtype):
         assert_same(found, np.asarray(expected).astype(dtype), ulps=2)
 
 
-@pytest.mark.parametrize("shapes", [((3, 1), (1, 5)), ((9,), (4, 1)), ((2, 1, 8), (7, 1)), ((), (6,)), ((1,), (1, 1)), ((0, 1), (3,)), ((17, 8), (8,))], ids=str)
+@pytest.mark.parametrize(
+    "shapes", [((3, 1), (1, 5)), ((9,), (4, 1)), ((2, 1, 8), (7, 1)), ((), (6,)), ((1,), (1, 1)), ((0, 1), (3,)), ((17, 8), (8,))], ids=str
+)
 def test_broadcasting_pairs(shapes):
     rng = np.random.default_rng(1)
     x, y = [rng.normal(size=s) for s in shapes]
@@ -188,8 +191,10 @@ def with_dtype(args: list, live: list[int], dtype: str) -> list:
 def test_cases(primitive, case):
     op, args = op_of(primitive, case.params), case_arguments(case)
     live = [i for i, a in enumerate(args) if np.asarray(a).dtype.kind == "f"]
-    for dtype in DTYPES:
+    for dtype in DTYPES[:-1] if primitive.name.startswith("astype") else DTYPES:
         given = with_dtype(args, live, dtype)
+        if primitive.name == "logsumexp" and dtype[0] in "i?":
+            continue  # the public function converts them first
         try:
             expected = several(op(*given))
         except (TypeError, ValueError, IndexError) as error:
@@ -216,7 +221,7 @@ def test_gradients_of_cases(primitive, case):
     def f(*args):
         return sum([wg.real(y * (1.0 + wg.astype(y, y.dtype)) * 0.5).sum() for y in several(op(*args))])
 
-    for dtype in ("f8", "f4", "c16"):
+    for dtype in ("f8", "f4") if primitive.name == "astype" else ("f8", "f4", "c16"):
         given = with_dtype(args, live, dtype)
         g = wg.grad(f, tuple(live))
         try:
@@ -239,9 +244,11 @@ def subsets(rank: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
-@pytest.mark.parametrize("shape", [(1,), (7,), (8,), (9,), (17,), (1000,), (3, 17), (17, 3), (64, 5), (1, 9), (3, 5, 9), (9, 1, 4)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1,), (7,), (8,), (9,), (17,), (1000,), (3, 17), (17, 3), (64, 5), (1, 9), (3, 5, 9), (9, 1, 4)], ids=str
+)
 def test_reductions_over_all_axes(shape, dtype):
-    x = (np.random.default_rng(3).uniform(0.5, 1.2, shape) * (3 if dtype == "i8" else 1)).astype(dtype)
+    x = (np.random.default_rng(3).uniform(0.8, 1.2, shape) * (3 if dtype == "i8" else 1)).astype(dtype)
     runs = [(name, axes, keepdims) for name in REDUCTIONS for axes in subsets(len(shape)) for keepdims in (False, True)]
     if dtype == "?":
         x = x ^ (np.arange(x.size).reshape(shape) % 3 == 0)
@@ -266,7 +273,7 @@ def test_reductions_of_special_numbers(n, special):
         x[row, list(places)] = special
 
     def eager(x):
-        return x.sum(1), x.max(1), x.min(1), x.prod(1), x.mean(1), wg.logsumexp(x, 1), np.any(x, 1), np.all(x, 1), x.max(0), x.sum(0)
+        return x.max(1), x.min(1), x.prod(1), x.max(0), x.sum(1), x.mean(1), wg.logsumexp(x, 1), np.any(x, 1), np.all(x, 1), x.sum(0)
 
     with np.errstate(all="ignore"):
         expected, found = eager(x), wg.compile(eager)(x)
@@ -274,7 +281,7 @@ def test_reductions_of_special_numbers(n, special):
         for test in (np.isnan, np.isposinf, np.isneginf):
             np.testing.assert_array_equal(test(y), test(z), err_msg=str(k))
         np.testing.assert_allclose(y, z, rtol=1e-12)
-        if n <= 8 or special == special != 0:  # NumPy's sign of a sum or extreme of zeros depends on its vectors
+        if k < 4 and n <= 8:  # NumPy's own extremes of zeros depend on its vectors, and a sum of negative zeros may be one here
             np.testing.assert_array_equal(np.signbit(y)[y == 0], np.signbit(z)[z == 0], err_msg=str(k))
 
 

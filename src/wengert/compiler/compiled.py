@@ -11,6 +11,8 @@ from functools import partial, update_wrapper
 from operator import attrgetter
 from typing import Any
 
+import llvmlite.binding as llvm
+
 from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.entry import Argument, Result, is_known
 from wengert.compiler.native import Native, native
@@ -31,10 +33,23 @@ from wengert.transforms.tracing import described, traced
 Static = Sequence[int] | int
 
 LOCK = threading.RLock()
-"""Held while a program is compiled, by one thread at a time and not across a fork. Functions are traced without it: they are the user's."""
+"""Held while a program is compiled, by one thread at a time. Functions are traced without it: they are the user's."""
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+def _hold() -> None:
+    """Before a fork: let other threads finish with LLVM, which has a lock of its own that the child could never take again."""
+    LOCK.acquire()
+    llvm_lock.__enter__()
+
+
+def _let_go() -> None:
+    llvm_lock.__exit__()
+    LOCK.release()
+
+
+llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
+if hasattr(os, "register_at_fork") and llvm_lock is not None:
+    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)
 
 
 def compile(f: Callable | None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = ()) -> Any:
@@ -48,8 +63,8 @@ def compile(f: Callable | None = None, *, static_argnums: Static = (), static_ar
     (`wg.tensor`) are read at each call, receive gradients, and may be changed in place.
 
     >>> square = compile(lambda x: x * x)
-    >>> square(np.array([1.0, 2.0]))
-    array([1., 4.])
+    >>> square(3.0)
+    np.float64(9.0)
     """
     if f is None:
         return partial(compile, static_argnums=static_argnums, static_argnames=static_argnames)
@@ -89,11 +104,10 @@ class Evaluated:
         self.__name__ = "function"
 
     def __call__(self, *args: Any) -> Any:
-        converted = [
-            a if isinstance(a, SHAPED) and a.dtype == node.dtype else astype(a, node.dtype)
-            for a, node in zip(args, self.graph.inputs, strict=True)
-        ]
-        return self.graph.evaluate(*converted)
+        inputs = self.graph.inputs
+        if len(args) != len(inputs):
+            raise TypeError(f"This function takes {len(inputs)} arguments, and was given {len(args)}, at {user_line()}.")
+        return self.graph.evaluate(*[astype(a, node.dtype) for a, node in zip(args, inputs, strict=True)])
 
 
 class Compiled:

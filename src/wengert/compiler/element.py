@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.compiler.classify import Kind
 from wengert.compiler.gather import Gathered, of_gather
-from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter, Place, Read, broadcast, flat, number
+from wengert.compiler.index import CHOICES, VIEWS, ZERO, Affine, Counter, Place, Read, broadcast, flat, number
 from wengert.compiler.lanes import I64, Code, Lanes, Type, select
 from wengert.compiler.reduction import FOLDS, accumulated
 from wengert.compiler.scalar import common_kind, lowered
@@ -269,6 +269,8 @@ class Elements:
         """An element at a place that other values name."""
         source = node.args[0]
         where = self.computed_place(node.args[1:], of_gather(node, place))
+        if source.size == 1:  # a constant may have no address
+            return self.loaded(source, (ZERO,) * source.ndim)
         memory = Type("i8") if source.dtype.kind == "b" else Type.from_dtype(source.dtype)
         if where.type.lanes == 1:
             value = load(self.code, self.code.offset(self.pointer(source), where, memory), memory, memory.bits // 8)

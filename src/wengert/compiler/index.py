@@ -235,10 +235,10 @@ def embedded(place: Place, x: Spec, shape: tuple[int, ...], offset: int, axis1: 
     return [Read(guards, 0, inner), Read((), None, ())]
 
 
-def triangle(place: Place, k: int, lower: bool) -> list[Read]:
-    """Rows less columns tell on which side of the diagonal an element is."""
+def triangle(place: Place, x: Spec, k: int, lower: bool) -> list[Read]:
+    """Rows less columns tell on which side of the diagonal an element is; one row stands for all."""
     below = place[-2].plus(place[-1].times(-1)).shifted(k)
-    return [Read((Guard(below if lower else below.times(-1)),), 0, place), Read((), None, ())]
+    return [Read((Guard(below if lower else below.times(-1)),), 0, broadcast(place, x.shape)), Read((), None, ())]
 
 
 def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Place] | None:
@@ -317,8 +317,8 @@ CHOICES: dict[str, Callable[..., list[Read] | None]] = {
     "stack": lambda place, *specs, axis: stacked(place, specs, axis),
     "pad": padded,
     "embed_diagonal": embedded,
-    "tril": lambda place, x, k: triangle(place, k, True),
-    "triu": lambda place, x, k: triangle(place, k, False),
+    "tril": lambda place, x, k: triangle(place, x, k, True),
+    "triu": lambda place, x, k: triangle(place, x, k, False),
     "scatter": scattered,
     "set_at": lambda place, x, v, key, reuse: written(place, x, v, key),
     "roll": rolled,

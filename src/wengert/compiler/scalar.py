@@ -23,13 +23,13 @@ Lowering = Callable[..., Lanes]
 def maximum(x: Lanes, y: Lanes) -> Lanes:
     """The larger one, NaN if there is one; the second of equal ones, as NumPy has it for zeros of different sign."""
     if not x.type.is_float:
-        return select(x > y, x, y)
+        return x | y if x.type.kind == "i1" else select(x > y, x, y)
     return select((x > y) | x.is_nan(), x, y)
 
 
 def minimum(x: Lanes, y: Lanes) -> Lanes:
     if not x.type.is_float:
-        return select(x < y, x, y)
+        return x & y if x.type.kind == "i1" else select(x < y, x, y)
     return select((x < y) | x.is_nan(), x, y)
 
 
@@ -60,6 +60,11 @@ def divide_live(x: Lanes, y: Lanes) -> Lanes:
     return select(x.ne(0.0), x / y, x.like(0.0))
 
 
+def rad2deg(x: Lanes) -> Lanes:
+    """NumPy divides in the dtype itself, and in float32 that rounds otherwise."""
+    return x * (180.0 / pi if x.type.bits == 64 else float(np.float32(180.0) / np.float32(pi)))
+
+
 def nonzero(x: Lanes) -> Lanes:
     return x if x.type.kind == "i1" else x.ne(0)
 
@@ -80,7 +85,7 @@ FLOATS: dict[str, Lowering] = {
     "trunc": lambda x: x.trunc(),
     "rint": lambda x: x.rint(),
     "deg2rad": lambda x: x * x.like(pi / 180.0),
-    "rad2deg": lambda x: x * x.like(180.0 / pi),
+    "rad2deg": rad2deg,
 }
 """On floats; integers are converted first, where NumPy does."""
 
@@ -151,6 +156,9 @@ ON_TRUTHS = frozenset(
 """What works on truth values as they are: adding them is `or`, multiplying `and`."""
 
 
+TRUTHS: dict[str, Lowering] = {"add": BITS["bitwise_or"], "multiply": BITS["bitwise_and"]}
+
+
 def never(x: Lanes) -> Lanes:
     return x.code.constant(False, x.type.of("i1"))
 
@@ -185,10 +193,8 @@ def lowered(name: str, args: Sequence[Lanes], kind: str) -> Lanes:
     if kind == "i1" and name in PREDICATES:
         kind = "i8"  # one signed bit would order True before False
     args = [a.to(kind) for a in args]
-    if kind == "i1" and name in ("add", "maximum"):
-        return args[0] | args[1]
-    if kind == "i1" and name in ("multiply", "minimum"):
-        return args[0] & args[1]
+    if kind == "i1" and name in TRUTHS:
+        return TRUTHS[name](*args)
     for table in (NUMBERS, FLOATS, PREDICATES, BITS):
         if name in table:
             return table[name](*args)

@@ -48,16 +48,27 @@ def object_code(text: str, is_long: bool = False) -> bytes:
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
         tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
         builder = llvm.create_pass_builder(target, tuning)
-        if is_long:
-            passes = llvm.create_new_module_pass_manager()
-            passes.add_sroa_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
-            passes.add_new_gvn_pass()
-        else:
-            passes = builder.getModulePassManager()
-        passes.run(module, builder)
+        passes = quick_passes() if is_long else builder.getModulePassManager()
+        try:
+            passes.run(module, builder)
+        finally:
+            free(passes)
         return target.emit_object(module)
+
+
+def quick_passes() -> llvm.ModulePassManager:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_new_gvn_pass()
+    return passes
+
+
+def free(passes: llvm.ModulePassManager) -> None:
+    """llvmlite forgets to: the empty method of one base class hides that of the other."""
+    if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
+        llvm.newpassmanagers.NewPassManager._dispose(passes)
 
 
 class Loaded:

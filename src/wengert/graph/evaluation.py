@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
-from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Node, Operation
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
@@ -28,7 +29,10 @@ def evaluate(graph: Graph, args: Sequence[Any]) -> list:
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             if isinstance(node, Operation):
-                out = node.primitive.op(*[values[a] for a in node.args], **node.params)
+                operands = [values[a] for a in node.args]
+                if any(x.__class__ in PYTHON_NUMBERS for x in operands) and not is_elementwise(node.primitive):
+                    operands = [np.asarray(x)[()] if x.__class__ in PYTHON_NUMBERS else x for x in operands]
+                out = node.primitive.op(*operands, **node.params)
                 values[node] = node.weak(out) if node.weak and isinstance(out, np.generic) else out
                 for a in node.args:
                     uses[a] -= 1

@@ -13,10 +13,10 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
-from wengert.core.infer import infer
+from wengert.core.infer import infer, is_elementwise
 from wengert.core.primitive import OUTPUT, Primitive, gathered
 from wengert.core.source import source
-from wengert.graph.ir import Constant, Node, Operation, constant, is_one_number, weakness
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Node, Operation, constant, is_one_number, weakness
 
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""
@@ -78,7 +78,7 @@ class Symbol(Array):
                 nodes.append(a)
         if len(nodes) > 1:
             make = constants.of if constants is not None else constant
-            nodes = [a if isinstance(a, Node) else make(a) for a in nodes]
+            nodes = [a if isinstance(a, Node) else make(strong(a, primitive)) for a in nodes]
         return recorded(primitive, nodes, params, level, constants)
 
     def _plain(self, what: str) -> np.ndarray:
@@ -115,6 +115,11 @@ class Symbol(Array):
         node = self.node
         what = node.name or (node.primitive.name if isinstance(node, Operation) else "constant")
         return f"symbol({what}: {node.spec!r})"
+
+
+def strong(x: Any, primitive: Primitive) -> Any:
+    """An argument as the operation takes it: all but elementwise ones take a Python number for an array."""
+    return np.asarray(x)[()] if x.__class__ in PYTHON_NUMBERS and not is_elementwise(primitive) else x
 
 
 def recorded(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], level: int, constants: Constants | None) -> Any:

@@ -1,0 +1,154 @@
+// Time, what it says in words, and everything that moves it.
+
+const graph = new Graph($("canvas"));
+const trace = new Trace($("rows"), $("columns"), $("body"));
+const listed = new Listing($("listing"));
+const slider = $("time");
+
+const SHAPES = { play: "M4 2.5v11l9-5.5z", pause: "M4 3h3v10H4zM9 3h3v10H9z" };
+const RATE = 1.1, LONGEST = 120;
+
+let now = 0;
+let playing = 0;
+
+function go(time) {
+  hideTip();
+  now = Math.max(0, Math.min(lastFrame, time));
+  slider.value = now;
+  const frame = frames[now], phase = now < turn ? "forward" : "back";
+  document.documentElement.dataset.phase = frame.kind === "start" ? "start" : hasAdjoints ? phase : "forward";
+  slider.style.setProperty("--at", `${(100 * now) / lastFrame}%`);
+  const [heading, equation, sum] = told(frame);
+  slider.setAttribute("aria-valuetext", `${heading}: ${equation}`);
+  $("phase").textContent = heading;
+  $("equation").textContent = equation;
+  $("sum").textContent = sum;
+  $("count").textContent = `${now} / ${lastFrame}`;
+  graph.update(now);
+  trace.update(now);
+  listed.update(now);
+  if (now === lastFrame) pause();
+}
+
+// A frame in words and formulas: what it is, its equation, and the sum that it adds to.
+function told(frame) {
+  const inputs = data.inputs.slice(0, 6).map((name, i) => `${name} = ${steps.value[i]}`).join(", ") + (data.inputs.length > 6 ? ", …" : "");
+  if (frame.kind === "start") return ["Start", `${data.name} at ${inputs}`, hasAdjoints ? "Values are computed forward, then adjoints on the way back." : "Values and tangents are computed together, forward."];
+  if (frame.kind === "end") return ["Result", ends(), hasTangents ? `${hasAdjoints ? `${tangents()} ` : ""}along ${directions()}` : ""];
+  const title = titles[frame.step];
+  if (frame.kind === "value") {
+    const tangent = tangentAt(frame.step, now);
+    const moved = tangent ? chain([dotted(title), steps.tangentFormula[frame.step], steps.tangentNumbers[frame.step], tangent]) : hasTangents ? "does not change" : "";
+    return [isComputed(frame) ? "Forward" : "Input", chain([title, steps.formula[frame.step], steps.numbers[frame.step], steps.value[frame.step]], 84), moved];
+  }
+  const { row } = frame, target = back.step[row];
+  const rows = arrivals[target], place = rows.indexOf(row) + 1;
+  const sum = place > 1 ? `${barred(titles[target])} = ${chain([sumOf(target, place, "value"), back.total[row]])}` : "";
+  const paths = rows.length > 1 ? `path ${place} of ${rows.length}` : "";
+  if (frame.kind === "seed") return ["Back", chain([barred(title), back.value[row]]), [`${title} is what is differentiated`, paths].filter(Boolean).join(" · ")];
+  const term = chain([barred(titles[target]), back.formula[row], back.numbers[row], back.value[row]], 84);
+  const adds = place > 1 ? term.replace(" = ", " gains ") : term;
+  return ["Back", adds, [sum, paths || `through ${title}`].filter(Boolean).join(" · ")];
+}
+
+const tangents = () => data.outputs.slice(0, 4).map((step) => `${dotted(titles[step])} = ${steps.tangent[step] || 0}`).join(", ");
+
+const directions = () => data.inputs.slice(0, 5).map((name, i) => `d${name} = ${steps.tangent[i] || 0}`).join(", ");
+
+function ends() {
+  if (!hasAdjoints) return tangents();
+  const shown = data.inputs.slice(0, 5).map((name, i) => `∂${data.name}/∂${name} = ${adjointAt(i, lastFrame) || "0"}`);
+  return shown.join(",  ") + (data.inputs.length > 5 ? ", …" : "");
+}
+
+let last = 0, owed = 0;
+function tick(moment) {
+  if (!playing) return;
+  owed += ((moment - last) / 1000) * Math.max(RATE, lastFrame / LONGEST) * Number($("speed").value);
+  last = moment;
+  if (owed >= 1) {
+    go(now + Math.floor(owed));
+    owed %= 1;
+  }
+  if (playing) playing = requestAnimationFrame(tick);
+}
+
+function play() {
+  if (now === lastFrame) go(0);
+  last = performance.now();
+  owed = 0.6;
+  playing = requestAnimationFrame(tick);
+  shownAs("pause");
+}
+
+function pause() {
+  cancelAnimationFrame(playing);
+  playing = 0;
+  shownAs("play");
+}
+
+// While it plays, a reader of the screen would fall behind.
+function shownAs(shape) {
+  $("play-shape").setAttribute("d", SHAPES[shape]);
+  $("play").setAttribute("aria-label", shape === "play" ? "Play" : "Pause");
+  $("equation").setAttribute("aria-live", shape === "play" ? "polite" : "off");
+}
+
+const toggle = () => (playing ? pause() : play());
+const stepTo = (time) => { pause(); go(time); };
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+function showKeys(open) {
+  $("keys").hidden = !open;
+  $("help").setAttribute("aria-expanded", String(open));
+}
+
+const KEYS = {
+  ArrowRight: () => stepTo(now + 1),
+  ArrowLeft: () => stepTo(now - 1),
+  Home: () => stepTo(0),
+  End: () => stepTo(lastFrame),
+  " ": toggle,
+  b: () => stepTo(hasAdjoints ? turn : lastFrame),
+  t: switchTheme,
+  "?": () => showKeys($("keys").hidden),
+  Escape: () => {
+    hideTip();
+    if (!$("keys").hidden) showKeys(false);
+    else if (graph.opened >= 0) graph.open(-1);
+  },
+};
+
+addEventListener("keydown", (event) => {
+  const typing = event.target.tagName === "SELECT" || (event.key === " " && event.target.tagName === "BUTTON");
+  if (!(event.key in KEYS) || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+const clicks = {
+  first: KEYS.Home, previous: KEYS.ArrowLeft, play: toggle, next: KEYS.ArrowRight, last: KEYS.End, theme: switchTheme, help: KEYS["?"],
+  collapse: () => graph.open(-1),
+  "zoom-in": () => graph.zoom(1.25), "zoom-out": () => graph.zoom(0.8), "zoom-fit": () => { graph.moved = false; graph.fit(true); graph.update(now); },
+};
+for (const [id, action] of Object.entries(clicks)) $(id).addEventListener("click", action);
+slider.addEventListener("input", () => stepTo(Number(slider.value)));
+
+document.body.dataset.mode = data.mode;
+slider.max = lastFrame;
+const turned = hasAdjoints ? `${(100 * (turn - 0.5)) / lastFrame}%` : "100%";
+slider.style.setProperty("--turn", turned);
+$("forward-label").style.width = turned;
+$("back-label").hidden = !hasAdjoints;
+$("name").textContent = `${data.name}(${data.inputs.slice(0, 5).join(", ")}${data.inputs.length > 5 ? ", …" : ""})`;
+$("result").textContent = data.results.length === 1 ? `= ${data.results[0]}` : "";
+for (const [name, text] of [["leaf", "input"], ["value", "value"], ["data", "data"]])
+  if (kinds.some((kind) => kind === name || (name === "value" && kind === "result"))) $("legend").append(element("span", `swatch ${name}`, text));
+shownAs("play");
+graph.resize();
+go(0);

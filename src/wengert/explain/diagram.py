@@ -1,0 +1,196 @@
+"""What a picture of an explanation shows, before it has a place: data, leaves, values, operators, groups, and what flows between."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from wengert.core.primitive import OUTPUT
+from wengert.explain.explanation import Explanation
+from wengert.explain.grouping import Group
+from wengert.explain.labels import Line, box, brief, collapsed, data, symbol
+from wengert.explain.names import Names
+from wengert.explain.sweeps import local_derivative
+from wengert.graph.ir import Constant, Node, Operation
+
+Kind = Literal["data", "leaf", "value", "operator", "group"]
+
+PADDING = 10.0
+ROUND = 34.0
+"""The size of an operator."""
+PILE = 6.0
+"""How much of the size of a group is the pile that it lies on, at its right and below."""
+
+
+@dataclass
+class Unit:
+    """What is placed as one: an operator with its value, one of them alone, or a group. `lines` are the value's, `sign` the operator's."""
+
+    kind: Kind
+    lines: tuple[Line, ...] = ()
+    sign: tuple[Line, ...] = ()
+    step: int | None = None
+    group: Group | None = None
+    is_result: bool = False
+
+    @property
+    def box(self) -> tuple[float, float]:
+        """Width and height of the text with some space around it."""
+        if not self.lines:
+            return 0.0, 0.0
+        inset = PADDING if self.kind != "data" else PADDING - 3
+        pile = PILE if self.kind == "group" else 0.0
+        return max([line.width for line in self.lines]) + 2 * inset + pile, sum([line.height for line in self.lines]) + 1.4 * inset + pile
+
+    @property
+    def operator(self) -> tuple[float, float]:
+        return (max(ROUND, self.sign[0].width + 18), ROUND) if self.sign else (0.0, 0.0)
+
+    @property
+    def pull(self) -> float:
+        """How much it draws its neighbours to itself: the flow of values is a straighter line than that of leaves, and of data."""
+        return 1.0 if self.sign or self.kind == "group" else 0.02 if self.kind == "leaf" else 0.01
+
+    @property
+    def floats(self) -> bool:
+        """Whether it stands best right before what needs it."""
+        return self.kind in ("leaf", "data") and not self.sign
+
+
+@dataclass
+class Arrow:
+    """A use of one unit by another: `operand` of the operation of `step`; `count` uses of or by a group."""
+
+    source: int
+    target: int
+    operand: int | None = None
+    step: int | None = None
+    count: int = 1
+    label: str | None = None
+
+
+@dataclass
+class Diagram:
+    """Units in order of time, and the arrows between them."""
+
+    units: list[Unit] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+
+    def add(self, unit: Unit) -> int:
+        self.units.append(unit)
+        return len(self.units) - 1
+
+
+def diagram(explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None = None) -> Diagram:
+    """The units and arrows; `edges` labels arrows with local derivatives, `only` shows these steps and the values that they are made of."""
+    composer = Composer(explanation, groups, edges, only)
+    for i, step in enumerate(explanation.steps):
+        if composer.shows(i) and not is_brought(step.node):
+            composer.add(i, step.node)
+    if only is None:
+        for node in explanation.outputs:
+            composer.unit(node)
+    return composer.found
+
+
+class Composer:
+    """A diagram in the making: `units` are those of values by node, `piles` those of groups, `joined` the arrows from or to groups."""
+
+    def __init__(self, explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None):
+        self.explanation, self.edges, self.only = explanation, edges, only
+        self.found = Diagram()
+        self.group_of = {i: group for group in groups for i in group.steps}
+        self.units: dict[Node, int] = {}
+        self.piles: dict[str, int] = {}
+        self.joined: dict[tuple[int, int], Arrow] = {}
+        self.smooth = differentiable(explanation)
+        self.results = set(explanation.outputs)
+        self.index = {step.node: i for i, step in enumerate(explanation.steps)}
+        self.names = Names([step for step in explanation.steps if not is_brought(step.node)])
+
+    def shows(self, step: int | None) -> bool:
+        """Whether a step is drawn with its operator."""
+        return self.only is None or step in self.only
+
+    def unit(self, node: Node) -> int:
+        """The place of the unit of a value, which is made when it is first needed."""
+        if node not in self.units:
+            i = self.index.get(node)
+            group = self.group_of.get(i) if i is not None else None
+            self.units[node] = self.found.add(self.drawn(node, i)) if group is None else self.pile(group)
+            self.found.units[self.units[node]].is_result |= node in self.results
+        return self.units[node]
+
+    def pile(self, group: Group) -> int:
+        """The place of the unit of a group."""
+        if group.id not in self.piles:
+            lines = tuple(collapsed(self.explanation, group, self.names))
+            self.piles[group.id] = self.found.add(Unit("leaf" if group.kind == "inputs" else "group", lines, group=group))
+        return self.piles[group.id]
+
+    def drawn(self, node: Node, i: int | None) -> Unit:
+        """A value with its operator. An operation with several values shows none itself, and these no operator."""
+        if i is None or is_brought(node):
+            return Unit("data", tuple(data(node, self.explanation.recording.values[node])), step=i)
+        lines = tuple(box(self.explanation, self.explanation.steps[i], self.names))
+        if not isinstance(node, Operation):
+            return Unit("leaf" if node in self.smooth else "data", lines, step=i)
+        kind: Kind = "value" if node in self.smooth else "data"
+        if node.primitive is OUTPUT or not self.shows(i):
+            return Unit(kind, lines, step=i)
+        return Unit(kind, lines if node.primitive.outputs == 1 else (), (Line(symbol(node), "symbol"),), i)
+
+    def add(self, i: int, node: Node) -> None:
+        """A step, and the arrows into it: one for each operand, but one in all from each neighbour of a group, whose data is not shown."""
+        operands = list(enumerate(node.args)) if isinstance(node, Operation) else []
+        inside = i in self.group_of
+        if inside:
+            operands = [(j, a) for j, a in operands if not is_brought(a)]
+        sources = [self.unit(a) for _, a in operands]
+        target = self.unit(node)
+        for (j, a), source in zip(operands, sources, strict=True):
+            single = not inside and self.found.units[source].group is None
+            if source == target:
+                continue
+            if (source, target) in self.joined:
+                self.joined[source, target].count += 1
+                continue
+            arrow = Arrow(source, target) if inside else Arrow(source, target, j, i)
+            self.found.arrows.append(arrow)
+            if not single:
+                self.joined[source, target] = arrow
+            elif self.edges and a in self.smooth and node in self.smooth:
+                arrow.label = derivative(node, j, self.explanation)
+
+
+def is_brought(node: Node) -> bool:
+    """Whether a value is a number of the program's, or such a number spread over an array."""
+    return isinstance(node, Constant) or isinstance(node, Operation) and all(isinstance(a, Constant) for a in node.args)
+
+
+def derivative(node: Node, operand: int, explanation: Explanation) -> str | None:
+    """The local derivative as it fits beside an edge; None where it is a matrix."""
+    if not isinstance(node, Operation) or node.primitive is OUTPUT or node.primitive.outputs != 1:
+        return None
+    found = local_derivative(node, operand, explanation.recording.values)
+    if found is None:
+        return None
+    numbers = np.asarray(found)
+    return brief(numbers.flat[0] if numbers.size and (numbers == numbers.flat[0]).all() else found, 18)
+
+
+def differentiable(explanation: Explanation) -> set[Node]:
+    """The values through which derivatives flow."""
+    found: set[Node] = set()
+    for step in explanation.steps:
+        node = step.node
+        if isinstance(node, Operation):
+            flows = [a in found and i not in node.primitive.constants for i, a in enumerate(node.args)]
+            if any(flows) and (node.primitive is OUTPUT or node.primitive.keep(*flows) is not None):
+                found.add(node)
+        elif node.dtype.kind in "fc":
+            found.add(node)
+    return found

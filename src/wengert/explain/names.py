@@ -1,0 +1,89 @@
+"""What values, their tangents and their adjoints are called on paper: `v-1`, `v̇-1`, `v̄-1`, or after the user's variables.
+
+Where the program names nothing between its arguments and its result, all is called as in the textbooks, by label. Otherwise what has a
+name of the user's goes by it, with `d_` for its tangent and `grad_` for its adjoint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from wengert.explain.steps import Step
+from wengert.graph.ir import Node
+from wengert.graph.typesetting import GREEK, Latex, parts_of
+
+LABEL = re.compile(r"v(-?\d+)('*)")
+BAR, DOT = "\u0304", "\u0307"
+LATEX = Latex()
+
+
+class Names:
+    """Names by node, each given once. `by_label` says that they are the textbooks'."""
+
+    def __init__(self, steps: Sequence[Step]):
+        self.by_label = not any(step.name for step in steps if not step.is_input)
+        self.called: dict[Node, str] = {step.node: step.label for step in steps} if self.by_label else self._titles(steps)
+
+    def _titles(self, steps: Sequence[Step]) -> dict[Node, str]:
+        """The titles. A variable that was assigned on several lines has its values counted; a label that a variable has too is marked."""
+        shared = {title for title, count in Counter([step.title for step in steps if step.name]).items() if count > 1}
+        again = {step.name for step in steps if step.name and step.title in shared}
+        taken = {step.title for step in steps if step.name}
+        counts: Counter[str] = Counter()
+        called = {}
+        for step in steps:
+            if step.name is None:
+                text = step.label
+                while text in taken:
+                    text += "'"
+            elif step.name in again and not step.is_input:
+                text = f"{step.name}[{counts[step.name]}]"
+                counts[step.name] += 1
+            else:
+                text = step.title
+            called[step.node] = text
+        return called
+
+    def value(self, node: Node) -> str:
+        return self.called[node]
+
+    def tangent(self, node: Node) -> str:
+        name = self.called[node]
+        return f"v{DOT}{name[1:]}" if LABEL.fullmatch(name) else f"d_{name}"
+
+    def adjoint(self, node: Node) -> str:
+        name = self.called[node]
+        return f"v{BAR}{name[1:]}" if LABEL.fullmatch(name) else f"grad_{name}"
+
+
+class LatexNames(Names):
+    """The same names for LaTeX's mathematics mode: one letter or word, the rest below it; a dot or a bar above the letter."""
+
+    def value(self, node: Node) -> str:
+        return self.written(node, "{}", "{}")
+
+    def tangent(self, node: Node) -> str:
+        return self.written(node, r"\dot{{{}}}", r"\dot{{{}}}")
+
+    def adjoint(self, node: Node) -> str:
+        return self.written(node, r"\bar{{{}}}", r"\overline{{{}}}")
+
+    def written(self, node: Node, letter: str, word: str) -> str:
+        base, below = latex_parts(self.called[node])
+        single = len(base) == 1 or base in GREEK
+        symbol = f"\\{base}" if base in GREEK else base if single else LATEX.word(base)
+        marked = (letter if single else word).format(symbol)
+        return f"{marked}_{{{','.join(below)}}}" if below else marked
+
+
+def latex_parts(name: str) -> tuple[str, list[str]]:
+    """A name as its letter or word and what stands below it: `v-1` is v and -1, `y[2]` is y and [2]."""
+    label = LABEL.fullmatch(name)
+    if label:
+        return "v", [label[1] + r"\prime" * len(label[2])]
+    counted = re.fullmatch(r"(.*)\[(\d+)\]", name)
+    base, below = parts_of(counted[1] if counted else name)
+    texts = [part if part.isdigit() or len(part) == 1 else LATEX.word(part) for part in below]
+    return base, [*texts, *([f"[{counted[2]}]"] if counted else [])]

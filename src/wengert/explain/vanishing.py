@@ -1,0 +1,354 @@
+"""`why_zero`: for each argument, why its derivative is zero or missing, and on which line it is lost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.primitive import OUTPUT
+from wengert.explain.numbers import number, value
+from wengert.explain.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
+from wengert.explain.recording import Recording, record
+from wengert.explain.sweeps import Adjoints, adjoints, local_derivative
+from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.variables import known_names
+from wengert.modes.forward import differentiable, push
+
+FINE = "fine"
+LONGEST = 8
+"""Lines of a path that are shown."""
+REMEDIES = {
+    FINE: "",
+    "not finite": "Ask wg.why_nan.",
+    "integer": "Pass floating-point numbers: x.astype(float), 2.0 instead of 2.",
+    "not used": "If it should matter, check that the line which uses it is run and that its result is used.",
+    "only compared": "A decision has no derivative. If it should, weigh both sides by something smooth, such as wg.sigmoid(x / width).",
+    "detached": "Leave detach or stop_gradient out where the derivative should pass.",
+    "not differentiable": "Use a smooth stand-in: wg.sigmoid for a comparison, a softmax for argmax, the number itself for its rounding; "
+    "or wg.custom_vjp to pass the derivative straight through.",
+    "multiplied by zero": "Look at the other factor: weights that all start at 0 and masks are the usual reasons.",
+    "saturated": "Bring the argument back to where the function has a slope: smaller weights or inputs, a leaky variant, wider bounds; for "
+    "a logarithm of it use wg.softplus or wg.logsumexp.",
+    "not selected": "Only what is selected receives a derivative. A smooth selection such as wg.logsumexp or a softmax gives some to all.",
+    "overwritten": "Keep the earlier value under another name, or add to it instead of assigning.",
+    "stationary": "The function is flat at this point; start from another one.",
+    "cancels": "The contributions of several paths or elements add up to zero; that may well be right.",
+    "underflow": "The product of small numbers is below the smallest one; scale the function, or compute with logarithms.",
+}
+SATURATING = {"sigmoid", "tanh", "relu", "softplus", "exp", "exp2", "expm1", "arctan", "logaddexp", "logaddexp2", "logsumexp"}
+BOUNDS = {"maximum", "minimum", "fmax", "fmin"}
+SELECTING = {"where", "max", "min", "getitem", "gather", "split", "unstack", "diagonal", "tril", "triu"}
+FACTORS = {"multiply", "divide", "divide_live", "matmul", "einsum", "cross", "prod", "cumprod"}
+
+
+class Loss(NamedTuple):
+    """An operation on the way from an argument to the result that lets no derivative through."""
+
+    node: Operation
+    kind: str
+    text: str
+    path: tuple[Place, ...]
+
+
+class Reason(NamedTuple):
+    """Why one argument has the gradient that it has. `path` has the lines from the argument to where the derivative is lost."""
+
+    name: str
+    kind: str
+    text: str
+    gradient: Any
+    place: Place | None = None
+    path: tuple[Place, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    zeros: int = 0
+
+    @property
+    def is_fine(self) -> bool:
+        return self.kind == FINE
+
+    @property
+    def operation(self) -> str | None:
+        return self.place.operation if self.place else None
+
+    @property
+    def filename(self) -> str | None:
+        return self.place.filename if self.place else None
+
+    @property
+    def line(self) -> int | None:
+        return self.place.line if self.place else None
+
+    @property
+    def function(self) -> str | None:
+        return self.place.function if self.place else None
+
+    @property
+    def code(self) -> str | None:
+        return self.place.code if self.place else None
+
+    @property
+    def remedy(self) -> str:
+        return REMEDIES[self.kind if self.kind != FINE or not self.losses else self.losses[0].kind]
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        yield self.name, f"{self.kind}: {self.text}" if self.text else self.kind
+        if self.is_fine and not self.losses:
+            return
+        skipped = len(self.path) - LONGEST
+        for i, step in enumerate(self.path):
+            if skipped <= 0 or not LONGEST // 2 <= i < LONGEST // 2 + skipped:
+                yield "  path", str(step)
+            elif i == LONGEST // 2:
+                yield "  path", f"... {skipped} more ..."
+        if self.place is not None:
+            yield "  lost", f"by {self.operation} at {self.place}"
+        for loss in self.losses[1:4]:
+            yield "  also", f"{loss.kind} ({loss.text}) at {place(loss.node)}"
+        if self.remedy:
+            yield "  usually done", self.remedy
+
+
+class WhyZero:
+    """The answers by argument: `answer["x"]`, or by number, or one after the other."""
+
+    def __init__(self, reasons: list[Reason]):
+        self.reasons = reasons
+
+    def __getitem__(self, key: int | str) -> Reason:
+        if isinstance(key, int):
+            return self.reasons[key]
+        found = [reason for reason in self.reasons if reason.name == key]
+        if not found:
+            raise KeyError(f"{key!r} is none of the arguments {', '.join(reason.name for reason in self.reasons)}")
+        return found[0]
+
+    def __iter__(self) -> Iterator[Reason]:
+        return iter(self.reasons)
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    @property
+    def is_fine(self) -> bool:
+        return all(reason.is_fine for reason in self.reasons)
+
+    def rows(self) -> list[tuple[str, str]]:
+        return [row for reason in self.reasons for row in reason.rows()] or [("No argument", "is a number or an array.")]
+
+    def __str__(self) -> str:
+        return listed(self.rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return listed_html(self.rows())
+
+
+def why_zero(f: Callable, *args: Any, **kwargs: Any) -> WhyZero:
+    """For each argument why its gradient is zero or missing, with the path to where it is lost.
+
+    >>> print(why_zero(lambda x, n: x * 2.0, 1.0, 3))
+    x               fine: the derivative is 2
+    n               integer: i64 numbers do not vary continuously
+      usually done  Pass floating-point numbers: x.astype(float), 2.0 instead of 2.
+    """
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        given, named = plain_arguments((args, kwargs))
+        recording = record(f, *given, **named)
+        back = adjoints(recording, [np.ones(node.shape) for node in recording.outputs])
+        return WhyZero([Search(recording, back, node).reason() for node in recording.inputs])
+
+
+class Search:
+    """The ways from one argument to the result, followed as long as the adjoint that comes back is zero.
+
+    `alive` has, for each value on such a way, which of its elements depend on those elements of the argument that have no gradient.
+    """
+
+    def __init__(self, recording: Recording, back: Adjoints, start: Input):
+        self.recording, self.back, self.start = recording, back, start
+        self.name = start.name or "x"
+        self.values, self.operations = recording.values, recording.graph.operations
+        self.alive: dict[Node, Any] = {}
+        self.came_from: dict[Node, Node] = {}
+
+    def reason(self) -> Reason:
+        if self.start.dtype.kind not in "fc":
+            return Reason(self.name, "integer", f"{self.start.spec!r} numbers do not vary continuously".replace("[]", ""), None)
+        gradient = numbers_of(self.back.values.get(self.start))
+        if gradient is not None and not np.all(np.isfinite(gradient)):
+            return Reason(self.name, "not finite", f"the derivative is {value(gradient)}", gradient[()])
+        zero = np.ones(self.start.shape, bool) if gradient is None else gradient == 0
+        if not np.any(zero) and gradient is not None:
+            return Reason(self.name, FINE, f"the derivative is {value(gradient)}", gradient[()])
+        if self.start not in self.recording.graph.nodes:
+            return self.unused()
+        losses = self.losses(zero)
+        first = losses[0] if losses else None
+        if gradient is not None and not np.all(zero):
+            count = int(np.count_nonzero(zero))
+            index = tuple(np.argwhere(zero)[0].tolist())
+            text = f"{zero.size - count} of {zero.size} elements have a derivative; {indexed(self.name, index)} is the first of the others"
+            if first is not None:
+                text += f" ({first.kind}: {first.text})"
+            return Reason(
+                self.name, FINE, text, gradient[()], first and place(first.node), first.path if first else (), tuple(losses), count
+            )
+        if first is None:
+            return Reason(self.name, "not used", "nothing of it reaches the result", gradient)
+        return Reason(self.name, first.kind, first.text, gradient, place(first.node), first.path, tuple(losses), zero.size)
+
+    def unused(self) -> Reason:
+        """An argument that the result does not depend on, as far as operations go."""
+        seen: set[Node] = {self.start}
+        last: Operation | None = None
+        for node in sorted(self.values, key=lambda node: node.sequence):
+            if isinstance(node, Operation) and any(a in seen for a in node.args):
+                seen.add(node)
+                self.came_from.setdefault(node, next(a for a in node.args if a in seen))
+                last = node
+        detached = {id(self.values[node]): node for node in seen if not isinstance(self.values[node], tuple)}
+        for node in self.operations:
+            for a in node.args:
+                origin = detached.get(id(self.values[a])) if isinstance(a, Constant) and a.dtype.kind in "fc" else None
+                if origin is not None:
+                    return Reason(self.name, "detached", "its number is used, cut off by detach", None, place(node), self.path_to(origin))
+        if last is None:
+            return Reason(self.name, "not used", "no operation takes it", None)
+        if all(self.is_comparison(node) for node in seen if node is not self.start):
+            return Reason(self.name, "only compared", "it decides which way the program goes, and enters no result", None, place(last))
+        return Reason(self.name, "not used", "what is computed from it enters no result", None, place(last), self.path_to(last)[:-1])
+
+    def is_comparison(self, node: Node) -> bool:
+        return isinstance(node, Operation) and node.primitive.kind == "nondifferentiable" and node.dtype.kind == "b"
+
+    def losses(self, start: Any) -> list[Loss]:
+        """Everything that stops the derivative, in the order of the run."""
+        self.alive = {self.start: start}
+        found: list[Loss] = []
+        for node in self.operations:
+            live = [i for i, a in enumerate(node.args) if a in self.alive]
+            open_ = [i for i in live if node.primitive is OUTPUT or differentiable(node.primitive, i)]
+            if live and not open_:
+                found.append(self.blocked(node, live[0]))
+            if not open_:
+                continue
+            self.came_from[node] = node.args[open_[0]]
+            mask = self.reached(node, open_)
+            if not any_true(mask):
+                kind = "overwritten" if node.primitive.name in ("set_at", "scatter") else "not selected"
+                found.append(self.loss(node, kind, "its elements are replaced" if kind == "overwritten" else "its elements are left out"))
+                continue
+            if not nonzero(self.back.values.get(node), mask):
+                self.alive[node] = mask
+            else:
+                found += [self.lost(node, i) for i in open_[:1]]
+        return found
+
+    def reached(self, node: Operation, operands: list[int]) -> Any:
+        """Which elements of a result the marked elements of these operands can change."""
+        primitive = node.primitive
+        masks = {i: self.alive[node.args[i]] for i in operands}
+        if primitive is OUTPUT:
+            return masks[0][node.params["index"]]
+        if primitive.kind == "elementwise":
+            return np.any([np.broadcast_to(mask, node.shape) for mask in masks.values()], axis=0)
+        if primitive.kind == "linear":
+            args = [numbers_of(self.values[a]) for a in node.args]
+            marks = [masks[i].astype(a.dtype) if i in masks else None for i, a in enumerate(node.args)]
+            pushed = push(primitive, args, marks, self.values[node], node.params)
+            return tuple([p != 0 for p in pushed]) if isinstance(pushed, tuple | list) else numbers_of(pushed) != 0
+        some = any(any_true(mask) for mask in masks.values())
+        return np.full(node.shape, some) if primitive.outputs == 1 else tuple([np.full(spec.shape, some) for spec in node.spec])
+
+    def blocked(self, node: Operation, operand: int) -> Loss:
+        """An operation that has no derivative in this operand."""
+        name = node.primitive.name
+        self.came_from[node] = node.args[operand]
+        if name == "stop_gradient":
+            return self.loss(node, "detached", "stop_gradient lets no derivative through")
+        if name == "where":
+            return self.loss(node, "not differentiable", "it is the condition of where, which only chooses")
+        reason = node.primitive.reason or "this operand has no derivative"
+        return self.loss(node, "not differentiable", f"{name} has no derivative ({reason})")
+
+    def lost(self, node: Operation, operand: int) -> Loss:
+        """An operation to which an adjoint comes that is not zero, and which passes zero on to this operand."""
+        name, arg = node.primitive.name, node.args[operand]
+        adjoint = numbers_of(self.back.values[node])
+        terms = [term for term in self.back.terms.get(arg, []) if nonzero(term.value, self.alive[arg])]
+        if terms:
+            lines = ", ".join(dict.fromkeys(str(place(term.consumer).line) for term in terms))
+            return self.loss(node, "cancels", f"{len(terms)} contributions (line {lines}) add up to zero")
+        local = numbers_of(local_derivative(node, operand, self.values)) if node.primitive.outputs == 1 else None
+        if local is not None:
+            relevant = np.broadcast_to(self.alive[arg], node.shape) & (adjoint != 0)
+            slopes = np.broadcast_to(local, node.shape)[relevant]
+            if np.any(slopes != 0):
+                underflow = not np.any(slopes * adjoint[relevant])
+                return self.loss(
+                    node, *(("underflow", "the product is too small") if underflow else ("cancels", "its elements add up to zero"))
+                )
+        return self.loss(node, *self.flat(node, operand, name))
+
+    def flat(self, node: Operation, operand: int, name: str) -> tuple[str, str]:
+        """Which kind of zero the local derivative of an operation is."""
+        at = self.described(node.args[operand])
+        others = [a for i, a in enumerate(node.args) if i != operand]
+        if name in FACTORS:
+            if not others:
+                return "multiplied by zero", "another element is zero"
+            if all(not np.any(numbers_of(self.values[a])) for a in others if a.dtype.kind in "fc"):
+                return "multiplied by zero", f"the other factor {self.described(others[0])} is zero"
+            return "multiplied by zero", f"the other factor {self.described(others[0])} is zero where it matters"
+        if name in BOUNDS:
+            if isinstance(others[0], Constant):
+                return "saturated", f"{at} lies beyond the bound {value(numbers_of(self.values[others[0]]))}"
+            return "not selected", f"{at} loses against {self.described(others[0])}"
+        if name in SELECTING:
+            return "not selected", "the other branch is taken" if name == "where" else f"{name} picks something else"
+        if name in SATURATING:
+            return "saturated", f"{name} is flat at {at}"
+        if node.primitive.kind == "linear":
+            return "cancels", "its elements add up to zero"
+        return "stationary", f"the derivative of {name} is zero at {at}"
+
+    def described(self, node: Node) -> str:
+        """A value by name and number: of those on the way, the first element that matters."""
+        name = known_names(self.recording.graph).get(node)
+        found = numbers_of(self.values[node])
+        mask = self.alive.get(node)
+        if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):
+            index = tuple(np.argwhere(mask)[0].tolist())
+            return f"{indexed(name, index)} = {number(found[index])}" if name else number(found[index])
+        return f"{name} = {value(found)}" if name else value(found)
+
+    def loss(self, node: Operation, kind: str, text: str) -> Loss:
+        return Loss(node, kind, text, self.path_to(node)[:-1])
+
+    def path_to(self, node: Node) -> tuple[Place, ...]:
+        """The lines from the argument to a node, each once in a row."""
+        places: list[Place] = []
+        while isinstance(node, Operation):
+            here = place(node)
+            if not places or (here.filename, here.line) != (places[-1].filename, places[-1].line):
+                places.append(here)
+            node = self.came_from[node]
+        return tuple(reversed(places))
+
+
+def any_true(mask: Any) -> bool:
+    return any(map(any_true, mask)) if isinstance(mask, tuple) else bool(np.any(mask))
+
+
+def nonzero(adjoint: Any, mask: Any) -> bool:
+    """Whether a marked element of an adjoint, or of one of several, is not zero."""
+    if adjoint is None:
+        return False
+    if isinstance(mask, tuple):
+        return any(nonzero(part, m) for part, m in zip(adjoint, mask, strict=True))
+    return bool(np.any(numbers_of(adjoint)[mask]))

@@ -1,0 +1,273 @@
+"""Ways to the gradient of a function of real numbers with one number as its value: by hand, by differences, by algebra, automatically."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import GradientError, user_line
+from wengert.core.spec import Spec
+from wengert.core.tree import flatten, unflatten
+from wengert.explain.places import numbers_of, plain_arguments
+from wengert.explain.recording import record
+from wengert.graph.graph import Graph
+from wengert.graph.stats import tree_size
+from wengert.graph.sympy import ASSUMPTIONS, to_sympy
+from wengert.graph.variables import known_names
+from wengert.transforms.gradients import grad
+from wengert.transforms.jacobians import jacfwd
+from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny
+from wengert.transforms.tracing import leaf_names
+
+PATIENCE = 5.0
+"""Seconds that a way may take; what would take longer is left out, with a note."""
+LONG = 2_000
+"""A function of more operations is not compiled, and its derivative not tidied up before it is counted."""
+BULK = 20_000_000
+"""The most numbers that forward mode may hold at a time."""
+SYMBOLIC = 2_000
+"""The largest formula, in operations, that is differentiated by algebra."""
+
+
+@dataclass
+class Way:
+    """One way, and what it gave. `operations` counts those of its formula or program, `evaluations` how often the function is computed."""
+
+    family: str
+    name: str
+    gradient: np.ndarray | None = None
+    error: float | None = None
+    seconds: float | None = None
+    evaluations: int | None = None
+    operations: int | None = None
+    note: str = ""
+
+
+class Problem:
+    """A function at a point: `call` takes the floating-point arguments only, `at` all their entries as one array."""
+
+    def __init__(self, f: Callable, args: tuple):
+        args = plain_arguments(args)
+        self.f, self.args = f, args
+        self.leaves, self.structure = flatten(args)
+        self.live = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, float | np.floating | np.ndarray) and is_real(leaf)]
+        if not self.live or any(np.asarray(leaf).dtype.kind == "c" for leaf in self.leaves):
+            raise TypeError(f"compare takes a function of real floating-point numbers, at {user_line()}. Pass 2.0 instead of 2.")
+        self.points = [np.asarray(self.leaves[i])[()] for i in self.live]
+        self.x = np.concatenate([np.ravel(x) for x in self.points])
+        is_plain = len(self.live) == len(args) == len(self.leaves)
+        self.call: Callable = f if is_plain else self.rebuilt
+        self.argnums = tuple(range(len(self.live)))
+        names = leaf_names(f, flatten((args, {}))[1])
+        self.names = [names[i] or f"x{i}" for i in self.live]
+        self.recording = record(self.call, *self.points)
+        value = numbers_of(self.recording.values[self.recording.outputs[0]])
+        if len(self.recording.outputs) != 1 or value.shape or value.dtype.kind != "f":
+            given = ", ".join(repr(node.spec) for node in self.recording.outputs)
+            raise GradientError(f"compare takes a function that returns one real number; this one returned {given}, at {user_line()}.")
+        self.value = value[()]
+
+    def rebuilt(self, *points: Any) -> Any:
+        leaves = list(self.leaves)
+        for i, x in zip(self.live, points, strict=True):
+            leaves[i] = x
+        return self.f(*unflatten(self.structure, leaves))
+
+    def at(self, v: np.ndarray) -> Any:
+        """The value for all entries in one array, real or complex."""
+        points, start = [], 0
+        for x in self.points:
+            size = np.size(x)
+            part = v[start : start + size].reshape(np.shape(x))
+            points.append((part if v.dtype.kind == "c" else part.astype(np.asarray(x).dtype))[()])
+            start += size
+        return numbers_of(self.call(*points))[()]
+
+    def flat(self, gradient: Any) -> np.ndarray:
+        """A gradient, in whatever tree, as one array."""
+        found = np.concatenate([np.ravel(np.asarray(numbers_of(part), np.float64)) for part in flatten(gradient)[0]])
+        if found.shape != self.x.shape:
+            raise ValueError(f"A gradient of {self.x.size} entries is needed, and there are {found.size}.")
+        return found
+
+
+def is_real(leaf: Any) -> bool:
+    return np.asarray(leaf).dtype.kind == "f"
+
+
+def timed(function: Callable[[], Any], budget: float = 0.02) -> float:
+    """Seconds of one call: the best of as many as fit in a short time."""
+    best, end = float("inf"), time.perf_counter() + budget
+    while True:
+        start = time.perf_counter()
+        function()
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now > end:
+            return best
+
+
+def attempted(way: Way, problem: Problem, function: Callable[[], Any], calls: int = 1) -> Way:
+    """Fill in gradient and time, or a note on why there are none. `calls` of the function are to be expected."""
+    try:
+        with np.errstate(all="ignore"):
+            if calls > 10 and (expected := calls * timed(lambda: problem.at(problem.x), 0.0)) > PATIENCE:
+                way.note = f"left out: {calls} evaluations would take {expected:.0f} s"
+                return way
+            way.gradient = problem.flat(function())
+            way.seconds = timed(function)
+    except Exception as error:
+        way.gradient, way.note = None, f"left out: {first_sentence(error)}"
+    return way
+
+
+def first_sentence(error: Exception) -> str:
+    text = str(error).splitlines()[0] if str(error) else ""
+    return textwrap.shorten(f"{type(error).__name__}: {text.split('. ')[0]}", 100, placeholder=" ...")
+
+
+def manual(problem: Problem, formula: Callable) -> Way:
+    way = attempted(Way("manual", "formula"), problem, lambda: formula(*problem.args))
+    way.operations = counted(lambda: record(formula, *problem.args).graph)
+    return way
+
+
+def numerical(problem: Problem) -> Iterator[Way]:
+    """Differences, by the steps that balance truncation against rounding."""
+    x, at, n = problem.x, problem.at, problem.x.size
+    size = len(problem.recording.graph.operations)
+    steps = {power: [step_at(x, (i,), None, power) for i in range(n)] for power in (1 / 2, 1 / 3)}
+    one, two = steps[1 / 2], steps[1 / 3]
+    analytic: list[bool] = []  # found out at the first call, which is not timed
+
+    def sided(sign: float) -> np.ndarray:
+        here = at(x)
+        return np.array([(at(moved(x, i, sign * h)) - here) / (sign * h) for i, h in enumerate(one)])
+
+    def central() -> np.ndarray:
+        return np.array([(at(moved(x, i, h)) - at(moved(x, i, -h))) / (2 * h) for i, h in enumerate(two)])
+
+    def complex_step() -> np.ndarray:
+        h = tiny(x)
+        if not analytic:
+            refuse_not_analytic(at, [x], 0, None)
+            analytic.append(True)
+        return np.array([np.imag(at(moved(x + 0j, i, 1j * h))) / h for i in range(n)])
+
+    shown = lambda h: f"h = {h[0]:.1e}" if len(set(h)) == 1 else f"h from {min(h):.1e} to {max(h):.1e}"
+    for name, function, count, note in (
+        ("forward difference", lambda: sided(1.0), n + 1, shown(one)),
+        ("backward difference", lambda: sided(-1.0), n + 1, shown(one)),
+        ("central difference", central, 2 * n, shown(two)),
+        ("complex step", complex_step, n, f"h = {tiny(x):.0e}"),
+    ):
+        way = attempted(Way("numerical", name, evaluations=count, operations=count * size), problem, function, count)
+        way.note = way.note or note
+        yield way
+
+
+def moved(x: np.ndarray, i: int, by: complex) -> np.ndarray:
+    new = x.copy()
+    new[i] += by
+    return new
+
+
+def symbolic(problem: Problem) -> Way:
+    """The formula written out, differentiated by SymPy and turned into a function."""
+    way = Way("symbolic", "SymPy")
+    graph = problem.recording.graph
+    if any(np.shape(x) for x in problem.points):
+        way.note = "left out: it takes single numbers as arguments, not arrays"
+        return way
+    if (size := tree_size(graph)) > SYMBOLIC:
+        way.note = f"left out: written out, the formula has {size if size < 10**9 else 'too many'} operations"
+        return way
+    try:
+        import sympy  # type: ignore[import-untyped]
+
+        start = time.perf_counter()
+        expression = to_sympy(graph)
+        names = known_names(graph)
+        symbols = [sympy.Symbol(names.get(node, f"x{i}"), **ASSUMPTIONS["f"]) for i, node in enumerate(graph.inputs)]
+        derivatives = [sympy.diff(expression, symbol) for symbol in symbols]
+        function = sympy.lambdify(symbols, derivatives, "numpy", dummify=True)
+    except Exception as error:
+        way.note = f"left out: {first_sentence(error)}"
+        return way
+    way.note = f"derived in {(time.perf_counter() - start) * 1e3:.0f} ms"
+    way.operations = int(sum(sympy.count_ops(d) for d in derivatives))
+    points = [float(x) for x in problem.points]
+    return attempted(way, problem, lambda: function(*points))
+
+
+def automatic(problem: Problem) -> Iterator[Way]:
+    forward, reverse = jacfwd(problem.call, argnums=problem.argnums), grad(problem.call, argnums=problem.argnums)
+    n, points = problem.x.size, problem.points
+    way = Way("automatic", "forward mode", evaluations=n)
+    if n * sum(part_sizes(problem.recording.graph)) > BULK:
+        way.note = f"left out: one pass for each of {n} entries"
+    else:
+        attempted(way, problem, lambda: forward(*points))
+        way.operations = counted(lambda: record(forward, *points).graph)
+    yield way
+    way = attempted(Way("automatic", "reverse mode", evaluations=1), problem, lambda: reverse(*points))
+    way.operations = counted(lambda: record(reverse, *points).graph)
+    yield way
+    yield compiled(problem, reverse)
+
+
+def part_sizes(graph: Graph) -> list[int]:
+    """How many numbers each operation makes."""
+    return [node.size if isinstance(node.spec, Spec) else sum(spec.size for spec in node.spec) for node in graph.operations]
+
+
+def compiled(problem: Problem, reverse: Callable) -> Way:
+    from wengert.compiler.compiled import compile  # brings LLVM along
+
+    way = Way("automatic", "reverse mode, compiled", evaluations=1)
+    if (count := len(problem.recording.graph.operations)) > LONG:
+        way.note = f"left out: to compile {count} operations takes a while"
+        return way
+    native = compile(reverse)
+    points = problem.points
+    start = time.perf_counter()
+    try:
+        native(*points)
+    except Exception as error:
+        way.note = f"left out: {first_sentence(error)}"
+        return way
+    way.note = f"compiled in {(time.perf_counter() - start) * 1e3:.0f} ms"
+    way.operations = counted(lambda: native.trace(*points))
+    return attempted(way, problem, lambda: native(*points))
+
+
+def counted(graph: Callable[[], Graph]) -> int | None:
+    """The operations of a program, after what is computed twice or for nothing was removed."""
+    try:
+        found = graph()
+        return len((found if len(found.operations) > 4 * LONG else found.optimize()).operations)
+    except Exception:  # a program that cannot be recorded has no count, which is all that is asked here
+        return None
+
+
+def written_out(problem: Problem) -> tuple[int | None, int | None]:
+    """The operations of the derivative by reverse mode, shared and as a tree."""
+    try:
+        graph = record(grad(problem.call, argnums=problem.argnums), *problem.points).graph
+        graph = graph if len(graph.operations) > 4 * LONG else graph.optimize()
+    except Exception:
+        return None, None
+    return len(graph.operations), tree_size(graph)
+
+
+def described(problem: Problem) -> str:
+    """`x1 = 2, w: f64[3]`"""
+    shown = [
+        f"{name} = {x:.6g}" if not np.shape(x) else f"{name}: {Spec.of(x)!r}" for name, x in zip(problem.names, problem.points, strict=True)
+    ]
+    return ", ".join(shown)

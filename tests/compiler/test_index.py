@@ -1,0 +1,265 @@
+"""Affine places against NumPy: an element of a view, found by its place, is the element that NumPy's own view has there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wengert.compiler.gather import gathered
+from wengert.compiler.index import CHOICES, VIEWS, ZERO, Affine, Counter, Guard, broadcast, flat, inside, number, reshaped, unsliced
+from wengert.core.primitive import TABLE
+from wengert.core.spec import Spec
+from wengert.graph.ir import Input
+from wengert.ops.key import Hole, Index
+
+many = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+
+
+def counters(shape):
+    return [Counter(i, n) for i, n in enumerate(shape)]
+
+
+def along(loops):
+    """The place that is where the counters are."""
+    return tuple([Affine(0, ((c, 1),)) for c in loops])
+
+
+def at(affine, numbers):
+    """The value of an affine number for values of the counters."""
+    return affine.constant + sum(k * numbers[c] for c, k in affine.terms)
+
+
+def holds(guard, numbers):
+    value = at(guard.value, numbers)
+    return value == 0 if guard.is_zero else value >= 0
+
+
+def taken(reads, operands, numbers):
+    """The element of the first read whose guards hold, which must lie inside its operand."""
+    for read in reads:
+        if all(holds(g, numbers) for g in read.guards):
+            if read.operand is None:
+                return 0
+            place = tuple([at(i, numbers) for i in read.place])
+            assert all(0 <= i < n for i, n in zip(place, operands[read.operand].shape, strict=True))
+            return operands[read.operand][place]
+    raise AssertionError("no read applies")
+
+
+def assert_places(name, operands, expected, **params):
+    """By counters, and by numbers, the rule of an operation gives NumPy's result."""
+    specs = [Spec(x.shape, x.dtype) for x in operands]
+    loops = counters(expected.shape)
+    for place in (along(loops), None):
+        for numbers in np.ndindex(expected.shape):
+            here = tuple(map(number, numbers)) if place is None else place
+            values = dict(zip(loops, numbers, strict=True))
+            if name in VIEWS:
+                found = VIEWS[name](here, *specs, **params)
+                if found is None:
+                    assert place is not None
+                    break
+                value = operands[0][tuple([at(i, values) for i in found])]
+            else:
+                reads = CHOICES[name](here, *specs, **params)
+                if reads is None:
+                    assert place is not None
+                    break
+                value = taken(reads, operands, values)
+            assert value == expected[numbers]
+
+
+def numbered(shape, start=1):
+    return np.arange(start, start + np.prod(shape, dtype=int)).reshape(shape)
+
+
+TABLE_CASES = [
+    pytest.param(name, k, id=f"{name}-{k}")
+    for name in (*VIEWS, *CHOICES)
+    for k, case in enumerate(TABLE[name].cases)
+    if all(isinstance(a, tuple) for a in case.args)
+]
+
+
+@pytest.mark.parametrize(("name", "k"), TABLE_CASES)
+def test_cases_of_the_table(name, k):
+    case = TABLE[name].cases[k]
+    operands = [numbered(shape, 1 + 100 * i) for i, shape in enumerate(case.args)]
+    assert_places(name, operands, np.asarray(TABLE[name].op(*operands, **case.params)), **case.params)
+
+
+shapes = st.lists(st.sampled_from([1, 1, 2, 3, 4, 5]), max_size=4).map(tuple)
+
+
+@st.composite
+def shapes_with_keys(draw):
+    """An array's shape and a key of numbers, slices and new axes for it."""
+    shape = draw(shapes)
+    bound = lambda n: draw(st.none() | st.integers(-n - 1, n + 1))
+    parts = []
+    for n in shape:
+        if draw(st.integers(0, 3)) == 0:
+            parts.append(draw(st.integers(-n, n - 1)))
+        else:
+            parts.append(slice(bound(n), bound(n), draw(st.sampled_from([None, 1, 2, 3, -1, -2]))))
+        if draw(st.integers(0, 5)) == 0:
+            parts.append(None)
+    if parts and draw(st.booleans()):
+        cut = draw(st.integers(0, len(parts)))
+        parts[cut:] = [...]
+    return shape, Index(tuple(parts))
+
+
+@many
+@given(shapes_with_keys())
+def test_keys(drawn):
+    shape, key = drawn
+    x = numbered(shape)
+    expected = np.asarray(x[key.key])
+    assert_places("getitem", [x], expected, key=key)
+    assert_places("scatter", [expected], np.asarray(TABLE["scatter"].impl(expected, key=key, shape=shape)), key=key, shape=shape)
+    filled = x.copy()
+    filled[key.key] = expected + 1000
+    assert_places("set_at", [x, expected + 1000], filled, key=key, reuse=False)
+
+
+@many
+@given(shapes, st.data())
+def test_reshapes(shape, data):
+    """Axes that are kept or joined are found from counters; from numbers, every reshape is."""
+    size = int(np.prod(shape))
+    new = []
+    for _ in range(data.draw(st.integers(0, 3))):
+        new.append(data.draw(st.sampled_from([d for d in range(1, size + 1) if size % d == 0])))
+        size //= new[-1]
+    new = (*new, size)
+    x = numbered(shape)
+    assert_places("reshape", [x], x.reshape(new), shape=new)
+    joined = numbered(new)
+    for k in range(len(new) - 1):
+        merged = (*new[:k], new[k] * new[k + 1], *new[k + 2 :])
+        assert reshaped(along(counters(new)), merged, new) is not None
+        assert_places("reshape", [joined.reshape(merged)], joined, shape=new)
+
+
+def test_a_split_axis_comes_apart_where_its_number_does():
+    whole, part = Counter(0, 12), Counter(1, 4)
+    assert reshaped((Affine(0, ((whole, 1),)),), (3, 4), (12,)) is None
+    four = Affine(8, ((part, 1),))
+    assert reshaped((four,), (3, 4), (12,)) == (number(2), Affine(0, ((part, 1),)))
+    steps = Affine(1, ((Counter(0, 3), 4),))
+    assert reshaped((steps,), (3, 4), (12,)) == (Affine(0, ((steps.terms[0][0], 1),)), number(1))
+
+
+@many
+@given(shapes.filter(len), st.data())
+def test_choices(shape, data):
+    x = numbered(shape)
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    lengths = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    pieces = [numbered((*shape[:axis], n, *shape[axis + 1 :]), 1 + 1000 * i) for i, n in enumerate(lengths)]
+    if sum(lengths):
+        assert_places("concatenate", pieces, np.concatenate(pieces, axis), axis=axis)
+    assert_places("stack", [x, x + 500, x + 900], np.stack([x, x + 500, x + 900], axis), axis=axis)
+    widths = tuple([(data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))) for _ in shape])
+    assert_places("pad", [x], np.pad(x, widths), pad_width=widths)
+    shift = data.draw(st.integers(-7, 7))
+    other = data.draw(st.integers(0, len(shape) - 1))
+    assert_places("roll", [x], np.roll(x, (shift, 2), (axis, other)), shift=(shift, 2), axis=(axis, other))
+    if len(shape) > 1:
+        k = data.draw(st.integers(-4, 4))
+        assert_places("tril", [x], np.tril(x, k), k=k)
+        assert_places("triu", [x], np.triu(x, k), k=k)
+        axes = {"offset": k, "axis1": axis, "axis2": (axis + 1) % len(shape)}
+        assert_places("diagonal", [x], np.diagonal(x, *axes.values()), **axes)
+
+
+@many
+@given(shapes, st.data())
+def test_gathers(shape, data):
+    """Keys with index arrays, among slices and numbers."""
+    x = numbered(shape)
+    parts, arrays = [], []
+    count = data.draw(st.integers(1, 3))
+    for n in shape:
+        kind = data.draw(st.sampled_from(["array", "row", "slice", "number", "scalar"]))
+        if kind == "slice":
+            parts.append(slice(None, None, data.draw(st.sampled_from([1, 2, -1]))))
+        elif kind == "number":
+            parts.append(data.draw(st.integers(-n, n - 1)))
+        else:
+            size = {"array": (2, count), "row": (count,), "scalar": ()}[kind]
+            arrays.append(
+                np.array(data.draw(st.lists(st.integers(-n, n - 1), min_size=int(np.prod(size)), max_size=int(np.prod(size))))).reshape(
+                    size
+                )
+            )
+            parts.append(Hole.ARRAY)
+    if not arrays or not any(a.ndim for a in arrays):
+        return
+    key = Index(tuple(parts), True)
+    expected = x[key.filled(arrays)]
+    loops = counters(expected.shape)
+    found = gathered(shape, key, [Input(Spec(a.shape, a.dtype)) for a in arrays], along(loops))
+    for numbers in np.ndindex(expected.shape):
+        values = dict(zip(loops, numbers, strict=True))
+        place = []
+        for axis in found.axes:
+            if axis.operand is None:
+                place.append(at(axis.place, values))
+            else:
+                index = arrays[axis.operand]
+                place.append(index[tuple([at(i, values) for i in broadcast(found.at, index.shape)])])
+        assert x[tuple(place)] == expected[numbers]
+
+
+def test_affine_numbers():
+    i, j = Counter(0, 4), Counter(1, 3)
+    x = Affine(2, ((i, 3),))
+    y = Affine(-1, ((i, -3), (j, 2)))
+    for a in range(4):
+        for b in range(3):
+            values = {i: a, j: b}
+            assert at(x.plus(y), values) == at(x, values) + at(y, values)
+            assert at(x.times(-2).shifted(5), values) == -2 * at(x, values) + 5
+    assert x.plus(y).terms == ((j, 2),)  # what cancels is gone
+    assert x.times(0) == ZERO
+    assert x.range == (2, 11)
+    assert y.range == (-10, 3)
+    assert x.is_within(12)
+    assert not x.is_within(11)
+    assert not y.is_within(12)
+    assert x.divided(3) == (Affine(0, ((i, 1),)), number(2))
+    assert x.divided(2) is None
+
+
+def test_flat_is_the_order_of_memory():
+    shape = (2, 3, 4)
+    loops = counters(shape)
+    whole = flat(along(loops), shape)
+    for k, numbers in enumerate(np.ndindex(shape)):
+        assert at(whole, dict(zip(loops, numbers, strict=True))) == k
+
+
+def test_what_is_known_of_guards():
+    i = Counter(0, 4)
+    low, high = inside(Affine(0, ((i, 1),)), 0, 4)
+    assert low.known is True
+    assert high.known is True
+    assert Guard(Affine(-2, ((i, 1),))).known is None
+    assert Guard(Affine(-4, ((i, 1),))).known is False
+    assert Guard(Affine(-2, ((i, 1),)), is_zero=True).known is None
+    assert Guard(Affine(1, ((i, 1),)), is_zero=True).known is False
+    assert Guard(number(0), is_zero=True).known is True
+
+
+def test_steps_need_a_division_only_for_counters():
+    key = Index((slice(1, None, 2),))
+    assert unsliced(along(counters((6,))), key, (6,)) is None
+    guards, place = unsliced((number(3),), key, (6,))
+    assert place == (number(1),)
+    assert all(g.known for g in guards)
+    guards, _ = unsliced((number(2),), key, (6,))
+    assert any(g.known is False for g in guards)

@@ -257,9 +257,12 @@ class Elements:
         return value
 
     def folded(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
-        """The terms of a reduction one after the other, as NumPy adds few of them."""
-        kind = accumulated(node, 1).kind
-        return reduce(FOLDS[node.primitive.name], [p.to(kind) for p in self.aligned(parts)])
+        """The terms of a reduction one after the other, as NumPy adds few of them; a sum starts with zero, so it is never negative zero."""
+        name, kind = node.primitive.name, accumulated(node, 1).kind
+        terms = [p.to(kind) for p in self.aligned(parts)]
+        if name == "sum" and kind[0] == "f":
+            terms[0] = terms[0] + 0.0
+        return reduce(FOLDS[name], terms)
 
     def indices(self, arrays: Sequence[Node], found: Gathered) -> list[Want]:
         """The elements of the index arrays, which broadcast against each other."""

@@ -24,7 +24,7 @@ FOLDS: dict[str, Fold] = {
 """How two partial results become one."""
 
 IDENTITIES: dict[str, Callable[[Type], Any]] = {
-    "sum": lambda type: -0.0 if type.is_float else 0,
+    "sum": lambda type: 0,
     "prod": lambda type: 1,
     "max": lambda type: -math.inf if type.is_float else False if type.kind == "i1" else -(1 << (type.bits - 1)),
     "min": lambda type: math.inf if type.is_float else True if type.kind == "i1" else (1 << (type.bits - 1)) - 1,

@@ -1,15 +1,17 @@
 """Reductions of what was broadcast, multiplied, moved or reduced before.
 
-What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number, and a common factor goes
-out of a sum. A sum of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without ever
-making the products. These rules change the order and number of roundings, so sums and means may differ in the last digits, a sum that
-overflows may do so in another place, and a sum of negative zeros may be one; maxima and minima are exactly the same.
+What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number, and a common factor that
+is a known number goes out of a sum. A sum of products of two arrays that each lack an axis of the other is a contraction, which BLAS
+computes without ever making the products. These rules change the order and number of roundings, so sums and means may differ in the last
+digits, and a sum that overflows may do so in another place; maxima and minima are exactly the same.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
@@ -39,8 +41,6 @@ def reductions(graph: Graph) -> Graph:
             return found(node, x)
         if uses[before.args[0]] > 1 or node.primitive.name not in ("sum", "mean"):
             return None
-        if x.primitive.name == "matmul":
-            return of_matmul(node, x)
         return of_product(node, x) if x.primitive.name in ("multiply", "divide", "negative") else None
 
     return rebuilt(graph, rule)
@@ -142,19 +142,6 @@ def of_product(node: Operation, x: Operation) -> Node | None:
     return contraction(node, x) if x.primitive.name == "multiply" and node.primitive.name == "sum" else None
 
 
-def of_matmul(node: Operation, x: Operation) -> Node | None:
-    """The sum of the rows of a product is the sum of the rows of the first matrix times the second; likewise for columns."""
-    a, b = x.args
-    axes = node.params["axis"]
-    if min(a.ndim, b.ndim) < 2 or axes not in ((x.ndim - 2,), (x.ndim - 1,)) or node.dtype != x.dtype:
-        return None
-    if axes == (x.ndim - 2,):
-        a = derived(node, node.primitive.name, a, axis=(a.ndim - 2,), keepdims=True)
-    else:
-        b = derived(node, node.primitive.name, b, axis=(b.ndim - 1,), keepdims=True)
-    return reshaped(node, derived(node, "matmul", a, b), node.shape)
-
-
 def extent(a: Node, x: Node, i: int) -> int:
     """The length that an operand has along an axis of what it is broadcast to."""
     i -= x.ndim - a.ndim
@@ -162,7 +149,10 @@ def extent(a: Node, x: Node, i: int) -> int:
 
 
 def is_fixed(a: Node, x: Node, axes: Sequence[int]) -> bool:
-    return all(extent(a, x, i) == 1 for i in axes)
+    """Whether a factor is known, finite and not zero, and does not vary along the axes: others would make other NaNs outside of the sum."""
+    if not isinstance(a, Constant) or a.is_captured or any(extent(a, x, i) != 1 for i in axes):
+        return False
+    return bool(np.isfinite(a.value).all() and np.all(a.value != 0))
 
 
 def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: bool) -> Node | None:
@@ -188,23 +178,13 @@ def contraction(node: Operation, x: Operation) -> Node | None:
     axes = node.params["axis"]
     in_a = [i for i in range(x.ndim) if extent(a, x, i) != 1]
     in_b = [i for i in range(x.ndim) if extent(b, x, i) != 1]
-    if not any(i in in_a and i in in_b for i in axes):
-        return None
-    a, in_a = prepared(node, x, a, in_a, [i for i in axes if i not in in_b])
-    b, in_b = prepared(node, x, b, in_b, [i for i in axes if i not in in_a])
+    if not all(i in in_a and i in in_b for i in axes):
+        return None  # what one of them is summed over alone is a common factor of the other, which may be infinite
     kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
+    squeezed = [reshaped(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))]
     labels = [labelled(places) for places in (in_a, in_b, kept)]
-    out = derived(node, "einsum", a, b, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
+    out = derived(node, "einsum", *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
     return reshaped(node, out, node.shape)
-
-
-def prepared(node: Operation, x: Operation, a: Node, places: list[int], alone: list[int]) -> tuple[Node, list[int]]:
-    """An operand without its axes of length one, summed along those that the other one lacks."""
-    a = reshaped(node, a, tuple([x.shape[i] for i in places]))
-    axes = tuple([k for k, i in enumerate(places) if i in alone])
-    if axes:
-        a = derived(node, "sum", a, axis=axes, keepdims=False)
-    return a, [i for i in places if i not in alone]
 
 
 def labelled(places: list[int]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.compiler.classify import Kind
 from wengert.compiler.gather import Gathered, of_gather
 from wengert.compiler.index import CHOICES, VIEWS, ZERO, Affine, Counter, Place, Read, broadcast, flat, number
-from wengert.compiler.lanes import I64, Code, Lanes, Type, select
+from wengert.compiler.lanes import I64, Code, Lanes, Type, fma, select
 from wengert.compiler.reduction import FOLDS, accumulated
 from wengert.compiler.scalar import common_kind, lowered
 from wengert.compiler.schedule import Schedule
@@ -83,7 +83,10 @@ class Elements:
         if kind is Kind.GATHER:
             return self.indices(node.args[1:], of_gather(node, place))
         if kind is Kind.UNROLLED:
-            return self.terms(node, place)
+            factors = self.factors(node)
+            if factors is None:
+                return self.terms(node, place)
+            return [(a, broadcast(at, a.shape)) for _, at in self.terms(node, place) for a in factors]
         raise AssertionError(f"{node.primitive.name} is not in memory when it is needed")
 
     def made(self, node: Node, place: Place) -> Lanes:
@@ -256,10 +259,25 @@ class Elements:
         assert value is not None
         return value
 
+    def factors(self, node: Operation) -> tuple[Node, Node] | None:
+        """The two factors of what is summed, if it is a product that nothing else needs: then it is added without being rounded first.
+
+        So does BLAS, and the order of a sum is free anyway.
+        """
+        product = node.args[0]
+        if node.primitive.name != "sum" or not isinstance(product, Operation) or product.primitive.name != "multiply":
+            return None
+        x, y = product.args
+        alone = self.schedule.uses[product] == 1 and not self.is_stored(product)
+        return (x, y) if alone and node.dtype.kind == "f" and x.dtype == y.dtype == node.dtype else None
+
     def folded(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
         """The terms of a reduction one after the other, as NumPy adds few of them; a sum starts with zero, so it is never negative zero."""
         name, kind = node.primitive.name, accumulated(node, 1).kind
         terms = [p.to(kind) for p in self.aligned(parts)]
+        if self.factors(node) is not None:
+            pairs = zip(terms[::2], terms[1::2], strict=True)
+            return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
         if name == "sum" and kind[0] == "f":
             terms[0] = terms[0] + 0.0
         return reduce(FOLDS[name], terms)

@@ -9,16 +9,17 @@ the result is the same whatever the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
 
 from wengert.compiler.classify import Kind, own_cost
 from wengert.compiler.element import Elements, scatter
 from wengert.compiler.gather import of_scatter
-from wengert.compiler.index import ZERO, Affine, Counter, Place, flat, number
-from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type, select
+from wengert.compiler.index import ZERO, Affine, Counter, Place, broadcast, flat, number
+from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type, fma, select
 from wengert.compiler.memory import Memory, Slot, address
 from wengert.compiler.reduction import FOLDS, IDENTITIES, accumulated, across, write_combination
 from wengert.compiler.schedule import Kernel, Schedule
@@ -110,7 +111,9 @@ class KernelWriter:
         self.axes = tuple(range(len(self.domain))) if kernel.axes and self.extent.is_flat else kernel.axes
         self.pointers: dict[Slot, Lanes] = {}
         self.elements = Elements(self.code, schedule, kernel.stage, self.pointer, self.extent.is_flat)
+        self.counters = [Counter(i, n) for i, n in enumerate(self.domain)]
         self.vector_axis, self.lanes = self.choose_vector()
+        self.counters = [Counter(i, n, self.lanes if i == self.vector_axis else 1) for i, n in enumerate(self.domain)]
         self.is_large = self.extent.work >= LARGE
         kept = math.prod(n for i, n in enumerate(self.domain) if i not in self.axes)
         self.cut_axis = None
@@ -118,7 +121,6 @@ class KernelWriter:
             axis = max(self.axes, key=lambda i: (self.domain[i], -i))
             if self.domain[axis] >= PIECES * (self.lanes if axis == self.vector_axis else 1):
                 self.cut_axis = axis
-        self.counters = [Counter(i, n, self.lanes if i == self.vector_axis else 1) for i, n in enumerate(self.domain)]
         self.accumulators: list[tuple[Operation, Place, list[Lanes]]] = []
 
     def pointer(self, node: Node) -> Lanes:
@@ -135,18 +137,39 @@ class KernelWriter:
         return self.pointers[slot]
 
     def choose_vector(self) -> tuple[int | None, int]:
-        """The axis whose neighbours are computed together, and how many: the last one, unless it is short."""
+        """The axis whose neighbours are computed together, and how many: where most of them are neighbours in memory, if it is long."""
         if not self.domain or (self.kernel.scatter is not None and len(self.kernel.scatter.args) > 1):
             return None, 1  # places that are computed may be equal, so elements are added one after the other
         wide = self.extent.lanes
-        axis = len(self.domain) - 1
-        longest = max(range(len(self.domain)), key=lambda i: (self.domain[i], i))
-        if self.domain[axis] < wide // 2 and self.domain[longest] >= wide:
-            axis = longest
+        long = [i for i, n in enumerate(self.domain) if n >= wide // 2]
+        axis = max(range(len(self.domain)), key=lambda i: (self.domain[i], i))
+        if len(long) == 1:
+            axis = long[0]
+        elif long:
+            scattered = strides_of(self.places_in_memory(), len(self.domain))
+            axis = min(long, key=lambda i: (scattered[i], -i))
         lanes = wide
         while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.extent.nodes) > STACK):
             lanes //= 2
         return (axis, lanes) if lanes > 1 else (None, 1)
+
+    def places_in_memory(self) -> list[Affine]:
+        """Where the body of the kernel reads and writes."""
+        found = []
+        for node in self.kernel.maps:
+            found.append(flat(self.place(node) + next(iter(self.inner_places(node))), node.shape))
+        stack = [(node, self.place(node) + inner) for node in self.kernel.wanted for inner in self.inner_places(node)]
+        seen = set(stack)
+        while stack:
+            node, place = stack.pop()
+            if self.elements.is_stored(node):
+                found.append(flat(place, node.shape))
+                continue
+            for want in self.elements.wants(node, place):
+                if want not in seen:
+                    seen.add(want)
+                    stack.append(want)
+        return found
 
     # The place of a root in terms of the counters
 
@@ -240,20 +263,29 @@ class KernelWriter:
             for inner in self.inner_places(node):
                 self.store(node, lead + inner, self.elements.at(node, lead + inner))
         for node, kept, slots in self.accumulators:
-            (operand,) = node.args
-            lead = self.place(operand)
-            type = accumulated(node, self.lanes)
-            value: Lanes | None = None
-            for inner in self.inner_places(operand):
-                if self.kept(node, inner) != kept:
-                    continue
-                term = self.elements.splat(self.elements.at(operand, lead + inner).to(type.kind), type.lanes)
-                value = term if value is None else FOLDS[node.primitive.name](value, term)
-            assert value is not None
-            if fresh is not None and type.lanes > 1:
-                value = select(fresh, value, IDENTITIES[node.primitive.name](type))
-            old = self.code.load(slots[which], type)
-            self.code.store(FOLDS[node.primitive.name](old, value), slots[which])
+            self.accumulate(node, kept, slots[which], fresh)
+
+    def accumulate(self, node: Operation, kept: Place, slot: Lanes, fresh: Lanes | None) -> None:
+        """Add what the present counters contribute to one accumulator."""
+        (operand,), elements = node.args, self.elements
+        type, fold, factors = accumulated(node, self.lanes), FOLDS[node.primitive.name], elements.factors(node)
+        lead = self.place(operand)
+        places = [lead + inner for inner in self.inner_places(operand) if self.kept(node, inner) == kept]
+        old = total = self.code.load(slot, type)
+        if factors is not None:
+            for place in places:
+                x, y = (elements.splat(elements.at(a, self.operand_place(a, operand, place)), type.lanes) for a in factors)
+                total = fma(x, y, total)
+        else:
+            terms = [elements.splat(elements.at(operand, place).to(type.kind), type.lanes) for place in places]
+            total = fold(old, reduce(fold, terms))
+        if fresh is not None and type.lanes > 1:
+            total = select(fresh, total, old)
+        self.code.store(total, slot)
+
+    def operand_place(self, a: Node, product: Node, place: Place) -> Place:
+        """The place of a factor in a product; in a flat loop all arrays are alike."""
+        return place if self.extent.is_flat and a.shape == product.shape else broadcast(place, a.shape)
 
     def store(self, node: Node, place: Place, value: Lanes) -> None:
         self.write_to(self.hoisted(self.memory.target(node)), flat(place, node.shape), value)
@@ -376,6 +408,15 @@ class KernelWriter:
                 base = self.hoisted(self.memory.partials[node])
                 type = value.type.of("i8") if value.type.kind == "i1" else value.type
                 self.write_to(code.offset(base, piece * node.size, type), where, value)
+
+
+def strides_of(places: Sequence[Affine], rank: int) -> list[int]:
+    """For each axis, how many of the places are neither the same nor neighbours for neighbouring counters."""
+    counts = [0] * rank
+    for place in places:
+        for counter, k in place.terms:
+            counts[counter.number] += abs(k) != 1
+    return counts
 
 
 def function(name: str, code: Code) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from wengert.compiler.classify import COMPUTED, Kind, is_matrix_transpose, is_reshape, kind_of, own_cost, work
 from wengert.compiler.index import Affine, Counter, reshaped
-from wengert.compiler.rows import ROW_INTENSITY, ROW_OPERATIONS, candidates, in_rows, keeps_rows
+from wengert.compiler.rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
@@ -58,26 +58,27 @@ class Schedule:
 
     def __init__(self, graph: Graph):
         self.graph = graph
+        self.kinds: dict[Node, Kind] = {}
+        self.rows: tuple[int, ...] = ()
+        self.columns: set[Node] = set()  # copies that are made for the lanes of rows
+        self.is_tiny = False
+        self.choose_loops()
         self.uses: dict[Node, int] = {}
         self.consumers: dict[Node, list[Operation]] = {}
-        for user in graph.operations:
+        for user in self.graph.operations:
             for a in user.args:
                 self.uses[a] = self.uses.get(a, 0) + 1
                 self.consumers.setdefault(a, []).append(user)
-        for out in graph.outputs:
+        for out in self.graph.outputs:
             self.uses[out] = self.uses.get(out, 0) + 1
-        self.kinds: dict[Node, Kind] = {}
-        self.rows: tuple[int, ...] = ()
-        self.is_tiny = False
-        self.choose_loops()
         self.stored: dict[Node, None] = {}  # in order of decision
         self.aliases: dict[Node, Node] = {}
         self.reduced_along: dict[tuple, tuple[int, ...]] = {}
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
-        for node in graph.nodes:
+        for node in self.graph.nodes:
             self.place(node)
-        for out in graph.outputs:
+        for out in self.graph.outputs:
             self.store(out)
         self.late_uses()
         self.steps = self.ordered_steps()
@@ -101,7 +102,9 @@ class Schedule:
             per_row = sum(work(node) // count for node in members if kinds[node] is not Kind.VIEW)
             moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
             if mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
-                self.rows, self.kinds = rows, kinds
+                self.rows = rows
+                self.graph, self.columns = by_columns(graph, rows)
+                self.kinds = {node: kinds.get(node) or kind_of(node, rows) for node in self.graph.nodes}
                 return
         self.kinds = plain
 
@@ -159,7 +162,7 @@ class Schedule:
                     stage = max(stage, self.stages[base])
             if kind is Kind.REDUCE:
                 stage = self.reduction_stage(node, domain, stage)
-            if kind not in COMPUTED:
+            if kind not in COMPUTED or node in self.columns:
                 self.stored[node] = None
             self.stages[node] = stage
         self.costs[node] = self.cost(node)
@@ -239,9 +242,8 @@ class Schedule:
         """Whether a value that another loop needs is better kept than computed again there."""
         if self.is_tiny:
             return False
-        cost = self.costs[base]
-        if math.prod(domain) > base.size:
-            return cost > (2 if base.size > 1 else 8)
+        if math.prod(domain) >= 2 * base.size:  # several places of the loop need one element
+            return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
 
     def cost(self, node: Operation) -> int:

@@ -544,3 +544,28 @@ def test_compiled_functions_die_without_the_collector():
             assert all(n() is None for n in natives)
     finally:
         gc.enable()
+
+
+def test_tensors_that_are_filled_inside_are_local():
+    def filled(x):
+        a = wg.zeros(3)
+        for i in range(3):
+            a[i] = x[i] * (i + 1.0)
+        return a
+
+    x = np.array([1.0, 2.0, 3.0])
+    f = wg.compile(filled)
+    assert f(x).tolist() == f(x).tolist() == [1.0, 4.0, 9.0]
+    assert wg.compile(wg.grad(lambda x: filled(x).sum()))(x).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_captured_tensors_that_are_changed_inside_are_what_they_were():
+    outer = wg.zeros(2)
+
+    @wg.compile
+    def f(x):
+        outer[0] = x[0]
+        return outer * 2.0
+
+    assert f(np.array([3.0, 1.0])).tolist() == [6.0, 0.0]
+    assert isinstance(outer, wg.Tensor) and outer.tolist() == [0.0, 0.0]

@@ -30,6 +30,7 @@ class Constants:
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, bytes, Node]] = {}
+        self.before: list[tuple[Array, Array]] = []  # captured values, and others that stand for what they were
         self.has_rules = False
 
     def of(self, value: Any) -> Node:
@@ -39,7 +40,22 @@ class Constants:
         found = self.known.get(id(value))
         if found is None or found[1] != state:
             found = self.known[id(value)] = value, state, constant(value)  # with the value itself, so that no id is used twice
+            if isinstance(value, Array):
+                self.before.append((value, twin(value)))
         return found[2]
+
+    def restore(self) -> None:
+        """Make captured values that were changed in place, and so became symbols, what they were before the trace."""
+        for value, earlier in self.before:
+            if value.value is not earlier.value:
+                Array._become(value, earlier)
+
+
+def twin(value: Array) -> Array:
+    """Another object with the same value."""
+    made = object.__new__(value.__class__)
+    Array._become(made, value)
+    return made
 
 
 def digest(value: np.ndarray) -> bytes:

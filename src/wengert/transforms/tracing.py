@@ -61,8 +61,11 @@ def traced(
     args, kwargs = unflatten(
         structure, [x if node is None else Symbol(node, level, constants) for x, node in zip(leaves, inputs, strict=True)]
     )
-    outs, result = flatten(f(*args, **kwargs))
-    outputs = [y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, constants) for y in outs]
+    try:
+        outs, result = flatten(f(*args, **kwargs))
+        outputs = [y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, constants) for y in outs]
+    finally:
+        constants.restore()
     return Graph([node for node in inputs if node is not None], outputs, structure, result)
 
 

@@ -8,6 +8,7 @@ from wengert.autograd import enable_grad, inference_mode, is_grad_enabled, no_gr
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError
 from wengert.core.spec import Spec
+from wengert.explain.explanation import explain
 from wengert.graph.graph import Graph
 from wengert.modes.creation import arange, empty, eye, full, identity, linspace, logspace, ones, zeros
 from wengert.modes.reverse import Tensor, tensor
@@ -225,26 +226,23 @@ from wengert.transforms.vmap import vmap
 
 if TYPE_CHECKING:
     from wengert.compiler.compiled import compile, function
-    from wengert.explain.compare import compare
-    from wengert.explain.explanation import explain
+    from wengert.explain.comparing.compare import compare
     from wengert.explain.why import why_nan, why_zero
 
 _LATER = {
-    "compare": "wengert.explain.compare",
+    "compare": "wengert.explain.comparing.compare",
     "compile": "wengert.compiler.compiled",
-    "explain": "wengert.explain",
     "function": "wengert.compiler.compiled",
     "why_nan": "wengert.explain.why",
     "why_zero": "wengert.explain.why",
 }
-"""Where to find what is imported when it is first asked for: the compiler brings LLVM along, and explanations are seldom needed."""
+"""Where to find what is imported when it is first asked for: the compiler brings LLVM along, and these explanations are seldom needed."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-    module = import_module(_LATER[name])
-    globals()[name] = found = module if module.__name__ == f"wengert.{name}" else getattr(module, name)
+    globals()[name] = found = getattr(import_module(_LATER[name]), name)
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation
-    from wengert.explain.targets import Target
+    from wengert.explain.reading.targets import Target
 
 FINE, FAILED, USAGE = 0, 1, 2
 """What the command returns to the shell."""
@@ -149,8 +149,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def failed(error: Exception, with_traceback: bool) -> int:
     """Say what went wrong, and whose fault it is."""
-    from wengert.explain.targets import UsageError
-    from wengert.explain.tokens import ExpressionError
+    from wengert.explain.reading.targets import UsageError
+    from wengert.explain.reading.tokens import ExpressionError
 
     if with_traceback:
         import traceback
@@ -196,7 +196,7 @@ def is_colored(stream: TextIO) -> bool:
 
 
 def described(given: argparse.Namespace) -> Target:
-    from wengert.explain.targets import target
+    from wengert.explain.reading.targets import target
 
     return target(given.function.strip(), [*given.values, *given.at])
 
@@ -229,7 +229,7 @@ def table(explanation: Explanation) -> str:
     """The traces, as wide as the terminal."""
     import shutil
 
-    from wengert.explain.table import WIDTH, text
+    from wengert.explain.tables.table import WIDTH, text
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
     return text(explanation, is_colored(sys.stdout), width)
@@ -254,7 +254,7 @@ def directions(text: str, names: list[str], arguments: list[Any]) -> tuple:
     import numpy as np
 
     from wengert.core import tree
-    from wengert.explain.targets import UsageError, assignments, value
+    from wengert.explain.reading.targets import UsageError, assignments, value
 
     seeds = {name: value(name, part) for name, part in assignments([text]).items()}
     for name in seeds:
@@ -273,7 +273,7 @@ def grad(given: argparse.Namespace) -> None:
 
     import wengert as wg
     from wengert.core.tree import flatten
-    from wengert.explain.targets import UsageError
+    from wengert.explain.reading.targets import UsageError
     from wengert.transforms.tracing import leaf_names
 
     function, _, arguments = described(given)
@@ -309,8 +309,8 @@ def grad(given: argparse.Namespace) -> None:
 def compare(given: argparse.Namespace) -> None:
     import numpy as np
 
-    from wengert.explain.compare import compare
-    from wengert.explain.expressions import expression
+    from wengert.explain.comparing.compare import compare
+    from wengert.explain.reading.expressions import expression
 
     function, names, arguments = described(given)
     parts = [expression(text.strip(), names) for text in given.formula or ()]

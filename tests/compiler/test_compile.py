@@ -568,4 +568,5 @@ def test_captured_tensors_that_are_changed_inside_are_what_they_were():
         return outer * 2.0
 
     assert f(np.array([3.0, 1.0])).tolist() == [6.0, 0.0]
-    assert isinstance(outer, wg.Tensor) and outer.tolist() == [0.0, 0.0]
+    assert isinstance(outer, wg.Tensor)
+    assert outer.tolist() == [0.0, 0.0]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.explain import ways
-from wengert.explain.chart import Chart, Curve, ticks
-from wengert.explain.compare import compare, relative_error
+from wengert.explain.comparing import ways
+from wengert.explain.comparing.chart import Chart, Curve, ticks
+from wengert.explain.comparing.compare import compare, relative_error
+from wengert.explain.comparing.reference import UnknownToPrecision, precise_gradient
 from wengert.explain.recording import record
-from wengert.explain.reference import UnknownToPrecision, precise_gradient
 
 STEPS = np.geomspace(1e-15, 1e-1, 15)
 

@@ -11,9 +11,9 @@ import pytest
 
 import wengert as wg
 from wengert.explain.explanation import explain
-from wengert.explain.lines import Lines
-from wengert.explain.rows import bottom_up, tables, walked_back
-from wengert.explain.table import text
+from wengert.explain.tables.lines import Lines
+from wengert.explain.tables.rows import bottom_up, tables, walked_back
+from wengert.explain.tables.table import text
 
 
 def running(x1, x2):

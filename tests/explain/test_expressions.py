@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.core.source import stores
-from wengert.explain.expressions import DEEPEST, LONGEST, expression
-from wengert.explain.tokens import ExpressionError
-from wengert.explain.vocabulary import ALIASES, functions
+from wengert.core.source import _PLACES
+from wengert.explain.reading.expressions import DEEPEST, LONGEST, expression
+from wengert.explain.reading.tokens import ExpressionError
+from wengert.explain.reading.vocabulary import ALIASES, functions
 
 X = np.array([0.3, -1.2, 2.5])
 M = np.array([[1.0, 2.0], [-3.0, 0.5]])
@@ -372,7 +372,7 @@ def test_source_is_kept_as_long_as_it_is_needed():
     del f
     gc.collect()
     assert explanation.steps[-1].code == "return sin(x) * 2.5"
-    stores.cache_clear()
+    _PLACES.clear()
     del explanation
     gc.collect()
     assert filename not in linecache.cache

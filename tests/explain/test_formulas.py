@@ -13,8 +13,8 @@ from tests.test_table import SHAPES, by_name, live_arguments, op_of, sample
 import wengert as wg
 from wengert.core.primitive import TABLE
 from wengert.explain.explanation import explain
-from wengert.explain.formulas import Formulas
-from wengert.explain.numbers import array, number, value
+from wengert.explain.tables.formulas import Formulas
+from wengert.explain.tables.numbers import array, number, value
 from wengert.graph.typesetting import Latex, Plain
 
 ELEMENTWISE = [p for p in TABLE.values() if p.kind == "elementwise"]
@@ -144,7 +144,7 @@ def test_constants_of_the_program():
     assert large.value(large.steps[1]) == "v0 ⊙ constant(f64[50])"
     same, _ = formulas(lambda x: x * np.broadcast_to(2.0, 3), np.ones(3))
     assert [step.operation for step in same.steps] == [None, "multiply"]
-    assert same.value(same.steps[1]) == "v0 ⊙ 2"
+    assert same.value(same.steps[1]) == "v0 ⊙ [2, 2, 2]"
 
 
 def test_many_operands():

@@ -10,8 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert.explain.explanation import explain
-from wengert.explain.numbers import value as shown
 from wengert.explain.page import embedded
+from wengert.explain.tables.numbers import value as shown
 
 HOSTILE = "</script><script>alert(1)</script><!-- & \u2028"
 

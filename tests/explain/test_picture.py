@@ -15,10 +15,10 @@ from scipy.optimize import isotonic_regression
 
 import wengert as wg
 from wengert.explain.explanation import explain
-from wengert.explain.grouping import LARGE
-from wengert.explain.layers import apart, crossings, layers, place, succession
-from wengert.explain.layout import MOST, Drawing, grouped, layout
-from wengert.explain.picture import DARK, LIGHT
+from wengert.explain.pictures.grouping import LARGE
+from wengert.explain.pictures.layers import apart, crossings, layers, place, succession
+from wengert.explain.pictures.layout import MOST, Drawing, grouped, layout
+from wengert.explain.pictures.picture import DARK, LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"
 

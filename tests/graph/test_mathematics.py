@@ -207,7 +207,10 @@ def test_random_expressions_mean_what_they_say(steps):
     for line in graph.mathematics().splitlines():
         left, right = line.split(" = ")
         reader = Reader(right, known)
-        known[left] = reader.sum()
+        try:
+            known[left] = reader.sum()
+        except ZeroDivisionError:  # of which the graph made an infinity on the way to a finite number
+            return
         assert not reader.tokens
     assert known["f"] == pytest.approx(expected, rel=1e-6, abs=1e-6)
 

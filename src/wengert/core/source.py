@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import sys
-from functools import lru_cache
 from types import CodeType
 from typing import NamedTuple
 
@@ -19,15 +18,19 @@ THEM, OPERATION, ELSEWHERE = range(3)
 
 
 class Source(NamedTuple):
-    """A place in a program: the code of a function, the instruction in it, and its line.
+    """A place in a program: the code of a function, and the instruction in it.
 
     `direct` says that the instruction called an operation, not something that calls many.
     """
 
     code: CodeType
     instruction: int
-    line: int
     direct: bool
+
+    @property
+    def line(self) -> int:
+        """Found when it is asked for: Python would look through the whole function each time."""
+        return places(self.code).lines.get(self.instruction, self.code.co_firstlineno)
 
     @property
     def place(self) -> str:
@@ -36,7 +39,30 @@ class Source(NamedTuple):
     @property
     def name(self) -> str | None:
         """The variable that the result was assigned to."""
-        return stores(self.code).get(self.instruction) if self.direct else None
+        return places(self.code).stores.get(self.instruction) if self.direct else None
+
+
+class Places(NamedTuple):
+    """For each instruction of a function its line, and for those whose result is assigned to a variable at once its name."""
+
+    code: CodeType
+    lines: dict[int, int]
+    stores: dict[int, str]
+
+
+_PLACES: dict[int, Places] = {}
+"""By identity: to hash a long function takes as long as to read it."""
+MOST_PLACES = 1024
+
+
+def places(code: CodeType) -> Places:
+    found = _PLACES.get(id(code))
+    if found is None:
+        if len(_PLACES) >= MOST_PLACES:
+            _PLACES.clear()
+        lines = {at: line for start, end, line in code.co_lines() if line is not None for at in range(start, end, 2)}
+        found = _PLACES[id(code)] = Places(code, lines, stores(code))
+    return found
 
 
 def _owner(filename: str) -> int:
@@ -56,13 +82,12 @@ def source() -> Source | None:
         if owner is None:
             owner = _OWNERS[code.co_filename] = _owner(code.co_filename)
         if owner == THEM:
-            return Source(code, frame.f_lasti, frame.f_lineno, last == OPERATION)
+            return Source(code, frame.f_lasti, last == OPERATION)
         last = owner
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
     return None
 
 
-@lru_cache(1024)
 def stores(code: CodeType) -> dict[int, str]:
     """For each instruction whose result is assigned to a variable at once, the name of the variable."""
     found: dict[int, str] = {}

@@ -41,36 +41,36 @@ class Explanation:
 
     # What it looks like. Each form is in a file of its own, imported when it is asked for.
 
-    def text(self, color: bool = False) -> str:
-        """The traces as a table for a terminal."""
-        from wengert.explain.table import text
+    def text(self, color: bool = False, limit: int | None = 60) -> str:
+        """The traces as tables for a terminal. Of more lines than `limit` the middle is left out; None for all of them."""
+        from wengert.explain.tables.table import text
 
-        return text(self, color)
+        return text(self, color, limit=limit)
 
     def markdown(self) -> str:
-        from wengert.explain.markdown import markdown
+        from wengert.explain.tables.markdown import markdown
 
         return markdown(self)
 
     def latex(self) -> str:
-        from wengert.explain.latex import latex
+        from wengert.explain.tables.latex import latex
 
         return latex(self)
 
     def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
         """The graph as a picture; `edges` labels the edges with local derivatives, `groups` joins what one line made (None: if large)."""
-        from wengert.explain.picture import svg
+        from wengert.explain.pictures.picture import svg
 
         return saved(svg(self, edges, groups), path)
 
     def dot(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
         """The graph in Graphviz's language."""
-        from wengert.explain.dot import dot
+        from wengert.explain.pictures.dot import dot
 
         return saved(dot(self, edges, groups), path)
 
     def png(self, path: Path | str, *, edges: bool = False, groups: bool | None = None, scale: float = 2.0) -> None:
-        from wengert.explain.bitmap import png
+        from wengert.explain.pictures.bitmap import png
 
         png(self, path, edges, groups, scale)
 
@@ -86,7 +86,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from wengert.explain.notebook import fragment
+        from wengert.explain.tables.notebook import fragment
 
         return fragment(self)
 

@@ -17,7 +17,7 @@ from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import Constant, Input, Node, Operation, constant
+from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording as switches
 from wengert.transforms.tracing import leaf_names
 
@@ -96,6 +96,10 @@ class Recorded(Array):
             parts.append(Recorded(part, level, Mark(picked, recording)))
         return tuple(parts)
 
+    def _plain(self, what: str) -> np.ndarray:
+        """Whole numbers may be used as such: no derivative is lost with them."""
+        return np.asarray(self.value) if self.dtype.kind in "biu" else super()._plain(what)
+
     def detach(self) -> Any:
         """The value alone."""
         return self.value
@@ -106,10 +110,8 @@ class Recorded(Array):
 
 def known(recording: Recording, value: Any) -> Node:
     """The node of a value that does not depend on the arguments."""
-    node = Constant(value) if not isinstance(value, np.ndarray) else constant(value)
-    recording.values[node] = value
-    if isinstance(node, Operation):
-        recording.values[node.args[0]] = node.args[0].value  # type: ignore[attr-defined]  # a number, broadcast
+    node = Constant(value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value)  # the user may still change it
+    recording.values[node] = node.value
     return node
 
 
@@ -130,7 +132,8 @@ def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
         recording.values[node] = value
         watched.append(Recorded(value, level, Mark(node, recording)))
     given, named = unflatten(recording.arguments, watched)
-    outs, recording.result = flatten(f(*given, **named))
+    with np.errstate(all="ignore"):
+        outs, recording.result = flatten(f(*given, **named))
     recording.outputs = [y.extra.node if isinstance(y, Recorded) and y.level == level else known(recording, y) for y in outs]
     if not recording.outputs:
         raise TypeError(f"The function returned nothing that could be explained, at {user_line()}. Return a number or an array.")

@@ -28,9 +28,10 @@ class Term(NamedTuple):
 
 
 class Adjoints(NamedTuple):
-    """For each node its adjoint, and the terms that it is the sum of, in the order in which they arrive; the order of the walk back."""
+    """For each node its adjoint: a seed, if it is a result, and the terms that it receives, in the order of the walk back."""
 
     values: dict[Node, Any]
+    seeds: dict[Node, Any]
     terms: dict[Node, list[Term]]
     order: list[Operation]
 
@@ -51,7 +52,7 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
         if out in tape:
             t = np.broadcast_to(np.asarray(seed, out.dtype), out.shape)[()]
             found[out] = found[out] + t if out in found else t
-    order: list[Operation] = []
+    seeded, order = dict(found), list[Operation]()
     with np.errstate(all="ignore"):
         for node in reversed(graph.operations):
             if node not in tape or node not in found:
@@ -68,7 +69,7 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
                 terms.setdefault(arg, []).append(Term(node, i, value))
                 dead[arg] = lanes if arg not in found else merged(dead.get(arg), lanes)
                 found[arg] = found[arg] + value if arg in found else value
-    return Adjoints(found, terms, order)
+    return Adjoints(found, seeded, terms, order)
 
 
 def taped(node: Operation, tape: dict[Node, TapeNode], values: dict[Node, Any]) -> TapeNode | None:

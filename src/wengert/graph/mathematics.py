@@ -61,7 +61,7 @@ def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     results = dict.fromkeys(graph.outputs)
     lines = separate(graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or node.primitive.name in REPEATED)
     called = _called(graph, names, lines, style)
-    writer = _Writer(style, {node: Expression(text) for node, text in called.items()})
+    writer = Writer(style, {node: Expression(text) for node, text in called.items()})
     for constant in graph.constants:
         writer.known[constant] = writer.constant(constant)
     kept = set(lines)
@@ -114,7 +114,9 @@ def _called(graph: Graph, names: dict[Node, str], lines: list[Operation], style:
     return called
 
 
-class _Writer:
+class Writer:
+    """Writes expressions, from the operands up; `known` are those of nodes."""
+
     def __init__(self, style: Style, known: dict[Node, Expression]):
         self.style, self.known = style, known
 
@@ -223,12 +225,12 @@ class _Writer:
         return Expression(self.style.raised(self.within(base, ATOM), exponent), POWER)
 
 
-def _sum(writer: _Writer, node: Operation) -> Expression:
+def _sum(writer: Writer, node: Operation) -> Expression:
     left, right = node.args
     return writer.sum(writer.known[left], writer.known[right], node.primitive.name == "subtract")
 
 
-def _product(writer: _Writer, node: Operation) -> Expression:
+def _product(writer: Writer, node: Operation) -> Expression:
     left, right = node.args
     if left is right:
         return writer.power(writer.known[left], "2")
@@ -236,7 +238,7 @@ def _product(writer: _Writer, node: Operation) -> Expression:
     return writer.product(writer.known[left], writer.known[right], writer.style.elementwise if both else "")
 
 
-def _power(writer: _Writer, node: Operation) -> Expression:
+def _power(writer: Writer, node: Operation) -> Expression:
     base, exponent = [writer.known[a] for a in node.args]
     if exponent.is_number and exponent.text == "1" and not exponent.negative:
         return base
@@ -245,15 +247,15 @@ def _power(writer: _Writer, node: Operation) -> Expression:
     return writer.power(base, writer.signed(exponent))
 
 
-def _root(writer: _Writer, inside: Expression) -> Expression:
+def _root(writer: Writer, inside: Expression) -> Expression:
     text = writer.style.root(writer.signed(inside), inside.precedence == ATOM and not inside.negative and not inside.head)
     return Expression(text, ATOM if writer.style.stacks else POWER)
 
 
-def _large(plain: str, latex: str) -> Callable[[_Writer, Operation], Expression]:
+def _large(plain: str, latex: str) -> Callable[[Writer, Operation], Expression]:
     """A sum or product over axes, which stands before what it runs over."""
 
-    def written(writer: _Writer, node: Operation) -> Expression:
+    def written(writer: Writer, node: Operation) -> Expression:
         x, axis = node.args[0], node.params["axis"]
         inside = writer.known[x]
         if not axis:
@@ -265,7 +267,7 @@ def _large(plain: str, latex: str) -> Callable[[_Writer, Operation], Expression]
     return written
 
 
-def _transpose(writer: _Writer, node: Operation) -> Expression:
+def _transpose(writer: Writer, node: Operation) -> Expression:
     x = writer.known[node.args[0]]
     if node.params["axes"] == (1, 0):
         text = writer.within(x, ATOM)
@@ -273,12 +275,12 @@ def _transpose(writer: _Writer, node: Operation) -> Expression:
     return x if x.is_number else writer.call(writer.style.operator("transpose"), [writer.signed(x)], node)
 
 
-def _item(writer: _Writer, node: Operation) -> Expression:
+def _item(writer: Writer, node: Operation) -> Expression:
     inside = [writer.signed(writer.known[a]) for a in node.args[1:]]
     return Expression(writer.style.indexed(writer.within(writer.known[node.args[0]], ATOM), node.params["key"], inside))
 
 
-def _expand_dims(writer: _Writer, node: Operation) -> Expression:
+def _expand_dims(writer: Writer, node: Operation) -> Expression:
     """New axes in front are what broadcasting gives anyway; others are shown as `x[:, None]`."""
     x, axis = node.args[0], node.params["axis"]
     if not x.ndim or writer.known[x].is_number or sorted(axis) == list(range(len(axis))):
@@ -287,13 +289,13 @@ def _expand_dims(writer: _Writer, node: Operation) -> Expression:
     return Expression(writer.style.indexed(writer.within(writer.known[x], ATOM), key, []))
 
 
-def _cases(writer: _Writer, node: Operation) -> Expression:
+def _cases(writer: Writer, node: Operation) -> Expression:
     condition, x, y = [writer.signed(writer.known[a]) for a in node.args]
     return Expression(writer.style.cases(condition, x, y))
 
 
 ONE = Expression("1", is_number=True)
-SPECIAL: dict[str, Callable[[_Writer, Operation], Expression]] = {
+SPECIAL: dict[str, Callable[[Writer, Operation], Expression]] = {
     "add": _sum,
     "subtract": _sum,
     "multiply": _product,

@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import Any
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.numbers import value as shown
 from wengert.explain.page.drawing import BOX, LINE, drawing
 from wengert.explain.page.listing import listing
 from wengert.explain.page.story import Story, cut
+from wengert.explain.tables.numbers import value as shown
 
 STYLES = ("page.css", "graph.css")
 SCRIPTS = ("story.js", "tip.js", "scene.js", "graph.js", "window.js", "table.js", "listing.js", "player.js")
@@ -56,7 +56,7 @@ def told(explanation: Explanation) -> dict[str, Any]:
 
 @cache
 def asset(name: str) -> str:
-    return files("wengert.explain").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("wengert.explain.page").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def embedded(data: Any) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Group, grouped
-from wengert.explain.layers import place
 from wengert.explain.page.story import Story
+from wengert.explain.pictures.grouping import Group, grouped
+from wengert.explain.pictures.layers import place
 
 FEW = 150
 """How many values the page draws one by one."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from wengert.core.primitive import OUTPUT
 from wengert.explain.explanation import Explanation
-from wengert.explain.formulas import Formulas, is_given
-from wengert.explain.numbers import value as shown
 from wengert.explain.sweeps import local_derivative
+from wengert.explain.tables.formulas import Formulas, is_given
+from wengert.explain.tables.numbers import value as shown
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.typesetting import Plain
 
@@ -135,15 +135,9 @@ class Story:
         return columns
 
     def seeds(self) -> dict[Node, Any]:
-        """What the adjoints of the results begin with: all of an adjoint that no term has brought."""
-        told = self.explanation.adjoints
-        found: dict[Node, Any] = {}
-        assert told is not None
-        for out in self.explanation.outputs:
-            if out in told.values and out not in found and out in self.explanation.step_of:
-                brought = [term.value for term in told.terms.get(out, [])]
-                found[out] = told.values[out] - sum(brought[1:], brought[0]) if brought else told.values[out]
-        return found
+        """What the adjoints of the results begin with."""
+        assert self.explanation.adjoints is not None
+        return {node: seed for node, seed in self.explanation.adjoints.seeds.items() if node in self.explanation.step_of}
 
 
 def kind(node: Node, outputs: set[Node]) -> str:

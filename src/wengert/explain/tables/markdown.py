@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wengert.explain.lines import Equation, Lines
-from wengert.explain.rows import Table, tables
+from wengert.explain.tables.lines import Equation, Lines
+from wengert.explain.tables.rows import Table, tables
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation

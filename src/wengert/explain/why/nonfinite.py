@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.primitive import OUTPUT
-from wengert.explain.numbers import number, value
-from wengert.explain.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.explain.recording import Recording, record
-from wengert.explain.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
 from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative, taped
+from wengert.explain.tables.numbers import number, value
+from wengert.explain.why.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
+from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched

@@ -10,12 +10,12 @@ import math
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from wengert.explain.diagram import PILE
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Grouping
-from wengert.explain.labels import SIZES, Line, width
-from wengert.explain.layout import LABEL, MARGIN, Drawing, DrawnEdge, DrawnNode, layout
-from wengert.explain.numbers import value
+from wengert.explain.pictures.diagram import PILE
+from wengert.explain.pictures.grouping import Grouping
+from wengert.explain.pictures.labels import SIZES, Line, width
+from wengert.explain.pictures.layout import LABEL, MARGIN, Drawing, DrawnEdge, DrawnNode, layout
+from wengert.explain.tables.numbers import value
 
 SANS = "Inter, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 MONO = "ui-monospace, 'SF Mono', Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace"

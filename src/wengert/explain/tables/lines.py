@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.explain.formulas import Formulas, literal, numeral
 from wengert.explain.sweeps import Term
+from wengert.explain.tables.formulas import Formulas, literal, numeral
 from wengert.graph.ir import Input, Node
 
 if TYPE_CHECKING:
@@ -89,10 +89,7 @@ class Lines:
         adjoints = self.explanation.adjoints
         if adjoints is None:
             return []
-        starts = [node for node in dict.fromkeys(self.explanation.outputs) if node in adjoints.values]
-        with np.errstate(all="ignore"):
-            values = [adjoints.values[node] - sum([t.value for t in adjoints.terms.get(node, ())]) for node in starts]
-        return [Arrival(node, None, None, seed) for node, seed in zip(starts, values, strict=True)]
+        return [Arrival(node, None, None, seed) for node, seed in adjoints.seeds.items()]
 
     @cached_property
     def arrivals(self) -> dict[Node, list[Arrival]]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from wengert.explain.lines import Equation, Lines
 from wengert.explain.steps import Step
+from wengert.explain.tables.lines import Equation, Lines
 
 LIMIT = 60
 TAIL = 20

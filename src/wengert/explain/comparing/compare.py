@@ -11,10 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert.explain.chart import Chart, Curve
-from wengert.explain.numbers import number
-from wengert.explain.reference import DIGITS, UnknownToPrecision, precise_gradient
-from wengert.explain.ways import PATIENCE, Problem, Way, automatic, described, manual, numerical, symbolic, timed, tree_size, written_out
+from wengert.explain.comparing.chart import Chart, Curve
+from wengert.explain.comparing.reference import DIGITS, UnknownToPrecision, precise_gradient
+from wengert.explain.comparing.ways import (
+    PATIENCE,
+    Problem,
+    Way,
+    automatic,
+    described,
+    manual,
+    numerical,
+    symbolic,
+    timed,
+    tree_size,
+    written_out,
+)
+from wengert.explain.tables.numbers import number
 from wengert.transforms.gradients import grad
 from wengert.transforms.numeric import refuse_not_analytic
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from wengert.core.primitive import OUTPUT
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Group
-from wengert.explain.labels import Line, box, brief, collapsed, data, symbol
-from wengert.explain.names import Names
+from wengert.explain.pictures.grouping import Group
+from wengert.explain.pictures.labels import Line, box, brief, collapsed, data, symbol
 from wengert.explain.sweeps import local_derivative
+from wengert.explain.tables.names import Names
 from wengert.graph.ir import Constant, Node, Operation
 
 Kind = Literal["data", "leaf", "value", "operator", "group"]

@@ -6,10 +6,10 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from wengert.explain.lines import Equation, Lines
-from wengert.explain.names import BAR, DOT
-from wengert.explain.rows import LIMIT, Row, Table, sides, tables
-from wengert.explain.table import columns, natural_width
+from wengert.explain.tables.lines import Equation, Lines
+from wengert.explain.tables.names import BAR, DOT
+from wengert.explain.tables.rows import LIMIT, Row, Table, sides, tables
+from wengert.explain.tables.table import columns, natural_width
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation

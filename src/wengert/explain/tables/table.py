@@ -12,8 +12,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import combining, east_asian_width
 
-from wengert.explain.lines import Lines
-from wengert.explain.rows import LIMIT, Table, sides, tables
+from wengert.explain.tables.lines import Lines
+from wengert.explain.tables.rows import LIMIT, Table, sides, tables
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation

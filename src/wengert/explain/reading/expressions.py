@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.explain.tokens import CLOSING, OPENING, ExpressionError, Token, statements
-from wengert.explain.vocabulary import CONSTANTS, OF_SEVERAL, functions, suggestion
+from wengert.explain.reading.tokens import CLOSING, OPENING, ExpressionError, Token, statements
+from wengert.explain.reading.vocabulary import CONSTANTS, OF_SEVERAL, functions, suggestion
 from wengert.ops.join import stack
 
 DEEPEST = 50

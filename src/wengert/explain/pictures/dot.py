@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wengert.explain.diagram import Unit, diagram
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Grouping, grouped
-from wengert.explain.picture import KINDS, LIGHT
+from wengert.explain.pictures.diagram import Unit, diagram
+from wengert.explain.pictures.grouping import Grouping, grouped
+from wengert.explain.pictures.picture import KINDS, LIGHT
 
 SHAPES = {"data": "box", "leaf": "box", "value": "box", "group": "box3d", "operator": "ellipse"}
 STYLES = {"data": "filled,dashed", "leaf": "filled,rounded,bold", "value": "filled,rounded", "group": "filled", "operator": "filled"}

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wengert.core.errors import user_line
-from wengert.explain.diagram import Diagram, Kind, Unit, diagram
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Group, Grouping, grouped, size
-from wengert.explain.labels import Line, width
-from wengert.explain.layers import Placement, depth, place
+from wengert.explain.pictures.diagram import Diagram, Kind, Unit, diagram
+from wengert.explain.pictures.grouping import Group, Grouping, grouped, size
+from wengert.explain.pictures.labels import Line, width
+from wengert.explain.pictures.layers import Placement, depth, place
 
 __all__ = ["Drawing", "DrawnEdge", "DrawnNode", "Group", "grouped", "layout"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wengert.explain.lines import Lines
-from wengert.explain.rows import Table, sides, tables
+from wengert.explain.tables.lines import Lines
+from wengert.explain.tables.rows import Table, sides, tables
 from wengert.graph.typesetting import Latex
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Group
-from wengert.explain.names import Names
-from wengert.explain.numbers import value
+from wengert.explain.pictures.grouping import Group
 from wengert.explain.steps import Step
+from wengert.explain.tables.names import Names
+from wengert.explain.tables.numbers import value
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.notation import FENCES, FUNCTIONS, INFIX, SYMBOLS, key_text
 from wengert.graph.typesetting import SUBSCRIPTS

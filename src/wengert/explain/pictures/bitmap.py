@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.grouping import Grouping
-from wengert.explain.picture import svg
+from wengert.explain.pictures.grouping import Grouping
+from wengert.explain.pictures.picture import svg
 
 PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"><text x="2" y="20" font-size="20">{}</text></svg>'
 

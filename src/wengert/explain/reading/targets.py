@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core import tree
-from wengert.explain.expressions import expression
-from wengert.explain.tokens import ExpressionError, normalized
-from wengert.explain.vocabulary import suggestion
+from wengert.explain.reading.expressions import expression
+from wengert.explain.reading.tokens import ExpressionError, normalized
+from wengert.explain.reading.vocabulary import suggestion
 
 FILE = re.compile(r"(?P<path>.+\.py)(?P<function>:.*)?", re.DOTALL)
 ASSIGNMENT = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=(?!=)\s*(?P<value>.*?)\s*", re.DOTALL)

@@ -16,13 +16,13 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
-from wengert.explain import numbers
-from wengert.explain.derivation import Derivation, Derivations
-from wengert.explain.names import LatexNames, Names
 from wengert.explain.steps import Step
 from wengert.explain.sweeps import Term
+from wengert.explain.tables import numbers
+from wengert.explain.tables.derivation import Derivation, Derivations
+from wengert.explain.tables.names import LatexNames, Names
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.mathematics import Expression, _Writer
+from wengert.graph.mathematics import Expression, Writer
 from wengert.graph.notation import ATOM, FRACTION, FUNCTIONS, PRODUCT, SUM, TRANSPARENT
 from wengert.graph.typesetting import Latex, Plain, Style
 
@@ -53,7 +53,7 @@ class Text(Plain):
         return name
 
 
-class Writer(_Writer):
+class LineWriter(Writer):
     """Writes expressions for the lines of a trace: operands stay in their order, and a sign stays with the operand that has it.
 
     `times` is the sign of a product: × for those of the program, · for those of the chain rule.
@@ -148,7 +148,7 @@ class Formulas:
         self.names = (LatexNames if self.style.stacks else Names)(self.steps)
         self.derivations = Derivations()
         self.values = explanation.recording.values
-        self.program, self.chain = Writer(self.style, ("×", r"\times")), Writer(self.style, ("·", r"\cdot"))
+        self.program, self.chain = LineWriter(self.style, ("×", r"\times")), LineWriter(self.style, ("·", r"\cdot"))
         self.numerals: dict[tuple[str, Node], Expression | None] = {}
         self.live: dict[Node, set[int]] = {}
         self.parts: dict[Node, dict[int, Node]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.spec import Spec
-from wengert.explain.places import numbers_of
+from wengert.explain.why.places import numbers_of
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 

@@ -1,0 +1,1 @@
+"""Derivatives found in different ways, side by side."""

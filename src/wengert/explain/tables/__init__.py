@@ -1,0 +1,1 @@
+"""The traces as tables: numbers, names, formulas, and the forms that they are printed in."""

@@ -32,7 +32,7 @@ bench: .venv/installed-bench
 	@touch $@
 
 .venv/installed-dev: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,viz]"
 	@touch $@
 
 .venv/installed-bench: .venv/installed

@@ -17,6 +17,7 @@ from wengert.modes.forward import push
 from wengert.modes.tape import Leaf, contributions
 from wengert.modes.tape import Node as TapeNode
 from wengert.ops.predicates import logical_and
+from wengert.transforms.tracing import taped
 
 
 class Term(NamedTuple):
@@ -41,7 +42,7 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
     graph, values = recording.graph, recording.values
     tape: dict[Node, TapeNode] = {node: Leaf(values[node]) for node in graph.inputs if node.dtype.kind in "fc"}
     for node in graph.operations:
-        made = taped(node, tape, values)
+        made = taped(node, tape, values.__getitem__) if any(a in tape for a in node.args) else None
         if made is not None:
             tape[node] = made
     owners = {kept: node for node, kept in tape.items()}
@@ -70,23 +71,6 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
                 dead[arg] = lanes if arg not in found else merged(dead.get(arg), lanes)
                 found[arg] = found[arg] + value if arg in found else value
     return Adjoints(found, seeded, terms, order)
-
-
-def taped(node: Operation, tape: dict[Node, TapeNode], values: dict[Node, Any]) -> TapeNode | None:
-    """What the tape would have recorded for an operation; None if no derivative flows through it."""
-    if not any(a in tape for a in node.args):
-        return None
-    if node.primitive is OUTPUT:
-        return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
-    keep = node.primitive.keep(*[a in tape for a in node.args])
-    if keep is None:
-        return None
-    parents = [tape.get(a) for a in node.args]
-    for i in node.primitive.constants:
-        if i < len(parents):
-            parents[i] = None
-    saved = keep(values[node], *[values[a] for a in node.args])
-    return TapeNode(node.primitive, node.params, tuple(parents), saved, node)
 
 
 def enumerate_terms(kept: TapeNode, t: Any, lanes: Any) -> list:

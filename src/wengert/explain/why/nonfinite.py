@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.primitive import OUTPUT
 from wengert.explain.recording import Recording, record
-from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative, taped
+from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative
 from wengert.explain.tables.numbers import number, value
 from wengert.explain.why.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
@@ -19,6 +19,8 @@ from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched
 from wengert.modes.tape import Leaf
+from wengert.modes.tape import Node as TapeNode
+from wengert.transforms.tracing import taped
 
 FINITE, INFINITE, NOT_A_NUMBER = range(3)
 CHOICES = ("where", "set_at", "maximum", "minimum", "fmax", "fmin", "max", "min", "getitem", "gather")
@@ -223,7 +225,8 @@ def gathered_back(mask: Any, shape: tuple[int, ...]) -> Any:
 def moved_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node, Any]) -> list[tuple[Node, Any]]:
     """The elements that a linear operation moved to the marked ones, found by its own transpose."""
     values = recording.values
-    kept = taped(node, {a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"}, values)
+    leaves: dict[Node, TapeNode] = {a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"}
+    kept = taped(node, leaves, values.__getitem__) if leaves else None
     if kept is None:
         return []
     terms = enumerate_terms(kept, mask.astype(node.dtype)[()], None)

@@ -13,6 +13,7 @@ from wengert.graph.graph import Graph
 from wengert.modes.creation import arange, empty, eye, full, identity, linspace, logspace, ones, zeros
 from wengert.modes.reverse import Tensor, tensor
 from wengert.modes.symbolic import Symbol
+from wengert.ops import convolution as signal
 from wengert.ops import linalg, methods  # noqa: F401  # methods attaches the operators
 from wengert.ops.contract import (
     cross,
@@ -458,6 +459,7 @@ __all__ = [
     "set_grad_enabled",
     "sigmoid",
     "sign",
+    "signal",
     "signbit",
     "sin",
     "sinc",

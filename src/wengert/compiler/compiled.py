@@ -25,12 +25,18 @@ from wengert.core.spec import Spec
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, constant
+from wengert.modes.batch import Batched
+from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Constants, Symbol
+from wengert.modes.taylor import Jet
 from wengert.ops.shape import astype
+from wengert.transforms.call import layers
 from wengert.transforms.tracing import described, traced
 
 Static = Sequence[int] | int
+DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
+"""Values to which a compiled function is one operation."""
 
 LOCK = threading.RLock()
 """Held while a program is compiled, by one thread at a time. Functions are traced without it: they are the user's."""
@@ -132,8 +138,8 @@ class Compiled:
         """Any arguments: find the signature, or make it, and run it."""
         leaves, structure = self.opened(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
-        if any(isinstance(x, Symbol) for x in map(bottom, tracked)):
-            return self.f(*args, **kwargs)  # part of a larger trace
+        if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in layers(x)):
+            return self.f(*args, **kwargs)  # part of a larger trace, or of something that wants to see what it does
         signature = self.signature(leaves, structure)
         if (tracked or signature.captured) and signature.has_rules:
             return self.f(*args, **kwargs)  # the graph does not know the user's own derivatives
@@ -274,13 +280,6 @@ def static_arguments(f: Callable, numbers: tuple[int, ...], names: tuple[str, ..
 def missed(*args: Any) -> Any:
     """Before there is a native entry."""
     return NotImplemented
-
-
-def bottom(x: Any) -> Any:
-    """The value of the lowest level inside another."""
-    while isinstance(x, Array) and isinstance(x.value, Array):
-        x = x.value
-    return x
 
 
 def leaf_key(x: Any) -> Any:

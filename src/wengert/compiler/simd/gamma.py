@@ -120,7 +120,7 @@ DIGAMMA_BETWEEN_LEADING = ((-0.4236274212814606, -2.0538660301269423e-17), (0.95
 THREE_HALVES_LESS_ZERO = (0.03836785503163766, 1.6445603550442201e-18)
 
 
-@vector("lgamma")
+@vector("lgamma", "gammaln")
 def lgamma(x: Lanes) -> Lanes:
     if x.type.kind == "f32":
         return call("lgamma", x.to("f64")).to("f32")

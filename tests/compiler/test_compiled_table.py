@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, combinations
 
+import mpmath
 import numpy as np
 import pytest
 from tests.test_table import case_arguments, live_arguments, op_of, sample, several
@@ -30,6 +31,23 @@ OWN_ZEROS = {"fmax": "NumPy's own zeros depend on the length of the array", "fmi
 AROUND_ZERO = {"logaddexp": "near its zeros the error is one of the operands, in NumPy as well", "logaddexp2": "the same"}
 
 
+TRUTHS = {"erfc": mpmath.erfc, "digamma": mpmath.digamma, "gammaln": lambda x: mpmath.re(mpmath.loggamma(x))}
+"""Functions of which SciPy's errors are several units in the last place, and ours are not."""
+
+
+def truth(name: str, x: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """The right results, where they are finite."""
+
+    def number(v: float, y: float) -> float:
+        try:
+            return float(TRUTHS[name](mpmath.mpf(float(v)))) if np.isfinite(y) else y
+        except OverflowError:  # an exponent beyond mpmath's means, far beyond that of floats
+            return y
+
+    with mpmath.workdps(60):
+        return np.array(list(map(number, x.flat, expected.flat))).reshape(expected.shape)
+
+
 def boundaries(dtype: str) -> np.ndarray:
     """Numbers at which formulas break."""
     if dtype in ENDS:
@@ -46,6 +64,9 @@ def crossed(primitive, dtype: str) -> list[np.ndarray]:
     x = boundaries(dtype)
     if primitive.name == "where":
         return [np.arange(x.size**2).reshape(x.size, x.size) % 3 == 0, x[:, None], x]
+    if len(primitive.inputs) == 3:
+        x = x[::5]
+        return [x[:, None, None], x[:, None], x]
     return [x] if len(primitive.inputs) == 1 else [x[:, None], x]
 
 
@@ -83,6 +104,8 @@ def assert_as_eager(primitive, args: list, compiled, eager) -> None:
         else:
             if found.dtype == np.float32:
                 expected = eager(*[a.astype(np.float64) if a.dtype.kind == "f" else a for a in args]).astype(np.float32)
+            if primitive.name in TRUTHS:
+                expected = truth(primitive.name, args[0], expected).astype(expected.dtype)
             assert_same(found, expected, ulps=2, size=2.0 if primitive.name in AROUND_ZERO else 0.0)
 
 
@@ -134,9 +157,9 @@ def test_gradients_of_elementwise(primitive, dtype):
 def test_gradients_at_boundaries(primitive):
     """Rules have the same NaN and infinities; what they round may cancel, so finite numbers need not agree in all digits."""
     x = np.array([0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 30.0, -30.0, np.inf, -np.inf, np.nan])
-    args = [np.repeat(x, x.size), np.tile(x, x.size)][: len(primitive.inputs)]
+    args = [np.repeat(x, x.size), np.tile(x, x.size), np.tile(x[::-1], x.size)][: len(primitive.inputs)]
     if primitive.name == "where":
-        args = [np.arange(x.size**2) % 3 == 0, *args]
+        args = [np.arange(x.size**2) % 3 == 0, *args[:2]]
     f = total(primitive, live_arguments(primitive, args))
     with np.errstate(all="ignore"):
         expected, found = f(*args), wg.compile(f)(*args)
@@ -147,7 +170,7 @@ def test_gradients_at_boundaries(primitive):
 
 
 LENGTHS = [(), (0,), (1,), (2,), (7,), (8,), (9,), (15,), (16,), (17,), (1000,), (3, 0), (5, 1), (2, 3, 5), (4, 1, 33)]
-ONE_OPERAND = [p for p in SMOOTH if len(p.inputs) == 1 and p.name not in ("imag", "angle", "sinc")]
+ONE_OPERAND = [p for p in SMOOTH if len(p.inputs) == 1 and p.name not in ("imag", "angle", "sinc", *TRUTHS)]
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])

@@ -186,7 +186,11 @@ def evaluated(text, names):
     return eval(text, functions, names)
 
 
-@by_name(ELEMENTWISE)
+UNREADABLE = {p.name for p in ELEMENTWISE if p.impl.__module__.startswith(("wengert.ops.special", "wengert.ops.scipy"))}
+"""Special functions have notations and metadata that would need a reader of their own."""
+
+
+@by_name([p for p in ELEMENTWISE if p.name not in UNREADABLE])
 def test_formulas_compute_what_they_stand_for(primitive):
     args = sample(primitive, SHAPES["0-d"])
     live = live_arguments(primitive, args)

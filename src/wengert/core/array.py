@@ -7,6 +7,7 @@ silent conversion that would lose the gradient.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ UFUNCS: dict[np.ufunc, Callable] = {}
 
 UFUNC_METHODS: dict[tuple[np.ufunc, str], Callable] = {}
 """The same for `np.add.reduce` and its like."""
+
+SCIPY_UFUNCS: dict[str, Callable] = {}
+"""What runs when a ufunc of `scipy.special` of this name is called on an Array: by name, so that SciPy need not be imported."""
 
 FUNCTIONS: dict[Callable, Callable] = {}
 """What runs when any other NumPy function is called on an Array."""
@@ -186,7 +190,7 @@ class Array:
                 f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an operand is a "
                 f"{type(self).__name__}, at {user_line()}. Write `a = a + x` instead, or make `a` a wg.tensor."
             )
-        target = UFUNCS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        target = UFUNCS.get(ufunc) or of_scipy(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
         if target is None:
             raise unknown(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         dtype = kwargs.pop("dtype", None)
@@ -202,6 +206,15 @@ class Array:
         if kwargs.pop("out", None) is not None:
             raise TypeError(f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its result.")
         return target(*args, **kwargs)
+
+
+def of_scipy(ufunc: np.ufunc) -> Callable | None:
+    """What runs for a ufunc of `scipy.special`, entered among the others when it is first met."""
+    own = getattr(sys.modules.get("scipy.special._ufuncs"), ufunc.__name__, None)
+    target = SCIPY_UFUNCS.get(ufunc.__name__) if own is ufunc else None
+    if target is not None:
+        UFUNCS[ufunc] = target
+    return target
 
 
 def unknown(name: str) -> TypeError:

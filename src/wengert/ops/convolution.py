@@ -34,7 +34,8 @@ def _seen(x: np.ndarray, size: Lengths, stride: Lengths, dilation: Lengths) -> n
     """A view: the places of the windows, then the elements of each."""
     rank = len(size)
     view = sliding_window_view(x, _reach(size, dilation), tuple(range(x.ndim - rank, x.ndim)))
-    return view[(..., *[slice(None, None, s) for s in stride], *[slice(None, None, d) for d in dilation])]
+    key: Any = (..., *[slice(None, None, s) for s in stride], *[slice(None, None, d) for d in dilation])
+    return view[key]
 
 
 def _laid_back(t: Any, shape: Lengths, size: Lengths, stride: Lengths, dilation: Lengths) -> np.ndarray:
@@ -44,8 +45,8 @@ def _laid_back(t: Any, shape: Lengths, size: Lengths, stride: Lengths, dilation:
     places = t.shape[t.ndim - 2 * rank : t.ndim - rank]
     for offsets in np.ndindex(*size):
         starts = [k * d for k, d in zip(offsets, dilation, strict=True)]
-        key = [slice(at, at + (n - 1) * s + 1, s) for at, n, s in zip(starts, places, stride, strict=True)]
-        out[(..., *key)] += t[(..., *offsets)]
+        key: Any = (..., *[slice(at, at + (n - 1) * s + 1, s) for at, n, s in zip(starts, places, stride, strict=True)])
+        out[key] += t[(..., *offsets)]
     return out
 
 

@@ -1,0 +1,66 @@
+"""Special functions, by the names and with the arguments of `scipy.special`, whose ufuncs come here when called on values."""
+
+from __future__ import annotations
+
+from wengert.core.array import SCIPY_UFUNCS
+from wengert.ops.reduce import logsumexp
+from wengert.ops.special_bessel import i0, i0e, i1, i1e, iv, j0, j1, jn, jv, kv, y0, y1, yv
+from wengert.ops.special_entropy import entr, expit, kl_div, log_expit, log_softmax, logit, rel_entr, softmax, xlog1py, xlogy
+from wengert.ops.special_error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from wengert.ops.special_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
+from wengert.ops.special_incomplete import betainc, gammainc, gammaincc
+from wengert.ops.special_integrals import expn, lambertw, sici
+
+psi = digamma
+
+__all__ = [
+    "beta",
+    "betainc",
+    "betaln",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "expit",
+    "expn",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "iv",
+    "j0",
+    "j1",
+    "jn",
+    "jv",
+    "kl_div",
+    "kv",
+    "lambertw",
+    "log_expit",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "rel_entr",
+    "sici",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+    "y0",
+    "y1",
+    "yv",
+    "zeta",
+]
+
+SCIPY_UFUNCS.update({name: globals()[name] for name in __all__})
+SCIPY_UFUNCS.update({"_zeta": zeta, "_riemann_zeta": zeta, "_lambertw": lambertw})

@@ -1,0 +1,109 @@
+"""Products with logarithms, and what entropies, odds and probabilities are made of.
+
+Where x = 0 a product x log y is 0 whatever y is, so its slope in y is 0 there; its slope in x is log y, minus infinity at y = 0. A slope
+that is infinite times a cotangent of zero is zero, as everywhere in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.kinds import case, elementwise, nondifferentiable, shifted_axes
+from wengert.core.primitive import operand
+from wengert.ops.elementwise import POSITIVE, divide_live, exp, sigmoid, softplus
+from wengert.ops.reduce import Axis, axes_of, logsumexp
+from wengert.ops.scipy_functions import of_scipy
+from wengert.ops.shape import astype
+
+xlogy = elementwise(
+    "xlogy",
+    of_scipy("xlogy"),
+    lambda t, y: xlogy(t, y),
+    lambda t, x, y: divide_live(t * x, y),
+    domain=((-2.0, 2.0), POSITIVE),
+    singular={(0.0, 0.0): (-math.inf, 0.0), (0.0, 2.0): (math.log(2.0), 0.0), (1.0, 0.0): (-math.inf, math.inf)},
+)
+xlog1py = elementwise(
+    "xlog1py",
+    of_scipy("xlog1py"),
+    lambda t, y: xlog1py(t, y),
+    lambda t, x, y: divide_live(t * x, 1.0 + y),
+    domain=((-2.0, 2.0), (-0.8, 3.0)),
+    singular={(0.0, -1.0): (-math.inf, 0.0), (0.0, 1.0): (math.log1p(1.0), 0.0)},
+)
+entr = elementwise(
+    "entr",
+    of_scipy("entr"),
+    lambda t, x: -t - xlogy(t, x),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,), (-1.0,): (math.nan,)},
+)
+rel_entr = elementwise(
+    "rel_entr",
+    of_scipy("rel_entr"),
+    lambda t, x, y: t + xlogy(t, divide_live(x, y)),
+    lambda t, x, y: -divide_live(t * x, y),
+    domain=POSITIVE,
+    singular={(0.0, 1.0): (-math.inf, 0.0), (0.0, 0.0): (-math.inf, 0.0), (1.0, 0.0): (math.inf, -math.inf)},
+)
+kl_div = elementwise(
+    "kl_div",
+    of_scipy("kl_div"),
+    lambda t, x, y: xlogy(t, divide_live(x, y)),
+    lambda t, x, y: t - divide_live(t * x, y),
+    domain=POSITIVE,
+    singular={(0.0, 1.0): (-math.inf, 1.0), (0.0, 0.0): (-math.inf, 1.0), (1.0, 0.0): (math.inf, -math.inf)},
+)
+logit = elementwise(
+    "logit",
+    of_scipy("logit"),
+    lambda t, x: divide_live(t, x * (1.0 - x)),
+    domain=(0.1, 0.9),
+    singular={(0.0,): (math.inf,), (1.0,): (math.inf,)},
+)
+expit = sigmoid
+
+
+def log_expit(x: Any) -> Any:
+    """log(1 / (1 + exp(-x))), without overflow."""
+    return -softplus(-operand(x))
+
+
+def _inexact(x: Any) -> Any:
+    x = operand(x)
+    return x if x.dtype.kind in "fc" else astype(x, float)
+
+
+def _largest(x: Any, axis: tuple[int, ...]) -> Any:
+    largest = np.max(np.real(x) * 1.0, axis, keepdims=True, initial=-np.inf)
+    return np.where(np.isfinite(largest), largest, largest.dtype.type(0.0))[()]
+
+
+_offset = nondifferentiable(
+    "softmax_offset",
+    _largest,
+    params={},
+    batch=shifted_axes,
+    cases=(case((3,), axis=(0,)), case((2, 3), axis=(0, 1)), case((2, 3), axis=(1,)), case((0, 2), axis=(0,))),
+    reason="the softmax does not depend on it",
+)
+"""The largest number along the axes, if it is finite: taken from all of them, it leaves no large numbers to cancel."""
+
+
+def softmax(x: Any, axis: Axis = None) -> Any:
+    """exp(x) / sum(exp(x)) along the axes, without overflow.
+
+    >>> softmax([1000.0, 1000.0])
+    array([0.5, 0.5])
+    """
+    return exp(log_softmax(x, axis))
+
+
+def log_softmax(x: Any, axis: Axis = None) -> Any:
+    """x - logsumexp(x) along the axes, accurate beside the largest x."""
+    x = _inexact(x)
+    x = x - _offset(x, axis=axes_of(x, axis))
+    return x - logsumexp(x, axis, keepdims=True)

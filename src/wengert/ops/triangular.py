@@ -1,0 +1,288 @@
+"""Triangular systems and the Cholesky factor.
+
+Each reads one triangle of its matrix, as LAPACK does: what stands in the other one is not an argument, and its derivative is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array, implements
+from wengert.core.errors import user_line
+from wengert.core.kinds import case, general, unchanged
+from wengert.core.primitive import operand
+from wengert.core.spec import Spec
+from wengert.ops.elementwise import conj
+from wengert.ops.shape import astype, expand_dims, swapaxes, tril, triu
+
+# What every factorisation needs
+
+
+def transposed(x: Any) -> Any:
+    return swapaxes(x, -1, -2)
+
+
+def conjugate(x: Any) -> Any:
+    return conj(x) if x.dtype.kind == "c" else x
+
+
+def adjoint(x: Any) -> Any:
+    return conjugate(transposed(x))
+
+
+def of_vectors(x: Any, y: Any) -> Any:
+    """x y^T; of single columns by plain multiplication, which is faster."""
+    return x * transposed(y) if x.shape[-1] == 1 else x @ transposed(y)
+
+
+@cache
+def factor_dtype(*dtypes: np.dtype) -> np.dtype:
+    """The dtype in which NumPy factors matrices of these; it refuses some."""
+    return np.linalg.solve(*[np.eye(1, dtype=d) for d in (dtypes * 2)[:2]]).dtype
+
+
+def inexact(x: Any) -> Any:
+    """Integers as floating-point numbers, as NumPy's linear algebra takes them; what it does not take is an error."""
+    return astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else np.asarray(x, factor_dtype(x.dtype))
+
+
+def square(name: str, x: Any) -> Any:
+    """The operand of a function of square matrices."""
+    x = operand(x)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise np.linalg.LinAlgError(f"{name} needs square matrices, and got shape {x.shape}, at {user_line()}.")
+    return inexact(x)
+
+
+def same_spec(x: Spec, **params: Any) -> Spec:
+    return Spec(x.shape, factor_dtype(x.dtype))
+
+
+def solution_spec(x: Spec, y: Spec, *_: Spec, **params: Any) -> Spec:
+    if x.shape[-1] != y.shape[-2]:
+        raise ValueError(f"matrices of shape {x.shape[-2:]} and right-hand sides of shape {y.shape[-2:]} do not match")
+    return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), factor_dtype(x.dtype, y.dtype))
+
+
+def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> Any:
+    """Solve with b as a stack of matrices: one of a single axis is one column."""
+    a, b = square(name, a), operand(b)
+    if not b.ndim:
+        raise ValueError(f"{name} needs a right-hand side of at least one axis, at {user_line()}.")
+    vector = b.ndim == 1
+    if (b.shape[0] if vector else b.shape[-2]) != a.shape[-1]:
+        raise ValueError(
+            f"{name}: a matrix of shape {a.shape} and a right-hand side of shape {b.shape} do not match, at {user_line()}. "
+            f"A right-hand side of several axes is a stack of matrices; for a stack of vectors use b[..., None]."
+        )
+    out = solve(a, inexact(expand_dims(b, -1) if vector else b))
+    return out[..., 0] if vector else out
+
+
+# Triangular systems
+
+
+def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
+    spec = solution_spec(Spec.of(x), Spec.of(y))
+    x, y = np.asarray(x, spec.dtype), np.asarray(y, spec.dtype)
+    out = np.empty(spec.shape, spec.dtype)
+    if not out.size:
+        return out
+    trsm = lapack("trsm", spec.dtype.char)
+    if len(spec.shape) == 2:
+        return _triangular_one(trsm, x, y, lower, trans, unit_diagonal)
+    x = np.broadcast_to(x, (*spec.shape[:-2], *x.shape[-2:]))
+    y = np.broadcast_to(y, spec.shape)
+    for place in np.ndindex(spec.shape[:-2]):
+        out[place] = _triangular_one(trsm, x[place], y[place], lower, trans, unit_diagonal)
+    return out
+
+
+def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
+    """One system. An array whose rows lie together is read as its transpose, whose columns do: BLAS then copies nothing but y."""
+    if not unit_diagonal and not x.diagonal().all():
+        place = np.flatnonzero(x.diagonal() == 0)[0]
+        raise np.linalg.LinAlgError(
+            f"Singular matrix: the triangular matrix has a zero at place {place} of its diagonal, at {user_line()}."
+        )
+    if not x.flags.f_contiguous:
+        x, lower, trans = x.T, not lower, 1 - trans
+    if y.flags.f_contiguous:
+        return trsm(1.0, x, y, 0, lower, trans, unit_diagonal)
+    return trsm(1.0, x, y.T, 1, lower, 1 - trans, unit_diagonal).T
+
+
+@cache
+def lapack(name: str, char: str) -> Callable:
+    """A function of LAPACK or BLAS for arrays of this dtype."""
+    module = import_module("scipy.linalg.blas" if name == "trsm" else "scipy.linalg.lapack")
+    return getattr(module, {"f": "s", "d": "d", "F": "c", "D": "z"}[char] + name)
+
+
+def _triangle(x: Any, lower: bool, unit_diagonal: bool) -> Any:
+    """The part of a matrix that is read."""
+    return tril(x, -1 if unit_diagonal else 0) if lower else triu(x, 1 if unit_diagonal else 0)
+
+
+def _triangular_x(t: Any, x: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
+    # T out = y gives T d(out) = -dT out, and for the transpose T' d(out) = -dT' out.
+    pulled = triangular_solution(x, t, lower, 1 - trans, unit_diagonal)
+    return _triangle(of_vectors(out, -pulled) if trans else of_vectors(-pulled, out), lower, unit_diagonal)
+
+
+def _triangular_push_x(t: Any, x: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
+    read = _triangle(t, lower, unit_diagonal)
+    return -triangular_solution(x, (transposed(read) if trans else read) @ out, lower, trans, unit_diagonal)
+
+
+_LOWER = np.array([[1.5, 0.3, 0.2], [0.4, -1.2, 0.5], [-0.6, 0.7, 1.8]])
+
+_solve_triangular: Callable = general(
+    "solve_triangular",
+    _triangular_impl,
+    _triangular_x,
+    lambda t, x, lower, trans, unit_diagonal: triangular_solution(x, t, lower, 1 - trans, unit_diagonal),
+    jvps=(
+        _triangular_push_x,
+        lambda t, x, lower, trans, unit_diagonal: triangular_solution(x, t, lower, trans, unit_diagonal),
+    ),
+    batch=unchanged,
+    spec=solution_spec,
+    cases=(
+        case(_LOWER, (3, 2), lower=True, trans=0, unit_diagonal=False),
+        case(_LOWER, (3, 1), lower=False, trans=1, unit_diagonal=False),
+        case(_LOWER, (2, 3, 2), lower=True, trans=1, unit_diagonal=True),
+        case(np.stack([_LOWER, _LOWER.T])[:, None], (2, 3, 1), lower=False, trans=0, unit_diagonal=False),
+        case((0, 0), (0, 2), lower=True, trans=0, unit_diagonal=False),
+    ),
+)
+
+
+def triangular_solution(x: Any, y: Any, lower: bool, trans: int = 0, unit_diagonal: bool = False) -> Any:
+    """T^-1 y, or its transpose's, where T is one triangle of x."""
+    return _solve_triangular(x, y, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve `a x = b` for a triangular matrix, or each of a stack; with `trans` 1 ('T') or 2 ('C') for its transpose or adjoint.
+
+    Only the triangle named by `lower` is read, and has a derivative. A vector is a `b` of one axis. Nothing is overwritten.
+
+    >>> solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True)
+    array([1., 2.])
+    """
+    transposition = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}.get(trans)
+    if transposition is None:
+        raise ValueError(f"`trans` is 0, 1, 2, 'N', 'T' or 'C', and got {trans!r}, at {user_line()}.")
+    if check_finite:
+        a, b = operand(a), operand(b)
+        _refuse_not_finite("solve_triangular", a, b)
+
+    def solve(a: Any, b: Any) -> Any:
+        return triangular_solution(conjugate(a) if transposition == 2 else a, b, bool(lower), min(transposition, 1), bool(unit_diagonal))
+
+    return as_columns("solve_triangular", a, b, solve)
+
+
+def _refuse_not_finite(name: str, *arrays: Any) -> None:
+    """SciPy's check, for arrays that are plain numbers."""
+    if not all(isinstance(x, Array) or np.isfinite(x).all() for x in arrays):
+        raise ValueError(f"{name}: array must not contain infs or NaNs, at {user_line()}. Or pass check_finite=False.")
+
+
+# Cholesky
+
+
+def _halved(x: Any) -> Any:
+    """The lower triangle with half of the diagonal: of a Hermitian matrix H the part with `P + P^H = H`."""
+    return x * _half(x.shape[-1], np.finfo(x.dtype).dtype)
+
+
+@lru_cache(16)
+def _half(n: int, dtype: np.dtype) -> np.ndarray:
+    half = (np.tri(n) - 0.5 * np.eye(n)).astype(dtype)
+    half.flags.writeable = False
+    return half
+
+
+def _between_inverses(x: Any, out: Any) -> Any:
+    """L^-H x L^-1."""
+    left = triangular_solution(conjugate(out), x, True, 1)
+    return transposed(triangular_solution(out, transposed(left), True, 1))
+
+
+def _cholesky_rule(t: Any, out: Any) -> Any:
+    # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a cotangent g = conj(t) of
+    # L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal stands for two of A.
+    p = _halved(adjoint(out) @ conjugate(t))
+    s = conjugate(_between_inverses(p + adjoint(p), out))
+    return _halved(s)
+
+
+def _cholesky_push(t: Any, out: Any) -> Any:
+    p = _halved(t)
+    left = triangular_solution(out, p + adjoint(p), True)
+    return out @ _halved(adjoint(triangular_solution(out, adjoint(left), True)))
+
+
+_POSITIVE = np.array([[7.0, 0.5, 1.2], [0.7, 8.0, -0.9], [1.1, -0.8, 6.0]])
+
+_cholesky = general(
+    "cholesky",
+    np.linalg.cholesky,
+    _cholesky_rule,
+    jvps=(_cholesky_push,),
+    batch=unchanged,
+    spec=same_spec,
+    cases=(case(_POSITIVE), case(np.stack([_POSITIVE, 9 * np.eye(3) - _POSITIVE / 3])), case(np.array([[4.0]])), case((0, 0))),
+)
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The lower triangular L with `L L^H = a`, a Hermitian and positive definite; or the upper one, U with `U^H U = a`.
+
+    As in NumPy only the lower triangle of `a` is read (the upper one for U), and of the diagonal the real part: so the derivative is in
+    these alone, and an element below the diagonal stands for both. A function of a matrix that is Hermitian for all values of its
+    arguments has the same gradient as if both triangles were read.
+
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]])
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    a = square("cholesky", a)
+    if not isinstance(a, Array):
+        return np.linalg.cholesky(a, upper=upper)
+    return adjoint(_cholesky(adjoint(a))) if upper else _cholesky(a)
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """Solve `a x = b` given a Cholesky factor of `a` and whether it is the lower one; its other triangle is not read.
+
+    >>> cho_solve((cholesky([[4.0, 2.0], [2.0, 2.0]]), True), [6.0, 4.0])
+    array([1., 1.])
+    """
+    c, lower = c_and_lower
+    if check_finite:
+        c, b = operand(c), operand(b)
+        _refuse_not_finite("cho_solve", c, b)
+
+    def solve(c: Any, b: Any) -> Any:
+        if lower:
+            return triangular_solution(conjugate(c), triangular_solution(c, b, True), True, 1)
+        return triangular_solution(c, triangular_solution(conjugate(c), b, False, 1), False)
+
+    return as_columns("cho_solve", c, b, solve)

@@ -1,0 +1,374 @@
+"""Calculus on samples, statistics and sets: NumPy's values for many arguments, derivatives against differences of values."""
+
+from __future__ import annotations
+
+import inspect
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.integrate
+from tests.oracle import check_derivatives
+
+import wengert as wg
+from wengert.core.array import FUNCTIONS
+from wengert.ops import calculus, sets, statistics
+
+RNG = np.random.default_rng(8)
+X, Y, Z = RNG.normal(size=(4, 5)), RNG.normal(size=(4, 5)), RNG.normal(size=6)
+KNOTS = np.array([0.0, 0.7, 1.5, 3.1, 4.0, 4.2])
+W = np.array([0.3, 1.2, 0.7, 0.2, 0.9])
+BOOLS = np.array([True, False, False, True])
+
+
+def numbers(tree):
+    return [x.numpy() if isinstance(x, wg.Tensor) else np.asarray(x) for x in (tree if isinstance(tree, tuple | list) else (tree,))]
+
+
+def assert_same(found, expected):
+    for a, b in zip(numbers(found), numbers(expected), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        tolerance = 2e-6 if b.dtype == np.float32 else 1e-13
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def assert_as_numpy(name, *args, **kwargs):
+    """The same on arrays, and through NumPy on tensors, one argument at a time and all together."""
+    expected = getattr(np, name)(*args, **kwargs)
+    assert_same(getattr(wg, name)(*args, **kwargs), expected)
+    arrays = [i for i, a in enumerate(args) if isinstance(a, np.ndarray)]
+    for chosen in [arrays, *[[i] for i in arrays]]:
+        assert_same(getattr(np, name)(*[wg.tensor(a) if i in chosen else a for i, a in enumerate(args)], **kwargs), expected)
+
+
+VALUES = {
+    "diff": [
+        ((X,), {}), ((X, 2, 0), {}), ((X, 0), {}), ((X, 7), {}), ((Z,), {"prepend": 0.0}), ((X,), {"append": X[:, :2], "prepend": X}),
+        ((X,), {"append": 3.0, "axis": 0, "n": 2}), ((np.arange(4),), {}), ((BOOLS,), {}), ((X.astype("f4"),), {}), ((X + 1j * Y,), {}),
+        ((np.arange(4, dtype="u1")[::-1],), {}), ((Z[:0],), {}),
+    ],
+    "ediff1d": [((X,), {}), ((Z, 1.5, [1.0, 2.0]), {}), ((Z,), {"to_begin": X}), ((Z[:0], 1.0), {}), ((np.arange(3), 7), {})],
+    "gradient": [
+        ((X,), {}), ((X, 0.5), {}), ((X, 0.5, 2), {}), ((Z, KNOTS), {}), ((X, np.array([0.0, 1, 3, 4]), 2.0), {}), ((X,), {"axis": 0}),
+        ((X, KNOTS[:5]), {"axis": (1,), "edge_order": 2}), ((X,), {"edge_order": 2}), ((X, 2.0), {"axis": (1, 0), "edge_order": 2}),
+        ((np.arange(5) ** 2,), {}), ((Z.astype("f4"), KNOTS), {}), ((Z + 1j, np.arange(6)), {}),
+        ((Z[:2],), {}), ((Z[:3], KNOTS[:3]), {"edge_order": 2}),
+    ],
+    "trapezoid": [
+        ((X,), {}), ((X, KNOTS[:5]), {}), ((X, np.sort(Y)), {}), ((X,), {"dx": 0.1, "axis": 0}), ((X, np.arange(4)), {"axis": 0}),
+        ((np.arange(4),), {}), ((Z[:1],), {}), ((Z.astype("f4"),), {}), ((Z * 1j, KNOTS), {}),
+    ],
+    "interp": [
+        ((np.array([[-1.0, 0.0, 0.3], [4.2, 9.0, 0.7]]), KNOTS, Z), {}), ((np.array(0.5), KNOTS, Z), {}), ((KNOTS, KNOTS, Z), {}),
+        ((np.array([-1.0, 9.0, 2.0]), KNOTS, Z, -5.0, 7.0), {}), ((np.array([-7.5, 0.2, 9.0]), KNOTS, Z), {"period": 5.0}),
+        ((np.array([1.0, 2.0]), KNOTS, Z), {"period": -2.5}), ((np.array([0.5, 1.0, 2.0]), KNOTS[1:2] + 0.3, Z[:1]), {"left": -1.0}),
+        ((np.array([0.5, np.nan]), KNOTS, Z + 1j), {}), ((np.array([1, 2]), np.array([0, 3]), np.array([5, 9])), {}),
+        ((np.array([0.5], "f4"), KNOTS.astype("f4"), Z.astype("f4")), {}),
+    ],
+    "unwrap": [
+        ((4 * Z,), {}), ((4 * X,), {"axis": 0}), ((4 * X, 5.0), {}), ((4 * Z,), {"period": 2.0}),
+        ((np.array([0.0, np.pi, 0.0, -np.pi, 9.0]),), {}),
+        ((np.array([1, 2, 5, 1, 9, 0]),), {"period": 4}), ((np.array([1, 2, 5, 1, 9, 0]),), {"period": 5}), ((4 * Z.astype("f4"),), {}),
+    ],
+    "polyval": [
+        ((Z, X), {}), ((Z, np.array(0.3)), {}), ((np.arange(3), np.arange(4)), {}), ((Z[:0], X), {}), ((Z * 1j, X), {}), ((Z[:1], X), {}),
+    ],
+    "vander": [
+        ((Z,), {}), ((Z, 3), {}), ((Z, 4), {"increasing": True}), ((np.arange(4), 3), {}), ((Z, 1), {}), ((Z, 0), {}), ((Z[:0],), {}),
+        ((Z.astype("f4"), 3), {}),
+    ],
+    "cov": [
+        ((X,), {}), ((X, Y), {}), ((X,), {"rowvar": False}), ((Z,), {}), ((Z, Z[::-1]), {}), ((X,), {"bias": True}), ((X,), {"ddof": 2}),
+        ((X,), {"fweights": [1, 2, 1, 3, 1]}), ((X,), {"aweights": W}), ((X,), {"aweights": W, "fweights": [1, 2, 1, 3, 1]}),
+        ((X,), {"aweights": W, "ddof": 0}), ((X + 1j * Y,), {}), ((X.astype("f4"),), {}), ((X.astype("f4"),), {"dtype": np.float32}),
+        ((np.arange(6).reshape(2, 3),), {}), ((X, Z[:5]), {}), ((X, Y), {"rowvar": False}),
+    ],
+    "corrcoef": [((X,), {}), ((X, Y), {}), ((X,), {"rowvar": False}), ((Z,), {}), ((X + 1j * Y,), {}), ((Z, Z),  {})],
+}  # fmt: skip
+
+
+def named(calls):
+    return [pytest.param(name, args, kwargs, id=f"{name}-{i}") for i, (name, args, kwargs) in enumerate(calls)]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), named([(name, *call) for name, calls in VALUES.items() for call in calls]))
+def test_values(name, args, kwargs):
+    assert_as_numpy(name, *args, **kwargs)
+
+
+INSIDE = np.array([[0.3, 2.2], [3.9, 5.0]])
+SMOOTH = {
+    "diff": (lambda x: np.diff(x, 2, 0), [X]),
+    "diff with ends": (lambda x, y: np.diff(x, prepend=y, append=y[:, :1] ** 2), [X, Y]),
+    "ediff1d": (lambda x, y, z: np.ediff1d(x, y, z), [X, Z[:2], Z[2:4]]),
+    "gradient": (lambda x: np.gradient(x), [X]),
+    "gradient, second order at the edges": (lambda x: np.gradient(x, 0.5, edge_order=2), [X]),
+    "gradient in uneven spacing": (np.gradient, [Z, KNOTS]),
+    "gradient in uneven spacing, second order": (lambda f, h: np.gradient(f, h, axis=1, edge_order=2), [X, KNOTS[:5]]),
+    "gradient in one spacing": (lambda f, h: np.gradient(f, h, axis=0, edge_order=2), [X, np.array(0.7)]),
+    "trapezoid": (np.trapezoid, [X, KNOTS[:5]]),
+    "trapezoid, one x for each": (lambda y, x: np.trapezoid(y, x, axis=0), [X, Y]),
+    "trapezoid in dx": (lambda y, dx: np.trapezoid(y, dx=dx), [X, np.array(0.3)]),
+    "cumulative_trapezoid": (lambda y, x: calculus.cumulative_trapezoid(y, x, initial=0), [X, KNOTS[:5]]),
+    "interp": (np.interp, [INSIDE, KNOTS, Z]),
+    "interp outside": (lambda x, xp, fp, low, high: np.interp(x, xp, fp, low, high), [INSIDE - 2, KNOTS, Z, np.array(2.0), np.array(3.0)]),
+    "interp, periodic": (lambda x, xp, fp, p: np.interp(x, xp, fp, period=p), [INSIDE, KNOTS, Z, np.array(3.37)]),
+    "interp, complex": (np.interp, [INSIDE, KNOTS, Z + 1j * Z[::-1]]),
+    "unwrap": (np.unwrap, [4 * Z]),
+    "unwrap in the period": (lambda p, period: np.unwrap(p, axis=0, period=period), [4 * X, np.array(3.0)]),
+    "polyval": (np.polyval, [Z, X]),
+    "vander": (lambda x: np.vander(x, 4), [np.array([0.0, 0.5, -1.2])]),
+    "cov": (np.cov, [X, Y]),
+    "cov of columns": (lambda x: np.cov(x, rowvar=False, bias=True), [X]),
+    "cov with weights": (lambda x, w: np.cov(x, aweights=w, fweights=[1, 2, 1, 3, 1]), [X, W]),
+    "cov with weights, no freedom lost": (lambda x, w: np.cov(x, aweights=w, ddof=0), [X, W]),
+    "cov, complex": (np.cov, [X + 1j * Y]),
+    "corrcoef": (np.corrcoef, [X]),
+    "corrcoef, complex": (np.corrcoef, [X[:2] + 1j * Y[:2]]),
+    "convolve, same": (lambda a, v: np.convolve(a, v, "same"), [Z, Z[:4]]),
+    "correlate": (np.correlate, [Z, Z[:4]]),
+    "correlate, same, longer second": (lambda a, v: np.correlate(a, v, "same"), [Z[:3], Z]),
+    "correlate, complex": (lambda a, v: np.correlate(a, v, "full"), [Z + 1j, Z[:4] - 2j * Z[1:5]]),
+    "quantile": (lambda a: np.quantile(a, [0.1, 0.45], axis=1), [X]),
+    "quantile in q": (np.quantile, [X, np.array([0.13, 0.77])]),
+    "percentile": (lambda a, q: np.percentile(a, q, axis=(0, 1), keepdims=True, method="hazen"), [X, np.array(37.0)]),
+    "nanquantile": (lambda a: np.nanquantile(np.where(X > 0.9, np.nan, a), 0.3, axis=0), [X]),
+    "weighted quantile": (lambda a: np.quantile(a, [0.2, 0.6], axis=1, weights=W, method="inverted_cdf"), [X]),
+    "weighted histogram": (lambda w: np.histogram(Z, 3, weights=w)[0], [Z**2]),
+    "density in the weights": (lambda w: np.histogram(Z, 3, weights=w, density=True)[0], [Z**2]),
+    "unique": (lambda x: np.unique(x), [Z]),
+    "setdiff1d": (lambda x: np.setdiff1d(x, [5.0]), [Z]),
+}
+
+
+@pytest.mark.parametrize(("f", "args"), SMOOTH.values(), ids=SMOOTH)
+def test_derivatives(f, args):
+    check_derivatives(f, args, range(len(args)))
+
+
+TRACED = {name: problem for name, problem in SMOOTH.items() if name not in ("unique", "setdiff1d")}
+
+
+@pytest.mark.parametrize(("f", "args"), TRACED.values(), ids=TRACED)
+def test_compiled_gradients(f, args):
+    total = lambda *a: sum((wg.real(y) ** 2).sum() for y in (f(*a) if isinstance(f(*a), tuple) else (f(*a),)))
+    g = wg.grad(total, tuple(range(len(args))))
+    for found, expected in zip(wg.compile(g)(*args), g(*args), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("f", "args"), TRACED.values(), ids=TRACED)
+def test_batches_and_tangents(f, args):
+    """A batch of two, each as alone; and the tangents of all of it."""
+    batch = [np.stack([a, a * 1.01]) for a in args]
+    leaves = lambda out: out if isinstance(out, tuple) else (out,)
+    for found, one, two in zip(leaves(wg.vmap(f)(*batch)), leaves(f(*args)), leaves(f(*[b[1] for b in batch])), strict=True):
+        np.testing.assert_allclose(found, np.stack([one, two]), rtol=1e-12, atol=1e-12)
+    steps = tuple(np.cos(np.arange(a.size)).reshape(a.shape) for a in args)
+    h = 1e-6
+    ahead, behind = (leaves(f(*[a + s * h * v for a, v in zip(args, steps, strict=True)])) for s in (1, -1))
+    tangents = leaves(wg.jvp(f, tuple(args), steps)[1])
+    for tangent, a, b in zip(tangents, ahead, behind, strict=True):
+        np.testing.assert_allclose(tangent, (a - b) / (2 * h), rtol=1e-5, atol=1e-6)
+
+
+def test_cumulative_trapezoid_is_that_of_scipy():
+    theirs = scipy.integrate.cumulative_trapezoid
+    calls = [
+        ((X,), {}),
+        ((X, KNOTS[:5]), {}),
+        ((X,), {"dx": 0.2, "axis": 0, "initial": 0}),
+        ((X, Y), {"initial": 0}),
+        ((Z[:1],), {"initial": 0}),
+    ]
+    for args, kwargs in calls:
+        assert_same(calculus.cumulative_trapezoid(*args, **kwargs), theirs(*args, **kwargs))
+        assert_same(calculus.cumulative_trapezoid(*map(wg.tensor, args), **kwargs), theirs(*args, **kwargs))
+    with pytest.raises(ValueError, match="`initial` must be None or 0"):
+        calculus.cumulative_trapezoid(X, initial=1.0)
+
+
+def test_interpolation_at_the_samples_has_the_slope_on_the_right():
+    xp, fp = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0])
+    slopes = wg.grad(lambda x: np.interp(x, xp, fp).sum())(np.array([0.0, 1.0, 2.0, -1.0, 5.0]))
+    np.testing.assert_array_equal(slopes, [1.0, 2.0, 0.0, 0.0, 0.0])
+
+
+def test_the_derivative_of_unwrap_is_the_identity_where_a_step_is_half_a_period():
+    p = np.array([0.0, 1.0, 0.0, 5.0, 4.0])
+    np.testing.assert_array_equal(wg.jacobian(lambda p: np.unwrap(p, period=2.0))(p), np.eye(5))
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolution_of_all_lengths(name, mode):
+    for n, m in product(range(1, 7), range(1, 7)):
+        a, v = np.cos(np.arange(n) + 1), np.sin(np.arange(m) + 2)
+        assert_as_numpy(name, a, v, mode)
+        assert_as_numpy(name, a + 1j * v[0], v * (1 - 2j), mode)
+        assert_as_numpy(name, np.arange(n), np.arange(m), mode)
+    if name == "convolve":
+        assert_as_numpy(name, np.array(2.0), Z, mode)
+    assert_as_numpy(name, Z.astype("f4"), Z[:2].astype("f4"), mode)
+
+
+METHODS = [*statistics.CONTINUOUS, *statistics.DISCRETE]
+
+
+def test_all_methods_of_numpy_are_there():
+    with pytest.raises(ValueError, match="not a valid method") as error:
+        np.quantile(Z, 0.5, method="none")
+    assert all(method in str(error.value) for method in METHODS)
+    assert str(error.value).count("'") == 2 * (len(METHODS) + 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles(method):
+    ties = np.array([1.0, 2.0, 2.0, 3.0, 5.0, 5.0, 5.0, 8.0])
+    for sample in (Z, Z[:1], Z[:2], ties, ties.astype("f4"), ties.astype(int)):
+        for q in (0.0, 1.0, 0.5, 0.3, 0, 1, np.linspace(0, 1, 17), np.array([[0.1, 0.9]]), np.float32(0.25)):
+            assert_as_numpy("quantile", sample, q, method=method)
+    for axis, keepdims in product((None, 0, -1, (0, 1), (1, 0)), (False, True)):
+        assert_as_numpy("quantile", X, [0.2, 0.7], axis, method=method, keepdims=keepdims)
+        assert_as_numpy("percentile", X, 35, axis, method=method, keepdims=keepdims)
+    holes = np.where(X > 0.5, np.nan, X)
+    for name in ("quantile", "nanquantile"):
+        assert_as_numpy(name, holes, [0.0, 0.2, 0.7, 1.0], 1, method=method)
+        assert_as_numpy(name, holes, 0.4, method=method)
+    assert_as_numpy("nanpercentile", holes, [25, 50], 0, method=method, keepdims=True)
+    if method in statistics.CONTINUOUS and method not in statistics.UPPER:
+        check_derivatives(lambda a, q: np.quantile(a, q, method=method), [Z, np.array([0.33, 0.71])], [0, 1])
+    else:
+        check_derivatives(lambda a: np.quantile(a, [0.33, 0.71], method=method), [Z], [0])
+
+
+def test_weighted_quantiles():
+    weights = np.array([0.0, 1.0, 2.0, 0.5, 0.0])
+    for q in (0.0, 0.3, 1.0, np.linspace(0, 1, 9)):
+        assert_as_numpy("quantile", X, q, 1, method="inverted_cdf", weights=weights)
+        assert_as_numpy("percentile", X, 100 * q, (0, 1), method="inverted_cdf", weights=np.abs(Y))
+        assert_as_numpy("quantile", X, q, (1, 0), method="inverted_cdf", weights=np.abs(Y).T)
+        assert_as_numpy("nanquantile", np.where(X > 0.5, np.nan, X), q, method="inverted_cdf", weights=np.abs(Y))
+
+
+def test_quantiles_of_nothing_but_nan():
+    found = np.nanquantile(wg.tensor(np.array([[np.nan, np.nan], [1.0, 2.0]])), 0.5, axis=1)
+    np.testing.assert_array_equal(found.numpy(), [np.nan, 1.5])
+
+
+HISTOGRAMS = [
+    {}, {"bins": 4}, {"bins": np.array([-1.0, 0.0, 0.5, 2.0])}, {"bins": 3, "range": (-1, 1)}, {"bins": "sturges"},
+    {"bins": 4, "density": True}, {"weights": Y}, {"bins": [-1.0, 0.0, 1.0], "weights": Y, "density": True},
+    {"bins": 3, "weights": np.arange(20).reshape(4, 5)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", HISTOGRAMS, ids=str)
+def test_histograms(options):
+    assert_as_numpy("histogram", X, **options)
+    assert_as_numpy("histogram", (4 * X).astype(int), **options)
+    assert_as_numpy("histogram", X.astype("f4"), **options)
+
+
+def test_bin_edges():
+    for options in ({}, {"bins": 4, "range": (-1, 1)}, {"bins": "fd"}, {"bins": [0.0, 0.5, 2.0]}):
+        assert_as_numpy("histogram_bin_edges", X, **options)
+
+
+def test_histograms_have_no_gradient_in_the_numbers():
+    counts, edges = np.histogram(wg.tensor(X, requires_grad=True))
+    assert not counts.requires_grad
+    assert not edges.requires_grad
+    counted = wg.compile(lambda x: np.histogram(x, 3))(X)
+    assert_same(counted, np.histogram(X, 3))
+
+
+A, B = np.array([3.0, 1.0, 2.0, 3.0, 7.0, 1.0]), np.array([[2.0, 9.0], [1.0, 2.0]])
+SETS = [
+    ("unique", (A,), {}), ("unique", (B,), {"return_index": True, "return_inverse": True, "return_counts": True}),
+    ("unique", (np.array([[1, 2], [1, 2], [0, 5]]),), {"axis": 0, "return_inverse": True}), ("unique", (B[:, :1],), {"axis": -1}),
+    ("unique", (np.array([np.nan, 1.0, np.nan]),), {}), ("unique", (np.array([np.nan, 1.0, np.nan]),), {"equal_nan": False}),
+    ("unique", (A[:0],), {"return_counts": True}), ("union1d", (A, B), {}), ("intersect1d", (A, B), {}), ("setdiff1d", (A, B), {}),
+    ("intersect1d", (A, B), {"return_indices": True}), ("intersect1d", (A[1:5], A[2:]), {"assume_unique": True, "return_indices": True}),
+    ("setdiff1d", (A[:3], B), {"assume_unique": True}), ("setxor1d", (A, B), {}),
+    ("setxor1d", (A[:3], B.ravel()[:2]), {"assume_unique": True}),
+    ("isin", (B, A), {}), ("isin", (A, B), {"invert": True}), ("intersect1d", (A[:0], B), {}), ("setxor1d", (A[:0], B), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), named(SETS))
+def test_sets(name, args, kwargs):
+    assert_as_numpy(name, *args, **kwargs)
+
+
+def test_sets_of_the_array_api():
+    for x in (B, np.array([np.nan, 1.0, np.nan])):
+        for name in ("unique_all", "unique_counts", "unique_inverse"):
+            found, expected = getattr(np, name)(wg.tensor(x)), getattr(np, name)(x)
+            assert found._fields == expected._fields
+            assert_same(found, expected)
+        assert_same(sets.unique_values(x), np.sort(np.unique_values(x)))
+
+
+def test_the_gradient_of_a_unique_element_goes_to_the_first_of_its_like():
+    np.testing.assert_array_equal(
+        wg.grad(lambda x: (np.unique(x) * [1.0, 10.0, 100.0, 1000.0]).sum())(A), [100.0, 1.0, 10.0, 0.0, 1000.0, 0.0]
+    )
+
+
+@pytest.mark.parametrize("f", [np.unique, lambda x: np.union1d(x, Z), lambda x: np.setdiff1d(x, Z), lambda x: np.histogram(x, "auto")])
+def test_what_depends_on_numbers_is_refused_in_a_trace(f):
+    with pytest.raises(wg.TrackedValueError, match=r"depends on the numbers in it.*test_calculus\.py:\d+"):
+        wg.compile(f)(Z)
+
+
+def test_isin_is_compiled():
+    np.testing.assert_array_equal(wg.compile(lambda x: np.isin(x, A))(B), np.isin(B, A))
+
+
+def test_errors_name_the_line():
+    x = wg.tensor(X)
+    calls = [
+        (lambda: np.diff(x, -1), ValueError, "order that is not negative"),
+        (lambda: np.diff(wg.tensor(1.0)), ValueError, "at least one axis"),
+        (lambda: np.gradient(x, 1, 2, 3), TypeError, "one spacing"),
+        (lambda: np.gradient(x, edge_order=3), ValueError, "edge_order"),
+        (lambda: np.gradient(x[:1]), ValueError, "at least 2 samples"),
+        (lambda: np.gradient(x, Z, axis=0), ValueError, "4 positions"),
+        (lambda: np.interp(x, KNOTS, Z[:2]), ValueError, "as many xp as fp"),
+        (lambda: np.interp(x, KNOTS, Z, period=0), ValueError, "non-zero"),
+        (lambda: np.vander(x), ValueError, "needs a vector"),
+        (lambda: np.convolve(x, Z), ValueError, "needs vectors"),
+        (lambda: np.correlate(x[0], Z[:0]), ValueError, "not empty"),
+        (lambda: np.convolve(x[0], Z, "other"), ValueError, "'full', 'same' or 'valid'"),
+        (lambda: np.cov(x[None]), ValueError, "two axes"),
+        (lambda: np.cov(x, aweights=[1.0]), RuntimeError, "each of 5 observations"),
+        (lambda: np.cov(x, fweights=[1, 1, 1.5, 1, 1]), TypeError, "integer"),
+        (lambda: np.quantile(x, 1.5), ValueError, "between 0 and 1"),
+        (lambda: np.percentile(x, 101), ValueError, "between 0 and 100"),
+        (lambda: np.quantile(x, 0.5, method="other"), ValueError, "not a method"),
+        (lambda: np.quantile(x * 1j, 0.5), TypeError, "real numbers"),
+        (lambda: np.quantile(x, 0.5, weights=X), ValueError, "inverted_cdf"),
+        (lambda: np.quantile(x[:, :0], 0.5), IndexError, "no numbers"),
+        (lambda: np.histogram(x, weights=Z), ValueError, "shape"),
+        (lambda: np.histogram(x * 1j), TypeError, "real numbers"),
+        (lambda: np.ediff1d(wg.tensor([1, 2]), 0.5), TypeError, "`to_end`"),
+    ]
+    for call, error, message in calls:
+        with pytest.raises(error, match=message + r".*test_calculus\.py:\d+"):
+            call()
+
+
+def test_a_covariance_without_freedom_warns_as_in_numpy():
+    with pytest.warns(RuntimeWarning, match="Degrees of freedom <= 0"), np.errstate(all="ignore"):
+        np.cov(wg.tensor(X[:, :1]))
+
+
+OURS = [f for f in FUNCTIONS if FUNCTIONS[f].__module__ == "wengert.ops.calculus"]
+
+
+@pytest.mark.parametrize("function", OURS, ids=lambda f: f.__name__)
+def test_signatures_are_those_of_numpy(function):
+    names = lambda f: [(p.name, p.kind) for p in inspect.signature(f).parameters.values()]
+    assert getattr(wg, function.__name__) is FUNCTIONS[function]
+    assert names(FUNCTIONS[function]) == names(function)

@@ -531,4 +531,4 @@ def test_the_functions_are_in_the_package():
     for name in ("compare", "why_nan", "why_zero"):
         assert callable(getattr(wg, name))
     with pytest.raises(AttributeError, match="no attribute 'explane'"):
-        wg.explane  # noqa: B018
+        wg.explane  # noqa: B018  # a misspelt name

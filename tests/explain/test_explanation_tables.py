@@ -26,7 +26,7 @@ def neuron(w0, w1, w2, x0, x1):
     s2 = s0 + s1
     s3 = s2 + w2
     L = wg.sigmoid(s3)
-    return L  # noqa: RET504
+    return L  # noqa: RET504  # the name is what is tested
 
 
 def loop(x):
@@ -49,7 +49,7 @@ class Model:
 
 def squashed(z):
     e = np.tanh(z)
-    return e  # noqa: RET504
+    return e  # noqa: RET504  # the name is what is tested
 
 
 def long(x, rounds=100):

@@ -85,7 +85,7 @@ def test_forms_of_names():
         loss2 = weight * x_1
         loss2 = np.sin(loss2)
         v3 = loss2 * np.exp(x_1)
-        return v3  # noqa: RET504
+        return v3  # noqa: RET504  # the name is what is tested
 
     of, steps = formulas(f, 2.0, 3.0)
     assert [of.name(s) for s in steps.values()] == ["weight", "x_1", "loss2[0]", "loss2[1]", "v3'", "v3"]

@@ -33,7 +33,7 @@ def neuron(w0, w1, w2, x0, x1):
     s2 = s0 + s1
     s3 = s2 + w2
     L = wg.sigmoid(s3)
-    return L  # noqa: RET504
+    return L  # noqa: RET504  # the name is what is tested
 
 
 def wandering(seed, count):

@@ -42,9 +42,9 @@ def test_the_running_example_in_latex():
 
 def test_one_equation_for_each_value_with_a_name():
     def logistic(x):
-        l = x  # noqa: E741
+        l = x  # noqa: E741  # the textbook calls it so
         for _ in range(2):
-            l = 4 * l * (1 - l)  # noqa: E741
+            l = 4 * l * (1 - l)  # noqa: E741  # the textbook calls it so
         return l
 
     assert trace(logistic, 0.3).mathematics().splitlines() == ["l₁ = 4x(1 − x)", "l₂ = 4l₁(1 − l₁)"]

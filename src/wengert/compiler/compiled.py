@@ -337,4 +337,4 @@ def as_result(structure: Structure, specs: Iterator[Spec]) -> Result | None:
     if structure.make is not tuple:
         return None
     parts = [as_result(child, specs) for child in structure.children]
-    return None if None in parts else tuple(parts)  # type: ignore[arg-type]
+    return None if None in parts else tuple(parts)  # type: ignore[arg-type]  # None is not among them

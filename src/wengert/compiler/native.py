@@ -178,7 +178,7 @@ def own_operations() -> frozenset[Primitive]:
     """The operations that modules of this package define; users may add others to the table."""
     modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
     functions = [f for module in modules for f in vars(module).values() if isinstance(f, FunctionType)]
-    return frozenset([f.primitive for f in functions if isinstance(getattr(f, "primitive", None), Primitive)])  # type: ignore[attr-defined]
+    return frozenset([f.primitive for f in functions if isinstance(getattr(f, "primitive", None), Primitive)])  # type: ignore[attr-defined]  # functions of the table
 
 
 @cache

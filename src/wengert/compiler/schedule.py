@@ -224,8 +224,8 @@ class Schedule:
         if self.kinds[consumer] is Kind.LIBRARY and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
             node = node.args[0]  # type: ignore[attr-defined]  # BLAS reads it transposed
         if self.kinds[node] is Kind.VIEW and node not in self.aliases and is_reshape(node):
-            self.store(node.args[0])  # type: ignore[attr-defined]
-            self.aliases[node] = node.args[0]  # type: ignore[attr-defined]
+            self.store(node.args[0])  # type: ignore[attr-defined]  # a view is an operation
+            self.aliases[node] = node.args[0]  # type: ignore[attr-defined]  # a view is an operation
             return
         self.store(node)
 

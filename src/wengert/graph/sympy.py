@@ -57,7 +57,7 @@ def to_sympy(graph: Graph) -> Any:
 
 def _sympy() -> Any:
     try:
-        import sympy  # type: ignore[import-untyped]
+        import sympy  # type: ignore[import-untyped]  # has no types
     except ImportError as error:
         raise ImportError("to_sympy needs SymPy: python -m pip install sympy.") from error
     return sympy

@@ -142,7 +142,7 @@ class Tensor(Array):
         if not wanted:
             if not self.is_leaf:
                 raise GradientError(
-                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}, at {user_line()}. "  # type: ignore[union-attr]
+                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}, at {user_line()}. "  # type: ignore[union-attr]  # no leaf
                     f"Use y.detach() for a value without history."
                 )
             self.node = None

@@ -121,7 +121,7 @@ def several(
 ) -> list[Node]:
     """One node per output, in front of the node of an operation with several outputs."""
     specs = [Spec.of(out) for out in outs]
-    node = make(primitive, params, parents, saved, Spec(tuple(s.shape for s in specs), tuple(s.dtype for s in specs)))  # type: ignore[arg-type, misc]
+    node = make(primitive, params, parents, saved, Spec(tuple(s.shape for s in specs), tuple(s.dtype for s in specs)))  # type: ignore[arg-type, misc]  # specs of all outputs at once
     return [Node(OUTPUT, {"index": i}, (node,), (), spec) for i, spec in enumerate(specs)]
 
 

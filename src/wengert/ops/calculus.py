@@ -260,7 +260,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 def _convolve_impl(x: Any, y: Any, mode: str) -> Any:
     """Along the last axis, the others broadcast; "valid" is for y not longer than x."""
     if x.ndim == y.ndim == 1:
-        return np.convolve(x, y, mode)  # type: ignore[call-overload]
+        return np.convolve(x, y, mode)  # type: ignore[call-overload]  # any mode, checked before
     if mode == "full":
         x = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(y.shape[-1] - 1,) * 2])
     return np.matmul(sliding_window_view(x, y.shape[-1], axis=-1), np.flip(y, -1)[..., None])[..., 0]

@@ -296,7 +296,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if a.ndim < 2:
         raise np.linalg.LinAlgError(f"qr needs arrays of at least two axes, and got shape {a.shape}, at {user_line()}.")
     if not isinstance(a, Array):
-        found: Any = np.linalg.qr(a, mode)  # type: ignore[call-overload]
+        found: Any = np.linalg.qr(a, mode)  # type: ignore[call-overload]  # any mode, checked by NumPy
         return QRResult(*found) if mode in ("reduced", "complete") else found
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"`mode` is 'reduced', 'complete' or 'r' for a value with a derivative, and got {mode!r}, at {user_line()}.")

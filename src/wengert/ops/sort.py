@@ -61,7 +61,7 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
     """
     a, axis = _line(a, axis, order)
     kind = _kind(kind, stable)
-    return permuted(a, _argsort(a, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.sort(a, axis, kind)  # type: ignore[arg-type]
+    return permuted(a, _argsort(a, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.sort(a, axis, kind)  # type: ignore[arg-type]  # any kind, checked by NumPy
 
 
 @implements(np.argsort)
@@ -76,7 +76,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
     a, axis = _line(a, axis, order)
     kth = _places(kth)
-    return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.partition(a, kth, axis, kind)  # type: ignore[call-overload]
+    return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # the same
 
 
 @implements(np.argpartition)

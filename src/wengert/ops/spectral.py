@@ -99,7 +99,7 @@ def from_triangle(x: Any, UPLO: str = "L") -> Any:
 
 def _eigh_impl(x: Any, UPLO: str) -> Any:
     """The eigenvalues in the first row, the vectors below."""
-    w, v = np.linalg.eigh(x, UPLO)  # type: ignore[call-overload]
+    w, v = np.linalg.eigh(x, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
     return np.concatenate([w[..., None, :], v], -2)
 
 
@@ -164,7 +164,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
         raise ValueError(f"UPLO argument must be 'L' or 'U', at {user_line()}.")
     a = square("eigh", a)
     if not isinstance(a, Array):
-        return EighResult(*np.linalg.eigh(a, UPLO))  # type: ignore[call-overload]
+        return EighResult(*np.linalg.eigh(a, UPLO))  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
     out = _eigh(a, UPLO=UPLO)
     return EighResult(_real(out[..., 0, :]), out[..., 1:, :])
 
@@ -173,7 +173,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending; which triangle has the gradient is said under `eigh`."""
     a = operand(a)
-    return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]
+    return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
 
 
 # Matrices of any kind: with V^-1 in place of V^H, and columns held at length one
@@ -348,7 +348,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """
     a = matrices("svd", a)
     if not isinstance(a, Array):
-        out = np.linalg.svd(a, full_matrices, compute_uv, hermitian)  # type: ignore[call-overload]
+        out = np.linalg.svd(a, full_matrices, compute_uv, hermitian)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
         return SVDResult(*out) if compute_uv else out
     if hermitian:
         a = from_triangle(square("svd", a))

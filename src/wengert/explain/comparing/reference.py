@@ -32,7 +32,7 @@ class UnknownToPrecision(Exception):
 def precise_gradient(graph: Graph, points: Sequence[Any]) -> list[Fraction]:
     """The gradient of a graph with one number as its value, entry after entry, as fractions, whose arithmetic is exact."""
     try:
-        import mpmath  # type: ignore[import-untyped]
+        import mpmath  # type: ignore[import-untyped]  # has no types
     except ImportError:
         raise UnknownToPrecision("mpmath is not installed: python -m pip install mpmath") from None
     size = sum(np.size(x) for x in points)

@@ -188,7 +188,7 @@ def symbolic(problem: Problem) -> Way:
         way.note = f"left out: written out, the formula has {size if size < 10**9 else 'too many'} operations"
         return way
     try:
-        import sympy  # type: ignore[import-untyped]
+        import sympy  # type: ignore[import-untyped]  # has no types
 
         start = time.perf_counter()
         expression = to_sympy(graph)

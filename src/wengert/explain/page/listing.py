@@ -129,7 +129,7 @@ def parameter(function: Any, name: str | None) -> tuple[str, int, int, int, int]
         return None
     for line in range(code.co_firstlineno, code.co_firstlineno + 12):
         text = linecache.getline(code.co_filename, line)
-        start = re.search(r"\blambda\b|\bdef\b|$", text).end() if line == code.co_firstlineno else 0  # type: ignore[union-attr]
+        start = re.search(r"\blambda\b|\bdef\b|$", text).end() if line == code.co_firstlineno else 0  # type: ignore[union-attr]  # matches at the end at the latest
         hit = re.compile(rf"\b{root.group()}\b").search(text, start)
         if hit:
             return code.co_filename, line, hit.start(), line, hit.end()

@@ -213,7 +213,7 @@ class Parser:
         value: Any = self.signed()
         self.depth -= 1
         if isinstance(value, ast.Constant):
-            return self.at(ast.Constant(-value.value if token.text == "-" else value.value), token, value)  # type: ignore[operator]
+            return self.at(ast.Constant(-value.value if token.text == "-" else value.value), token, value)  # type: ignore[operator]  # a number
         return self.at(ast.UnaryOp(ast.USub() if token.text == "-" else ast.UAdd(), value), token, value, 1 + value.length)
 
     def power(self) -> ast.expr:

@@ -229,7 +229,7 @@ def with_fixed(function: Callable, signature: inspect.Signature, varying: Sequen
 
     partial.__name__ = getattr(function, "__name__", "f")
     partial.__wrapped__ = function  # type: ignore[attr-defined]  # where inspect finds the source
-    partial.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    partial.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect looks for
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in varying]
     )
     return partial

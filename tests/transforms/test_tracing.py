@@ -333,3 +333,10 @@ def test_hashes_are_the_same_in_every_process():
         found.append(json.loads(run.stdout))
     assert found[0] == found[1] == found[2]
     assert len(set(found[0])) == 4
+
+
+@pytest.mark.parametrize("weight", [2, 2.0, np.float32(2.0), np.array(2.0)])
+def test_weights_of_gradients_may_be_plain_numbers(weight):
+    x = wg.symbol("x")
+    (slope,) = wg.gradients(x**3, [x], grad_ys=weight)
+    assert wg.function([x], slope)(3.0) == 54.0

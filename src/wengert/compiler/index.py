@@ -324,7 +324,3 @@ CHOICES: dict[str, Callable[..., list[Read] | None]] = {
     "roll": rolled,
 }
 """By name of an operation: where an element of its result comes from, the first read whose guards hold; None where that is not affine."""
-
-
-def size(shape: Sequence[int]) -> int:
-    return math.prod(shape)

@@ -93,7 +93,6 @@ class Code:
         self.count = 0
         self.declarations: dict[str, str] = {}
         self.calls: dict[tuple[str, Type], int] = {}
-        self.block = "entry"
 
     def name(self) -> str:
         self.count += 1
@@ -137,7 +136,6 @@ class Code:
     def begin(self, label: str) -> None:
         """Start a block. The one before must have ended with a jump."""
         self.lines.append(f"{label}:")
-        self.block = label
 
     def jump(self, label: str) -> None:
         self.do(f"br label %{label}")

@@ -5,7 +5,7 @@ Numbers are known while it runs, so `if` and `while` go the way that they would 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,8 +138,3 @@ def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
     if not recording.outputs:
         raise TypeError(f"The function returned nothing that could be explained, at {user_line()}. Return a number or an array.")
     return recording
-
-
-def made(recording: Recording) -> Iterator[Operation]:
-    """The operations that the results depend on, in the order in which they ran."""
-    yield from recording.graph.operations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert.explain.recording import Recording
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.ir import Input, Node, Operation
 from wengert.graph.variables import known_names
 
 
@@ -99,8 +99,3 @@ def again(node: Operation, group: list[Operation]) -> bool:
     """Whether an operation begins another round of a loop that stands on one line."""
     source = node.source
     return any(source is not None and g.source is not None and g.source.instruction == source.instruction for g in group)
-
-
-def is_data(node: Node) -> bool:
-    """Whether a value is given by the program and not by its arguments: a captured array, a number."""
-    return isinstance(node, Constant)

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import OUTPUT, SHAPED, new_level
+from wengert.core.primitive import OUTPUT, SHAPED, new_level, operand
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
@@ -150,7 +150,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
     started: dict[TapeNode, Any] = {}
     for node, seed in zip(outs, seeds, strict=True):
         if node in tape:
-            t = np.broadcast_to(node.dtype.type(1), node.shape)[()] if seed is None else conform(seed, node.shape, node.dtype)
+            t = np.broadcast_to(node.dtype.type(1), node.shape)[()] if seed is None else conform(operand(seed), node.shape, node.dtype)
             started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
     found: dict[TapeNode, Any] = {}
     if started:

@@ -46,21 +46,22 @@ def is_inlined(calls: dict[tuple[str, Type], int]) -> bool:
 
 
 def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") -> tuple[list[str], dict[str, str]]:
-    """The texts of functions, and of those that they call, which are inlined; and the declarations that they need."""
+    """The texts of functions, and of those that they call; and the declarations that they need. With another linkage than "internal",
+    which is for one function, that one is seen from outside; what is not is inlined."""
     wanted = dict.fromkeys(calls)
     texts: list[str] = []
     declarations: dict[str, str] = {}
     done: set[tuple[str, Type]] = set()
     while len(done) < len(wanted):
         for name, type in [key for key in wanted if key not in done]:
-            attributes = f"define {linkage} {type.text}" if not done else f"define internal {type.text}"
+            own = "internal" if done else linkage
             done.add((name, type))
             code, arity = Code(), FUNCTIONS[name].__code__.co_argcount
             result = FUNCTIONS[name](*[Lanes(code, f"%x{i}", type) for i in range(arity)])
             parameters = ", ".join(f"{type.text} %x{i}" for i in range(arity))
-            inline = "alwaysinline" if attributes.startswith("define internal") else ""
+            inline = "alwaysinline" if own == "internal" else ""
             texts.append(
-                f"{attributes} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn memory(none) {{\n"
+                f"define {own} {type.text} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn memory(none) {{\n"
                 + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])
             )
             declarations |= code.declarations

@@ -42,24 +42,18 @@ def object_code(text: str, is_long: bool = False) -> bytes:
     functions, between which nothing stays in registers anyway, or many small kernels, of which none takes long.
     """
     with _LOCK:
-        target, builder = translator(is_long)
+        target = machine(0 if is_long else 2)
         module = llvm.parse_assembly(text)
         module.verify()
+        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+        tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+        builder = llvm.create_pass_builder(target, tuning)
         passes = quick_passes() if is_long else builder.getModulePassManager()
         try:
             passes.run(module, builder)
         finally:
             free(passes)
         return target.emit_object(module)
-
-
-@cache
-def translator(is_long: bool) -> tuple[llvm.TargetMachine, llvm.PassBuilder]:
-    """Made once: each builder of passes leaves some memory behind."""
-    target = machine(0 if is_long else 2)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
-    return target, llvm.create_pass_builder(target, tuning)
 
 
 def quick_passes() -> llvm.ModulePassManager:

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
-LAYERS = ["core", "ops", "graph", "modes", "transforms", "compiler", "autograd", "explain"]
+LAYERS = [
+    "core", "ops", "graph", "modes", "transforms", "random", "stats", "compiler", "autograd",
+    "structure", "implicit", "integrate", "optimize", "explain",
+]  # fmt: skip
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 
 

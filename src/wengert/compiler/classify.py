@@ -35,6 +35,7 @@ class Kind(Enum):
     SCATTER = "adds at places that are computed"
     LIBRARY = "BLAS"
     FALLBACK = "NumPy"
+    OUTPUT = "one result of a call of NumPy that has several"
 
 
 COMPUTED = (Kind.ELEMENT, Kind.CHOICE, Kind.UNROLLED, Kind.GATHER)
@@ -46,7 +47,7 @@ def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
         return Kind.GIVEN
     primitive, name = node.primitive, node.primitive.name
     if primitive is OUTPUT:
-        return Kind.FALLBACK
+        return Kind.OUTPUT
     if node.spec.__class__ is not Spec or node.dtype not in SUPPORTED or any(a.dtype not in SUPPORTED for a in node.args):
         return Kind.FALLBACK
     if name in VIEWS:

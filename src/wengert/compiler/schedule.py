@@ -13,7 +13,6 @@ from typing import Any
 from wengert.compiler.classify import COMPUTED, Kind, is_matrix_transpose, is_reshape, kind_of, own_cost, work
 from wengert.compiler.index import Affine, Counter, reshaped
 from wengert.compiler.rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
-from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 
@@ -131,7 +130,7 @@ class Schedule:
                 self.concrete(node, a)
             self.stages[node] = 1 + max([self.ready(a) for a in node.args], default=-1)
             self.stored[node] = None
-        elif node.primitive is OUTPUT:
+        elif kind is Kind.OUTPUT:
             self.stages[node] = self.stages[node.args[0]]
             self.stored[node] = None
         elif kind is Kind.VIEW:
@@ -298,8 +297,6 @@ class Schedule:
             if kind in (Kind.LIBRARY, Kind.FALLBACK):
                 assert isinstance(node, Operation)
                 others.append((self.stages[node], node))
-            elif isinstance(node, Operation) and node.primitive is OUTPUT:
-                continue
             elif kind is Kind.SCATTER:
                 assert isinstance(node, Operation)
                 kernel = kernels[node] = Kernel(node.args[0].shape, self.stages[node])
@@ -312,9 +309,7 @@ class Schedule:
                 kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
         for node in self.stored:
             kind = self.kinds[node]
-            if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.REDUCE, Kind.SCATTER) or (
-                isinstance(node, Operation) and node.primitive is OUTPUT
-            ):
+            if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.OUTPUT, Kind.REDUCE, Kind.SCATTER):
                 continue
             stage, domain = self.stages[node], self.domain(node)
             home = next((k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None), None)

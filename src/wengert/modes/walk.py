@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
+from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, accumulate, as_tensor, internal
 from wengert.modes.tape import Leaf, Node, pull_back
@@ -60,7 +61,7 @@ def lift(node: Node, saved: tuple) -> tuple:
         if value is None or name.endswith("_spec"):
             lifted.append(value)
         elif name == "out":
-            lifted.append(Tensor(value, 0, node))
+            lifted.append(Tensor(value, 0, node) if primitive.outputs == 1 else outputs_of(node, value))
         elif name in inputs:
             parent = node.parents[inputs.index(name)]
             lifted.append(value if parent is None else Tensor(value, 0, parent))
@@ -68,6 +69,11 @@ def lift(node: Node, saved: tuple) -> tuple:
             parents = node.parents[len(inputs) - 1 :]
             lifted.append(tuple(v if p is None else Tensor(v, 0, p) for v, p in zip(value, parents, strict=True)))
     return tuple(lifted)
+
+
+def outputs_of(node: Node, values: Sequence[Any]) -> tuple[Tensor, ...]:
+    """The outputs of an operation that has several, each with its history."""
+    return tuple(Tensor(value, 0, Node(OUTPUT, {"index": i}, (node,), (), value)) for i, value in enumerate(values))
 
 
 def sink_gradient(node: Node, t: Any) -> None:

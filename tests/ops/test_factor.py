@@ -13,7 +13,8 @@ from tests.test_modes import directions, gradients, push_forward, taylor_coeffic
 from tests.test_table import several
 
 import wengert as wg
-from wengert.ops import factor, linalg, systems, triangular
+from wengert import linalg
+from wengert.ops import factor, systems, triangular
 
 SHAPES = [(3, 3), (1, 1), (2, 3, 3), (2, 1, 2, 2)]
 DTYPES = [np.float64, np.complex128]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.ops.test_contract import arguments, check, normal
 
+from wengert import linalg
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops import linalg
 from wengert.ops.elementwise import where
 
 INF = np.inf

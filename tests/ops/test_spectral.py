@@ -10,8 +10,9 @@ import pytest
 from tests.oracle import check_derivatives, numerical_gradient
 
 import wengert as wg
+from wengert import linalg
 from wengert.core.array import FUNCTIONS
-from wengert.ops import least_squares, linalg, spectral
+from wengert.ops import least_squares, spectral
 from wengert.ops.gauge import GaugeWarning
 
 

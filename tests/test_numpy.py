@@ -74,11 +74,8 @@ def test_numpy_expression(f):
 @pytest.mark.parametrize(
     ("f", "name"),
     [
-        (np.poly, "np.poly"),
-        (np.linalg.tensorinv, "np.linalg.tensorinv"),
-        (np.packbits, "np.packbits"),
-        (np.spacing, "np.spacing"),
-        (np.frexp, "np.frexp"),
+        (np.array2string, "np.array2string"),
+        (np.min_scalar_type, "np.min_scalar_type"),
         (np.nextafter.reduce, "np.nextafter.reduce"),
         (np.add.reduceat, "np.add.reduceat"),
         (np.maximum.accumulate, "np.maximum.accumulate"),
@@ -151,7 +148,10 @@ def test_metadata_functions():
     "function", [f for f in FUNCTIONS if getattr(np, f.__name__, None) is f and hasattr(wg, f.__name__)], ids=lambda f: f.__name__
 )
 def test_signatures_follow_numpy(function):
-    """The positional parameters that Wengert has are NumPy's, in NumPy's order."""
+    """The positional parameters that Wengert has are NumPy's, in NumPy's order.
+
+    Where the array API standard has another name for one, NumPy's is accepted as well: `clip(x, a_min=0)` is `clip(x, min=0)`.
+    """
     try:
         theirs = positional(function)
     except ValueError:
@@ -160,8 +160,9 @@ def test_signatures_follow_numpy(function):
     if FUNCTIONS[function].__module__ in ("wengert.ops.reduce", "wengert.ops.cumulative"):
         assert [p.name for p in ours] == [p.name for p in theirs]
     assert len(ours) <= len(theirs)
+    keywords = [p.name for p in inspect.signature(FUNCTIONS[function]).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for mine, yours in zip(ours, theirs, strict=False):
-        assert mine.name == yours.name or mine.kind is mine.POSITIONAL_ONLY
+        assert mine.name == yours.name or mine.kind is mine.POSITIONAL_ONLY or yours.name in keywords
 
 
 def positional(function):
@@ -169,7 +170,9 @@ def positional(function):
     return [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
-@pytest.mark.parametrize("ufunc", [u for u in UFUNCS if u.nin == 2 and u.nout == 1 and u.signature is None], ids=lambda u: u.__name__)
+@pytest.mark.parametrize(
+    "ufunc", [u for u in UFUNCS if u.nin == 2 and u.nout == 1 and u.signature is None and u is not np.ldexp], ids=lambda u: u.__name__
+)
 def test_binary_ufuncs_take_lists_and_numbers(ufunc):
     x = wg.tensor([1, 2]) if ufunc.types[0][0] in "?b" and "d" not in "".join(ufunc.types) else wg.tensor([1.0, 2.0])
     plain = x.numpy()

@@ -79,6 +79,70 @@ def test_in_every_mode():
     np.testing.assert_allclose(wg.vmap(wg.grad(f))(batch), [wg.grad(f)(v) for v in batch], atol=1e-12)
 
 
+@pytest.mark.parametrize(("x", "w", "stride", "padding", "dilation", "groups"), CASES)
+def test_derivatives_of_derivatives(x, w, stride, padding, dilation, groups):
+    x, w = RNG.normal(size=x), RNG.normal(size=w)
+    f = lambda x, w: np.sin(convolution(x, w, stride, padding, dilation, groups)).sum()
+    slope = lambda x, w: sum((g * g).sum() for g in wg.grad(f, (0, 1))(x, w))
+    for i, found in enumerate(wg.grad(slope, (0, 1))(x, w)):
+        np.testing.assert_allclose(found, numerical_gradient(slope, [x, w], i), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("x", "w", "stride", "padding", "dilation", "groups"), CASES)
+@pytest.mark.parametrize("mapped", [(0, 0), (0, None), (None, 0)], ids=["both", "signals", "filters"])
+def test_batches_of_gradients(mapped, x, w, stride, padding, dilation, groups):
+    x, w = [RNG.normal(size=shape if axis is None else (3, *shape)) for shape, axis in zip((x, w), mapped, strict=True)]
+    f = wg.grad(lambda x, w: np.sin(convolution(x, w, stride, padding, dilation, groups)).sum(), (0, 1))
+    alone = [f(*[a if axis is None else a[i] for a, axis in zip((x, w), mapped, strict=True)]) for i in range(3)]
+    for found, expected in zip(wg.vmap(f, in_axes=mapped)(x, w), zip(*alone, strict=True), strict=True):
+        np.testing.assert_allclose(found, np.stack(expected), atol=1e-12)
+
+
+def test_an_empty_batch_has_gradients_of_zeros():
+    f = lambda x, w: convolution(x, w, padding=1).sum()
+    dx, dw = wg.grad(f, (0, 1))(np.ones((0, 2, 4)), np.ones((3, 2, 3)))
+    assert dx.shape == (0, 2, 4)
+    assert not dw.any()
+
+
+def test_a_large_batch_is_taken_in_parts(monkeypatch):
+    x, w = RNG.normal(size=(5, 2, 6, 7)), RNG.normal(size=(3, 2, 3, 3))
+    f = lambda x, w: np.sin(convolution(x, w, padding=1)).sum()
+    whole = wg.value_and_grad(f, (0, 1))(x, w)
+    for size in (1, 10_000):
+        monkeypatch.setattr("wengert.ops.convolution.COLUMNS", size)
+        value, gradients = wg.value_and_grad(f, (0, 1))(x, w)
+        np.testing.assert_allclose(value, whole[0])
+        for found, expected in zip(gradients, whole[1], strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("filters", "stride"), [(1, 1), (2, 1), (9, 1), (2, 2)], ids=["few", "some", "many", "steps"])
+def test_the_transposes_of_one_trilinear_form(filters, stride):
+    """`t * conv(x, w)` summed is linear in each; every way to pull back gives the same number."""
+    x, w = RNG.normal(size=(2, 2, 7, 6)), RNG.normal(size=(filters, 2, 3, 2))[:, :, ::-1]
+    y, pull = wg.vjp(lambda x, w: convolution(x, w, stride, padding=[(1, 2), (0, 1)]), x, w)
+    t = RNG.normal(size=y.shape)
+    dx, dw = pull(t)
+    np.testing.assert_allclose([(dx * x).sum(), (dw * w).sum()], (t * y).sum())
+
+
+def test_infinite_numbers_stay_where_they_are():
+    x = np.ones((1, 1, 4, 4))
+    x[0, 0, 0, 3] = np.inf
+    assert np.isinf(convolution(x, np.ones((1, 1, 2, 2)))).sum() == 1
+
+
+def test_precision_and_promotion():
+    x, w = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 2), np.float32)
+    assert convolution(x, w).dtype == np.float32
+    assert convolution(x, w.astype(np.float64)).dtype == np.float64
+    assert convolution(x.astype(int), w.astype(int)).dtype == np.int64
+    assert wg.grad(lambda x: convolution(x, w.astype(np.float64)).sum())(x).dtype == np.float32
+    z = x + 1j * np.arange(4)
+    np.testing.assert_allclose(convolution(z, w), convolution(z.real, w) + 1j * convolution(z.imag, w))
+
+
 @pytest.mark.parametrize(
     ("x", "w", "options", "message"),
     [
@@ -88,6 +152,7 @@ def test_in_every_mode():
         ((1, 1, 2), (1, 1, 3), {}, "do not fit"),
         ((1, 1, 5), (1, 1, 3), {"stride": 0}, "stride=0"),
         ((1, 1, 5), (1, 1, 3), {"padding": "full"}, "padding='full'"),
+        ((1, 1, 5), (1, 1, 3), {"padding": -1}, "padding=-1"),
     ],
 )
 def test_what_does_not_fit_is_told(x, w, options, message):

@@ -10,7 +10,7 @@ import pytest
 from tests.oracle import check_derivatives
 
 import wengert as wg
-from wengert.ops import fft
+from wengert import fft
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 MANY = ("fftn", "ifftn", "rfftn", "irfftn")

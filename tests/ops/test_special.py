@@ -11,8 +11,8 @@ import pytest
 import scipy.special
 
 import wengert as wg
+from wengert import special
 from wengert.core.array import SCIPY_UFUNCS
-from wengert.ops import special
 
 BESSEL = {"jv": mpmath.besselj, "yv": mpmath.bessely, "iv": mpmath.besseli, "kv": mpmath.besselk}
 

@@ -7,12 +7,16 @@ silent conversion that would lose the gradient.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.core.absent import why_absent
 from wengert.core.errors import TrackedValueError, user_line
 
 if TYPE_CHECKING:
@@ -31,6 +35,9 @@ FUNCTIONS: dict[Callable, Callable] = {}
 """What runs when any other NumPy function is called on an Array."""
 
 NO_PARAMS: dict[str, Any] = {}
+
+STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""The versions of the array API standard that the package follows."""
 
 
 def implements(*functions: Callable) -> Callable[[Callable], Callable]:
@@ -163,6 +170,38 @@ class Array:
     def __index__(self) -> int:
         return self._plain("Use as an index").__index__()
 
+    # The array API standard: code that asks a value for its namespace gets this package.
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        if api_version not in (None, *STANDARDS):
+            raise ValueError(f"Wengert follows the versions {', '.join(STANDARDS)} of the array API standard, not {api_version!r}.")
+        return sys.modules["wengert"]
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
+        check_device(device)
+        if stream is not None:
+            raise ValueError("The device 'cpu' has no streams: leave `stream` away.")
+        return self
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """For `np.from_dlpack(x)` and its like. Consumers that do not know of read-only memory get a copy."""
+        plain = self.__array__(copy=copy or max_version is None or max_version < (1, 0) or None)
+        return plain.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return np.empty(0).__dlpack_device__()
+
     # Changing in place: recorded as a functional update, after which this object stands for the new value.
 
     def _rebind(self, new: Array) -> None:
@@ -205,7 +244,33 @@ class Array:
             raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
         if kwargs.pop("out", None) is not None:
             raise TypeError(f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its result.")
+        if kwargs:
+            args, kwargs = in_order(function, target, args, kwargs)
         return target(*args, **kwargs)
+
+
+@cache
+def _in_front(function: Callable, target: Callable) -> tuple[str, ...]:
+    """NumPy's names of the arguments that the table's function takes by their place."""
+    places = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    try:
+        return tuple(inspect.signature(function).parameters)[: len(places)]
+    except ValueError:  # a function written in C that has no signature has no names
+        return ()
+
+
+def in_order(function: Callable, target: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of a NumPy function with those in front in their places: `np.sum(a=x)` becomes `sum(x)`."""
+    for name in _in_front(function, target)[len(args) :]:
+        if name not in kwargs:
+            break
+        args = (*args, kwargs.pop(name))
+    return args, kwargs
+
+
+def check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f"There is no device {device!r}, at {user_line()}: arrays are on 'cpu'.")
 
 
 def of_scipy(ufunc: np.ufunc) -> Callable | None:
@@ -219,7 +284,7 @@ def of_scipy(ufunc: np.ufunc) -> Callable | None:
 
 def unknown(name: str) -> TypeError:
     """The error for a NumPy function that the table does not have."""
-    return TypeError(
-        f"{name} is not in Wengert's table of operations, at {user_line()}. Write it with operations that are, "
-        f"or call x.detach().numpy() first if no gradient should flow through it."
+    instead = why_absent(name) or (
+        "Write it with operations that are, or call x.detach().numpy() first if no gradient should flow through it."
     )
+    return TypeError(f"{name} is not in Wengert's table of operations, at {user_line()}. {instead}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,8 @@ def bind(primitive: Primitive) -> Callable:
     op: Any = (_bind_unary if arity == 1 and plain else _bind_binary if arity == 2 and plain else _bind_any)(primitive)
     op.__name__ = op.__qualname__ = primitive.name
     op.primitive = primitive
+    if arity == 2 and primitive.params is None:
+        op.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in primitive.inputs])
     return op
 
 
@@ -234,13 +237,14 @@ def gathered(x: Any) -> Any:
     """A list or tuple as one array, or as one value if it holds any; anything else stays."""
     if not isinstance(x, list | tuple):
         return x
-    if not _holds_value(x):
+    if not holds_value(x):
         return np.asarray(x)
     return TABLE["stack"].op(*map(gathered, x), axis=0)
 
 
-def _holds_value(x: Any) -> bool:
-    return any(map(_holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
+def holds_value(x: Any) -> bool:
+    """Whether this is a value, or a list that has one in it."""
+    return any(map(holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
 
 
 def needs(rule: Callable) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tensors from nothing: the creation functions of NumPy, for results that are filled in step by step.
+"""Tensors from numbers, lists and other libraries' arrays: the creation functions of NumPy and of the array API standard.
 
 >>> y = zeros(3)
 >>> y[1] = Tensor(np.float64(2.0))
@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from operator import index
 from typing import Any
 
 import numpy as np
 
+from wengert.core.array import Array, check_device, implements
+from wengert.core.errors import user_line
+from wengert.core.primitive import gathered, holds_value, operand
 from wengert.modes.reverse import Tensor, tensor
+from wengert.ops.elementwise import where
+from wengert.ops.shape import astype, broadcast_arrays, moveaxis, reshape
 
 
 def _owned(value: Any, requires_grad: bool) -> Tensor:
@@ -45,5 +51,83 @@ empty = creation(np.empty)
 eye = creation(np.eye)
 identity = creation(np.identity)
 arange = creation(np.arange)
-linspace = creation(np.linspace)
-logspace = creation(np.logspace)
+_linspace = creation(np.linspace)
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """As `numpy.linspace`, but a tensor, and differentiable in both ends."""
+    if not isinstance(start, Array) and not isinstance(stop, Array):
+        return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
+    start, stop = operand(start), operand(stop)
+    share = np.linspace(0.0, 1.0, num, endpoint)
+    ends = broadcast_arrays(start, stop)
+    share = share.reshape(-1, *(1,) * ends[0].ndim)
+    points = moveaxis(where(share < 0.5, ends[0] + share * (ends[1] - ends[0]), ends[1] - (1.0 - share) * (ends[1] - ends[0])), 0, axis)
+    points = points if dtype is None else astype(points, dtype)
+    return (points, (stop - start) / (num - endpoint)) if retstep else points
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
+    """A value as it is, with its history; anything else as a tensor of its own: a number, an array, lists of numbers or of values.
+
+    `copy=False` insists that nothing is copied, and shares the memory of an array: do not write to it any more.
+
+    >>> asarray([1, 2])
+    tensor([1, 2])
+    """
+    check_device(device)
+    if holds_value(obj):
+        obj = gathered(obj)
+        if copy is False and dtype is not None and obj.dtype != dtype:
+            raise ValueError(f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy, at {user_line()}.")
+        return obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
+    value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
+    return _owned(value, requires_grad)
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, requires_grad: bool = False) -> Any:
+    """As `numpy.array`, but a value: a copy of one with its history, lists of values put together, or a tensor of numbers.
+
+    >>> array([1.0, 2.0], ndmin=2)
+    tensor([[1., 2.]])
+    """
+    made = asarray(object, dtype=dtype, copy=copy, requires_grad=requires_grad)
+    return made if made.ndim >= ndmin else reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A tensor of the numbers of another library's array, which is copied unless `copy=False`."""
+    check_device(device)
+    return asarray(x if isinstance(x, Array) else np.from_dlpack(x), copy=copy)
+
+
+def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of `wg.fft.fft` of n samples at a distance d, in which they are differentiable.
+
+    >>> fftfreq(4, 0.25)
+    tensor([ 0.,  1., -2., -1.])
+    """
+    half = (index(n) - 1) // 2 + 1
+    return _frequencies(np.concatenate([np.arange(half), np.arange(-(n // 2), 0)]), n, d, dtype, device)
+
+
+def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of `wg.fft.rfft` of n samples at a distance d."""
+    return _frequencies(np.arange(index(n) // 2 + 1), n, d, dtype, device)
+
+
+def _frequencies(multiples: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Any:
+    return asarray(multiples * (1.0 / (n * d)), dtype=dtype, device=device)

@@ -49,7 +49,7 @@ def inexact(x: Any) -> Any:
 
 
 @implements(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:
+def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The n-th differences of neighbours along an axis.
 
     >>> diff([1.0, 4.0, 9.0, 16.0])
@@ -62,11 +62,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
         what = f"an order that is not negative, and got {n}" if n < 0 else "at least one axis"
         raise ValueError(f"diff needs {what}, at {user_line()}.")
     axis = normalize_axis_index(axis, a.ndim)
-    ends = [operand(end) for end in (prepend, append) if end is not np._NoValue]
+    ends = [operand(end) for end in (prepend, append) if end is not None]
     border = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
     ends = [broadcast_to(end, border) if end.ndim == 0 else end for end in ends]
     if ends:
-        a = concatenate([*ends[:1], a, *ends[1:]] if prepend is not np._NoValue else [a, *ends], axis)
+        a = concatenate([*ends[:1], a, *ends[1:]] if prepend is not None else [a, *ends], axis)
     difference = not_equal if a.dtype.kind == "b" else subtract
     for _ in range(n):
         a = difference(_part(a, axis, 1, None), _part(a, axis, None, -1))

@@ -5,16 +5,18 @@ The derivative of a product in one factor is the product of all the others, exac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.errors import user_line
 from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import multiply
 from wengert.ops.predicates import refuse_out
-from wengert.ops.reduce import CASES, EMPTY, Axis, along, axes_of, begun, collapsed, masked, reducing
+from wengert.ops.reduce import CASES, EMPTY, Axis, along, axes_of, begun, collapsed, masked, narrowed, reducing
 from wengert.ops.shape import astype, concatenate, flip, moveaxis, reshape
 
 
@@ -41,12 +43,13 @@ _prod = reduction(
 
 @implements(np.prod)
 def prod(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
     """The product of the elements."""
     refuse_out(out)
     a = masked(operand(a), where, 1)
-    return begun(initial, multiply, _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims))
+    product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
+    return begun(initial, multiply, narrowed(product, dtype))
 
 
 def scan(factors: Any, terms: Any) -> Any:
@@ -96,7 +99,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     """The sums of all elements up to each one."""
     refuse_out(out)
     a, axis = along(a, axis)
-    return _cumsum(a if dtype is None else astype(a, dtype), axis=axis)
+    return narrowed(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
 
 
 @implements(np.cumprod)
@@ -104,7 +107,34 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     """The products of all elements up to each one."""
     refuse_out(out)
     a, axis = along(a, axis)
-    return _cumprod(a if dtype is None else astype(a, dtype), axis=axis)
+    return narrowed(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+
+
+def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:
+    x = operand(x)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"An array of shape {x.shape} needs `axis`, at {user_line()}: along which one to accumulate.")
+    axis = -1 if axis is None else axis
+    out = accumulate(x, axis, dtype)
+    if start is None:
+        return out
+    first = list(out.shape)
+    first[axis] = 1
+    return concatenate([np.full(first, start, out.dtype), out], axis)
+
+
+@implements(np.cumulative_sum)
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False) -> Any:
+    """The sums of all elements up to each one, with a zero in front if `include_initial`."""
+    refuse_out(out)
+    return _from_start(cumsum, x, axis, dtype, 0 if include_initial else None)
+
+
+@implements(np.cumulative_prod)
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False) -> Any:
+    """The products of all elements up to each one, with a one in front if `include_initial`."""
+    refuse_out(out)
+    return _from_start(cumprod, x, axis, dtype, 1 if include_initial else None)
 
 
 UFUNC_METHODS[np.multiply, "reduce"] = reducing(prod)

@@ -115,7 +115,7 @@ _einsum: Callable = multilinear(
 
 
 @implements(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Any, b: Any, /, axes: Any = 2) -> Any:
     """The sum of products over pairs of axes: the last `axes` of `a` with the first of `b`, or those in two lists.
 
     >>> tensordot(np.ones((2, 3)), np.ones((4, 3)), (1, 1)).shape

@@ -249,6 +249,7 @@ fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, s
 copysign = elementwise(
     "copysign", np.copysign, lambda t, x, y: t * (copysign(1.0, x) * copysign(1.0, y)), None, domain=(POSITIVE, POSITIVE)
 )
+nextafter = elementwise("nextafter", np.nextafter, lambda t: t, None)
 heaviside = elementwise(
     "heaviside", np.heaviside, None, lambda t, x: where(x == 0, t, 0.0), domain=POSITIVE, singular={(0.0, 0.5): (0.0, 1.0)}
 )
@@ -257,17 +258,20 @@ heaviside = elementwise(
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1; for complex numbers x / abs(x)."""
-    return divide_live(x, absolute(x)) if operand(x).dtype.kind == "c" else _sign(x)
+    if operand(x).dtype.kind != "c":
+        return _sign(x)
+    size = absolute(x)
+    return where(equal(size, math.inf), _sign(x), divide_live(x, size))
 
 
 @implements(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None) -> Any:
-    """a, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
+def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min: Any = None, a_max: Any = None) -> Any:
+    """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
     refuse_out(out)
-    lower, upper = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    lower, upper = (a_min if min is None else min), (a_max if max is None else max)
     if lower is not None:
-        a = maximum(a, lower)
-    return a if upper is None else minimum(a, upper)
+        x = maximum(x, lower)
+    return x if upper is None else minimum(x, upper)
 
 
 @implements(np.nan_to_num)

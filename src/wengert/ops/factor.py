@@ -282,7 +282,7 @@ class QRResult(NamedTuple):
 
 
 @implements(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Any, /, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R, upper triangular, with `a = Q R`; for mode 'complete' Q is square, for 'r' only R is given.
 
     The first columns of `a`, as many as Q has, must be linearly independent; if they are not, the derivative does not exist, and asking for

@@ -159,7 +159,7 @@ def _refuse_complex(name: str, x: Any) -> None:
 
 
 @implements(np.fft.fft)
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+def fft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The discrete Fourier transform along an axis, of the first n numbers, or with zeros behind them.
 
     >>> fft([1.0, 0.0, 0.0]).real
@@ -169,7 +169,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 
 
 @implements(np.fft.ifft)
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+def ifft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The inverse of `fft`."""
     return _along_one(_ifft, a, n, axis, norm, out)
 
@@ -182,7 +182,7 @@ def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str 
 
 
 @implements(np.fft.rfft)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The Fourier transform of real numbers: the n // 2 + 1 frequencies that tell the others."""
     refuse_out(out)
     a = operand(a)
@@ -192,7 +192,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @implements(np.fft.irfft)
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The inverse of `rfft`: n real numbers, 2 (m - 1) of them if not told. The imaginary parts at 0 and n/2 play no part."""
     refuse_out(out)
     a = operand(a)
@@ -202,13 +202,13 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 @implements(np.fft.hfft)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+def hfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
     return irfft(conj(operand(a)), n, axis, SWAPPED[_norm(norm)], out)
 
 
 @implements(np.fft.ihfft)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+def ihfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The inverse of `hfft`."""
     return conj(rfft(a, n, axis, SWAPPED[_norm(norm)], out))
 
@@ -221,19 +221,19 @@ MATRIX = (-2, -1)
 
 
 @implements(np.fft.fftn)
-def fftn(a: Any, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+def fftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
     """The Fourier transform along several axes, all if not told."""
     return _along_many(_fft, a, s, axes, norm, out)
 
 
 @implements(np.fft.ifftn)
-def ifftn(a: Any, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+def ifftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
     """The inverse of `fftn`."""
     return _along_many(_ifft, a, s, axes, norm, out)
 
 
 @implements(np.fft.rfftn)
-def rfftn(a: Any, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
     """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them."""
     refuse_out(out)
     a = operand(a)
@@ -243,7 +243,7 @@ def rfftn(a: Any, s: Lengths = None, axes: Axes = None, norm: str | None = None,
 
 
 @implements(np.fft.irfftn)
-def irfftn(a: Any, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
     """The inverse of `rfftn`; the last length is 2 (m - 1) if not told."""
     refuse_out(out)
     a = operand(a)
@@ -298,32 +298,17 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
     return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, places, strict=True)], places
 
 
-# Frequencies, and their order
-
-
-def fftfreq(n: int, d: Any = 1.0) -> Any:
-    """The frequencies of `fft` of n samples at a distance d, in which they are differentiable.
-
-    >>> fftfreq(4, 0.25)
-    array([ 0.,  1., -2., -1.])
-    """
-    half = (index(n) - 1) // 2 + 1
-    return np.concatenate([np.arange(half), np.arange(-(n // 2), 0)]) * (1.0 / (n * d))
-
-
-def rfftfreq(n: int, d: Any = 1.0) -> Any:
-    """The frequencies of `rfft` of n samples at a distance d."""
-    return np.arange(index(n) // 2 + 1) * (1.0 / (n * d))
+# The order of frequencies
 
 
 @implements(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: Any, /, axes: Any = None) -> Any:
     """The frequencies in their order, with 0 in the middle."""
     return _shifted(x, axes, lambda n: n // 2)
 
 
 @implements(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: Any, /, axes: Any = None) -> Any:
     """The inverse of `fftshift`."""
     return _shifted(x, axes, lambda n: -(n // 2))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from wengert.core.array import Array, implements
+from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
@@ -95,7 +95,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """Join arrays of one shape along a new axis.
 
     >>> stack([[1, 2], [3, 4]], axis=1).tolist()
@@ -180,7 +180,7 @@ def _leading_ones(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 @implements(np.tile)
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: Any, /, reps: Any) -> Any:
     A, reps = operand(A), extents(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = _leading_ones(A.shape, ndim), _leading_ones(reps, ndim)
@@ -289,12 +289,15 @@ def _border(array: Any, axis: int, width: int, side: int, mode: str, options: di
 
 
 @implements(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+def full_like(
+    a: Any, /, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     """An array like `a`, filled with a number. A gradient flows to `fill_value`, none to `a`.
 
     >>> full_like([[1.0, 2.0]], 7).tolist()
     [[7.0, 7.0]]
     """
+    check_device(device)
     a, fill_value = operand(a), operand(fill_value)
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     shape = a.shape if shape is None else extents(shape)
@@ -304,16 +307,16 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 
 
 @implements(np.zeros_like)
-def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
-    return full_like(a, 0, dtype, order, subok, shape)
+def zeros_like(a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
 @implements(np.ones_like)
-def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
-    return full_like(a, 1, dtype, order, subok, shape)
+def ones_like(a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
 @implements(np.empty_like)
-def empty_like(prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+def empty_like(prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
     """An array like `prototype`. Its numbers are zeros, so that a program gives the same result each time."""
-    return full_like(prototype, 0, dtype, order, subok, shape)
+    return full_like(prototype, 0, dtype, order, subok, shape, device=device)

@@ -19,10 +19,11 @@ from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import real
 from wengert.ops.gauge import GaugeWarning
+from wengert.ops.join import stack
 from wengert.ops.norms import norm
 from wengert.ops.predicates import equal
 from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import expand_dims
+from wengert.ops.shape import broadcast_to, expand_dims, reshape
 from wengert.ops.spectral import TALL, from_triangle, matrices, svdvals
 from wengert.ops.systems import inv
 from wengert.ops.triangular import adjoint, conjugate, factor_dtype, inexact, square, transposed
@@ -58,29 +59,24 @@ def _warn_of_rank(name: str, x: Any, p: Any) -> None:
         )
 
 
-def _pinv_impl(x: Any, rcond: float | None) -> Any:
-    x = inexact(x)
-    return np.linalg.pinv(x) if rcond is None else np.linalg.pinv(x, rcond)
-
-
 _pinv: Callable = general(
     "pinv",
-    _pinv_impl,
+    lambda x, rcond: np.linalg.pinv(inexact(x), rcond),
     _pinv_pull,
     jvps=(_pinv_push,),
     batch=unchanged,
     spec=lambda x, rcond: Spec((*x.shape[:-2], x.shape[-1], x.shape[-2]), factor_dtype(x.dtype)),
     cases=(
-        case(TALL, rcond=None),
+        case(TALL, rcond=1e-15),
         case(np.stack([TALL.T, TALL[::-1].T]), rcond=1e-10),
-        case(TALL[:3], rcond=None),
-        case((0, 2), rcond=None),
+        case(TALL[:3], rcond=1e-15),
+        case((0, 2), rcond=1e-15),
     ),
 )
 
 
 @implements(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_GIVEN) -> Any:
+def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_GIVEN) -> Any:
     """The pseudo-inverse. Where the matrix does not have full rank, it jumps, and the derivative is that among matrices of that rank."""
     a = operand(a)
     if not isinstance(a, Array):
@@ -92,7 +88,19 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_
         rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
     elif rtol is not NOT_GIVEN:
         rcond = rtol
-    return _pinv(from_triangle(square("pinv", a)) if hermitian else a, rcond=None if rcond is None else float(rcond))
+    a = from_triangle(square("pinv", a)) if hermitian else a
+    return with_limits(a, 1e-15 if rcond is None else rcond, lambda a, limit: _pinv(a, rcond=limit))
+
+
+def with_limits(x: Any, limits: Any, function: Callable[[Any, float], Any]) -> Any:
+    """A function of matrices and a number: the same for a whole stack, or one for each of its matrices."""
+    limits = np.asarray(limits)
+    if not limits.ndim:
+        return function(x, limits.item())
+    outer = np.broadcast_shapes(x.shape[:-2], limits.shape)
+    pairs = zip(broadcast_to(x, (*outer, *x.shape[-2:])).reshape(-1, *x.shape[-2:]), np.broadcast_to(limits, outer).flat, strict=True)
+    results = [function(matrix, limit.item()) for matrix, limit in pairs]
+    return reshape(stack(results), (*outer, *results[0].shape)) if results else function(x, 0.0)
 
 
 def _lstsq_push_a(t: Any, x: Any, y: Any, out: Any, rcond: float | None) -> Any:
@@ -143,7 +151,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
     a, b = inexact(a), inexact(b)
     columns = b if b.ndim == 2 else expand_dims(b, -1)
     x = _lstsq(a, columns, rcond=None if rcond is None else float(rcond))
-    rank = _matrix_rank(a, rtol=_cutoff(a, rcond), tol=None, hermitian=False)
+    rank = _matrix_rank(a, limit=_cutoff(a, rcond), hermitian=False, relative=True)
     m, n = a.shape
     try:
         full = bool(equal(rank, n))
@@ -154,9 +162,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
     return x if b.ndim == 2 else x[:, 0], squares, rank, svdvals(a)
 
 
-def _rank_impl(x: Any, tol: float | None, hermitian: bool, rtol: float | None) -> Any:
-    rank = np.linalg.matrix_rank(x, tol, hermitian) if rtol is None else np.linalg.matrix_rank(x, tol, hermitian, rtol=rtol)
-    return np.asarray(rank)[()]
+def _rank_impl(x: Any, limit: float, hermitian: bool, relative: bool) -> Any:
+    return np.asarray(np.linalg.matrix_rank(x, None if relative else limit, hermitian, rtol=limit if relative else None))[()]
 
 
 _matrix_rank = nondifferentiable(
@@ -165,19 +172,22 @@ _matrix_rank = nondifferentiable(
     params={},
     batch=unchanged,
     spec=lambda x, **params: Spec(x.shape[:-2], np.dtype(np.intp)),
-    cases=(case((3, 4), tol=None, hermitian=False, rtol=None), case((2, 3, 3), tol=0.5, hermitian=True, rtol=None)),
+    cases=(case((3, 4), limit=1e-15, hermitian=False, relative=True), case((2, 3, 3), limit=0.5, hermitian=True, relative=False)),
     reason="the result is an integer",
 )
 
 
 @implements(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """How many singular values are larger than `tol`, or than `rtol` times the largest. An integer, without a gradient."""
     A = operand(A)
-    if not isinstance(A, Array):
-        return np.linalg.matrix_rank(A, tol, hermitian) if rtol is None else np.linalg.matrix_rank(A, tol, hermitian, rtol=rtol)
-    tol, rtol = [limit if limit is None else float(limit) for limit in (tol, rtol)]
-    return _matrix_rank(A if A.ndim > 1 else A.reshape((-1, 1)), tol=tol, hermitian=bool(hermitian), rtol=rtol)
+    if tol is not None and rtol is not None:
+        raise ValueError(f"matrix_rank takes `tol` or `rtol`, not both, at {user_line()}.")
+    A = A if A.ndim > 1 else A.reshape((-1, 1))
+    if tol is None and rtol is None:
+        rtol = max(A.shape[-2:]) * np.finfo(factor_dtype(A.dtype)).eps
+    options = {"hermitian": bool(hermitian), "relative": tol is None}
+    return with_limits(A, rtol if tol is None else tol, lambda A, limit: _matrix_rank(A, limit=limit, **options))
 
 
 @implements(np.linalg.cond)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array, implements
 from wengert.core.primitive import operand
-from wengert.ops import contract, cumulative, elementwise, index, join, predicates, reduce, shape, sort, take
+from wengert.ops import contract, cumulative, editing, elementwise, index, join, predicates, reduce, shape, sort, take
 
 
 def reflected(function: Callable) -> Callable:
@@ -30,11 +31,10 @@ def in_place(function: Callable) -> Callable:
     return update
 
 
-def _divmod(x: Any, y: Any) -> tuple:
+@implements(np.divmod)
+def divmod(x: Any, y: Any, /) -> tuple:
+    """The quotient, rounded down, and the remainder."""
     return predicates.floor_divide(x, y), elementwise.remainder(x, y)
-
-
-UFUNCS[np.divmod] = _divmod
 
 
 def _iterate(x: Any) -> Iterator:
@@ -75,8 +75,8 @@ OTHER_OPERATORS = {
     "__le__": predicates.less_equal,
     "__gt__": predicates.greater,
     "__ge__": predicates.greater_equal,
-    "__divmod__": _divmod,
-    "__rdivmod__": reflected(_divmod),
+    "__divmod__": divmod,
+    "__rdivmod__": reflected(divmod),
     "__round__": predicates.round,
     "__getitem__": index.getitem,
     "__setitem__": lambda x, key, v: x._rebind(index.set_at(x, key, v)),
@@ -101,6 +101,18 @@ def _astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok
     return shape.astype(x, dtype, copy=copy) if casting == "unsafe" else shape.cast(x, dtype, casting)
 
 
+def _fill(x: Any, value: Any) -> None:
+    x[...] = value
+
+
+def _sort(x: Any, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
+    x._rebind(sort.sort(x, axis, kind, order, stable=stable))
+
+
+def _partition(x: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
+    x._rebind(sort.partition(x, kth, axis, kind, order))
+
+
 METHODS = {
     "all": reduce.all,
     "any": reduce.any,
@@ -109,8 +121,10 @@ METHODS = {
     "argpartition": sort.argpartition,
     "argsort": sort.argsort,
     "astype": _astype,
+    "choose": editing.choose,
     "clip": elementwise.clip,
     "clone": shape.copy,
+    "compress": lambda x, condition, axis=None, out=None: take.compress(condition, x, axis, out),
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
     "copy": shape.copy,
@@ -118,22 +132,27 @@ METHODS = {
     "cumsum": cumulative.cumsum,
     "diagonal": shape.diagonal,
     "dot": contract.dot,
+    "fill": _fill,
     "flatten": _flatten,
     "max": reduce.max,
     "mean": reduce.mean,
     "min": reduce.min,
     "nonzero": take.nonzero,
+    "partition": _partition,
     "prod": cumulative.prod,
+    "put": take.put,
     "ravel": shape.ravel,
     "repeat": shape.repeat,
     "reshape": _reshape,
     "round": predicates.round,
     "searchsorted": sort.searchsorted,
+    "sort": _sort,
     "squeeze": shape.squeeze,
     "std": reduce.std,
     "sum": reduce.sum,
     "swapaxes": shape.swapaxes,
     "take": take.take,
+    "tobytes": lambda x, order="C": x._plain("x.tobytes()").tobytes(order),
     "trace": shape.trace,
     "transpose": _transpose,
     "var": reduce.var,
@@ -145,6 +164,7 @@ PROPERTIES = {
     "real": elementwise.real,
     "imag": elementwise.imag,
     "at": index.At,
+    "flat": take.Flat,
 }
 
 for _name, _method in (OTHER_OPERATORS | METHODS).items():
@@ -153,19 +173,17 @@ for _name, _getter in PROPERTIES.items():
     setattr(Array, _name, property(_getter))
 
 
-# What NumPy asks of an array without looking at its numbers
+def _refusing(name: str) -> property:
+    """An attribute of NumPy's arrays that values have not, and an error that says why."""
 
-METADATA: dict[Callable, Callable] = {
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    np.iscomplexobj: lambda x: x.dtype.kind == "c",
-    np.isrealobj: lambda x: x.dtype.kind != "c",
-    np.result_type: lambda *args: np.result_type(*[a.dtype if isinstance(a, Array) else a for a in args]),
-}
+    def refuse(x: Any) -> NoReturn:
+        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}. {why_absent(f'np.ndarray.{name}')}")
 
-for _asked, _answer in METADATA.items():
-    implements(_asked)(_answer)
+    return property(refuse)
+
+
+for _name in absent("np.ndarray"):
+    setattr(Array, _name, _refusing(_name))
 
 
 def _outer(function: Callable) -> Callable:

@@ -116,7 +116,7 @@ def _matrix_norm(x: Any, ord: Any, row: int, column: int, keepdims: bool) -> Any
     if ord in (2, -2, "nuc"):
         s = svdvals(shape.moveaxis(x, (row, column), (-2, -1)))
         s = where(negligible(s), 0.0, s)  # a singular value of 0 has a kink: its derivative is taken to be 0
-        value = s.sum(-1) if ord == "nuc" else s.max(-1) if ord == 2 else s.min(-1)
+        value = s.min(-1) if ord == -2 else s.max(-1) if ord == 2 and s.shape[-1] else s.sum(-1)  # of an empty matrix: 0
         return shape.expand_dims(value, (row, column)) if keepdims else value
     if ord not in (1, -1, inf, -inf):
         raise ValueError(f"Invalid norm order {ord!r} for matrices, at {user_line()}.")
@@ -194,7 +194,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
 
 
 @implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Any, /, n: int) -> Any:
     """A square matrix, or each of a stack, to the power of an integer, by repeated squaring; for n < 0 of the inverse."""
     a = operand(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:

@@ -62,7 +62,7 @@ def refuse_out(out: Any) -> None:
 
 
 @implements(np.round, np.around)
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: Any, /, decimals: int = 0, out: None = None) -> Any:
     """a to the given number of decimals; the gradient is zero."""
     refuse_out(out)
     return _round(a, decimals=decimals)
@@ -83,3 +83,14 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     if operand(a1).shape != operand(a2).shape:
         return False
     return bool((isclose(a1, a2, 0.0, 0.0, True) if equal_nan else equal(a1, a2)).all())
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays are equal once one is broadcast to the other."""
+    a1, a2 = operand(a1), operand(a2)
+    try:
+        np.broadcast_shapes(a1.shape, a2.shape)
+    except ValueError:
+        return False
+    return bool(equal(a1, a2).all())

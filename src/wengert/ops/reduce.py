@@ -60,6 +60,11 @@ def begun(initial: Any, combine: Callable, result: Any) -> Any:
     return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
 
 
+def narrowed(result: Any, dtype: Any) -> Any:
+    """The result of a reduction in the dtype that was asked for, if any: NumPy's widens small integers."""
+    return result if dtype is None else astype(result, dtype, copy=False)
+
+
 def per(total: Any, count: Any) -> Any:
     """total / count for an array of counts; floating-point numbers keep their precision."""
     return total / (astype(count, total.dtype) if total.dtype.kind in "fc" else count)
@@ -92,16 +97,17 @@ _mean = linear(
 
 @implements(np.sum)
 def sum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
     """The sum of the elements, over all axes or the given ones."""
     refuse_out(out)
     a = masked(operand(a), where, 0)
-    return begun(initial, add, _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims))
+    total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
+    return begun(initial, add, narrowed(total, dtype))
 
 
 @implements(np.mean)
-def mean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def mean(a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """The arithmetic mean."""
     a = operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
@@ -139,6 +145,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
 @implements(np.var)
 def var(
     a: Any,
+    /,
     axis: Axis = None,
     dtype: Any = None,
     out: None = None,
@@ -158,7 +165,7 @@ def var(
     return sum(squares, axes, keepdims=keepdims) / builtins.max(freedom, 0)
 
 
-_root = elementwise(
+root = elementwise(
     "root",
     lambda x: np.sqrt(x),
     lambda t, out: t / (2.0 * where(equal(out, 0), inf, out)),
@@ -171,6 +178,7 @@ _root = elementwise(
 @implements(np.std)
 def std(
     a: Any,
+    /,
     axis: Axis = None,
     dtype: Any = None,
     out: None = None,
@@ -180,7 +188,7 @@ def std(
     correction: float | None = None,
 ) -> Any:
     """The standard deviation. Where it is 0, its derivative is taken to be 0."""
-    return _root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
+    return root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
 
 
 @implements(np.nansum)
@@ -221,13 +229,13 @@ _min = reduction(
 
 
 @implements(np.max, np.amax)
-def max(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def max(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The largest element, or the number `initial` if that is larger."""
     return _furthest(_max, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
-def min(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def min(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The smallest element, or the number `initial` if that is smaller."""
     return _furthest(_min, a, axis, out, keepdims, initial, where)
 
@@ -332,7 +340,7 @@ _argmin = nondifferentiable(
 
 
 @implements(np.all)
-def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether all elements are true."""
     refuse_out(out)
     a = masked(operand(a), where, True)
@@ -340,7 +348,7 @@ def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
 
 
 @implements(np.any)
-def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether some element is true."""
     refuse_out(out)
     a = masked(operand(a), where, False)
@@ -348,21 +356,21 @@ def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
 
 
 @implements(np.count_nonzero)
-def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """How many elements are not zero."""
     a = operand(a)
     return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.argmax)
-def argmax(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
     """The place of the largest element, in the flattened array if no axis is given."""
     refuse_out(out)
     return _place(_argmax, a, axis, keepdims)
 
 
 @implements(np.argmin)
-def argmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
     """The place of the smallest element, in the flattened array if no axis is given."""
     refuse_out(out)
     return _place(_argmin, a, axis, keepdims)

@@ -94,31 +94,31 @@ class UniqueInverse(NamedTuple):
 
 
 @implements(np.unique_all)
-def unique_all(x: Any) -> UniqueAll:
+def unique_all(x: Any, /) -> UniqueAll:
     """The different elements, where each is first, which of them each element is, and how often it occurs; NaNs differ."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 @implements(np.unique_counts)
-def unique_counts(x: Any) -> UniqueCounts:
+def unique_counts(x: Any, /) -> UniqueCounts:
     """The different elements, and how often each occurs; NaNs differ."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 @implements(np.unique_inverse)
-def unique_inverse(x: Any) -> UniqueInverse:
+def unique_inverse(x: Any, /) -> UniqueInverse:
     """The different elements, and which of them each element is; NaNs differ."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @implements(np.unique_values)
-def unique_values(x: Any) -> Any:
+def unique_values(x: Any, /) -> Any:
     """The different elements, sorted; NaNs differ."""
     return unique(x, equal_nan=False)
 
 
 @implements(np.isin)
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None) -> Any:
+def isin(element: Any, test_elements: Any, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None) -> Any:
     """Whether each element is one of the others."""
     return _isin(operand(element), operand(test_elements), invert=invert)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from wengert.core.array import Array, implements
+from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axes, shifted_axis, unchanged
 from wengert.core.primitive import operand
@@ -193,7 +193,7 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 
 @implements(np.squeeze)
-def squeeze(a: Any, axis: Axes | None = None) -> Any:
+def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
     a = operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
@@ -204,14 +204,14 @@ def squeeze(a: Any, axis: Axes | None = None) -> Any:
 
 
 @implements(np.expand_dims)
-def expand_dims(a: Any, axis: Axes) -> Any:
+def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
     a = operand(a)
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     return _expand_dims(a, axis=normalize_axis_tuple(axes, a.ndim + len(axes)))
 
 
 @implements(np.transpose)
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
     a = operand(a)
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
@@ -238,7 +238,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.moveaxis)
-def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
+def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
     a = operand(a)
     sources = normalize_axis_tuple(source, a.ndim, "source")
     places = normalize_axis_tuple(destination, a.ndim, "destination")
@@ -251,8 +251,13 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
     return _broadcast_to(operand(array), shape=extents(shape))
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a result of operations on arrays of these shapes."""
+    return np.broadcast_shapes(*shapes)
 
 
 @implements(np.broadcast_arrays)
@@ -303,7 +308,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
     """Each entry several times over: `repeats` is one number, or one for each entry along the axis.
 
     >>> repeat([1, 2, 3], [0, 1, 2]).tolist()
@@ -322,7 +327,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 @implements(np.flip)
-def flip(m: Any, axis: Axes | None = None) -> Any:
+def flip(m: Any, /, axis: Axes | None = None) -> Any:
     m = operand(m)
     return _flip(m, axis=tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim))
 
@@ -344,7 +349,7 @@ def flipud(m: Any) -> Any:
 
 
 @implements(np.roll)
-def roll(a: Any, shift: Axes, axis: Axes | None = None) -> Any:
+def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
     a = operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
@@ -407,18 +412,19 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 @implements(np.tril)
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: Any, /, k: int = 0) -> Any:
     return _tril(operand(m), k=index(k))
 
 
 @implements(np.triu)
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: Any, /, k: int = 0) -> Any:
     return _triu(operand(m), k=index(k))
 
 
 @implements(np.astype)
-def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """The numbers in another dtype. A gradient flows back in the dtype of x; none flows through integers and booleans."""
+    check_device(device)
     x, dtype = operand(x), np.dtype(dtype)
     if not copy and x.dtype == dtype:
         return x

@@ -11,8 +11,9 @@ from wengert.core.array import Array, implements
 from wengert.core.kinds import case, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.index import getitem
-from wengert.ops.shape import reshape
-from wengert.ops.take import permuted
+from wengert.ops.join import unstack
+from wengert.ops.shape import flip, reshape
+from wengert.ops.take import permuted, take_along_axis
 
 ORDER = "the result is integer indices"
 
@@ -49,26 +50,39 @@ def _at_least_a_row(a: Any) -> Any:
 def _kind(kind: str | None, stable: bool | None) -> str | None:
     if stable is not None and kind is not None:
         raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
-    return "stable" if stable else kind
+    return "stable" if kind is None and stable in (None, True) else kind
 
 
 @implements(np.sort)
-def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> Any:
+def sort(
+    a: Any, /, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None, descending: bool = False
+) -> Any:
     """A sorted copy. Each element's gradient goes back to where it came from; among equal ones the order is that of `argsort`.
 
     >>> sort([3.0, 1.0, 2.0])
     array([1., 2., 3.])
     """
     a, axis = _line(a, axis, order)
-    kind = _kind(kind, stable)
-    return permuted(a, _argsort(a, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.sort(a, axis, kind)  # type: ignore[arg-type]  # any kind, checked by NumPy
+    if isinstance(a, Array):
+        return permuted(a, _order(a, axis, _kind(kind, stable), descending), axis)
+    ascending = np.sort(a, axis, kind, stable=stable)  # type: ignore[arg-type]  # any kind, checked by NumPy
+    return np.flip(ascending, axis) if descending else ascending
 
 
 @implements(np.argsort)
-def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> Any:
-    """The indices that sort an array."""
+def argsort(
+    a: Any, /, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None, descending: bool = False
+) -> Any:
+    """The indices that sort an array. Equal elements stay in their order, unless a `kind` is chosen or `stable=False`."""
     a, axis = _line(_at_least_a_row(a), axis, order)
-    return _argsort(a, axis=axis, kind=_kind(kind, stable))
+    return _order(a, axis, _kind(kind, stable), descending)
+
+
+def _order(a: Any, axis: int, kind: str | None, descending: bool) -> Any:
+    if not descending:
+        return _argsort(a, axis=axis, kind=kind)
+    # Turned around before and after, so that equal elements keep their order.
+    return a.shape[axis] - 1 - flip(_argsort(flip(a, axis), axis=axis, kind=kind), axis)
 
 
 @implements(np.partition)
@@ -92,7 +106,23 @@ def _places(kth: Any) -> int | tuple[int, ...]:
 
 
 @implements(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: Any, v: Any, /, side: str = "left", sorter: Any = None) -> Any:
     """Where v would have to be inserted to keep a sorted."""
     a = operand(a)
     return _searchsorted(a if sorter is None else getitem(a, operand(sorter)), operand(v), side=side)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices that sort by several keys, the last of which counts most.
+
+    >>> lexsort(([2, 1, 0], [5, 3, 5]))
+    array([1, 2, 0])
+    """
+    rows = [operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
+    if not rows:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    order = argsort(rows[0], axis)
+    for key in rows[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.array import implements
 from wengert.core.kinds import case, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import POSITIVE, sign
@@ -76,7 +77,7 @@ j0 = elementwise("j0", of_scipy("j0"), lambda t, x: -t * j1(x), singular={(0.0,)
 j1 = elementwise("j1", of_scipy("j1"), lambda t, x: t * (0.5 * (j0(x) - jv(2, x))), singular={(0.0,): (0.5,)})
 y0 = elementwise("y0", of_scipy("y0"), lambda t, x: -t * y1(x), domain=POSITIVE, singular={(0.0,): (np.inf,)})
 y1 = elementwise("y1", of_scipy("y1"), lambda t, x: t * (0.5 * (y0(x) - yv(2, x))), domain=POSITIVE)
-i0 = elementwise("i0", of_scipy("i0"), lambda t, x: t * i1(x), singular={(0.0,): (0.0,)})
+i0 = implements(np.i0)(elementwise("i0", of_scipy("i0"), lambda t, x: t * i1(x), singular={(0.0,): (0.0,)}))
 i1 = elementwise("i1", of_scipy("i1"), lambda t, x: t * (0.5 * (i0(x) + iv(2, x))), singular={(0.0,): (0.5,)})
 i0e = elementwise("i0e", of_scipy("i0e"), lambda t, x, out: t * (i1e(x) - sign(x) * out), domain=POSITIVE, singular={(0.0,): (0.0,)})
 i1e = elementwise(

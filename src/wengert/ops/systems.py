@@ -122,7 +122,7 @@ def solution(x: Any, y: Any, factors: Any, trans: int = 0) -> Any:
 
 
 @implements(np.linalg.solve)
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Any, b: Any, /) -> Any:
     """The x with `a x = b`, for a matrix or each of a stack; a `b` of one axis is a vector, of several a stack of matrices.
 
     >>> solve([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0])
@@ -143,7 +143,7 @@ _inv: Callable = general(
 
 
 @implements(np.linalg.inv)
-def inv(a: Any) -> Any:
+def inv(a: Any, /) -> Any:
     """The inverse of a square matrix, or of each of a stack. To solve equations, `solve` is faster and more accurate.
 
     >>> inv([[2.0, 0.0], [0.0, 4.0]])
@@ -227,7 +227,7 @@ _det = general(
 
 
 @implements(np.linalg.det)
-def det(a: Any) -> Any:
+def det(a: Any, /) -> Any:
     """The determinant of a square matrix, or of each of a stack.
 
     Its gradient, the matrix of cofactors, is right for singular matrices too; second derivatives need an inverse.
@@ -294,7 +294,7 @@ class SlogdetResult(NamedTuple):
 
 
 @implements(np.linalg.slogdet)
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: Any, /) -> SlogdetResult:
     """The sign of the determinant (for complex matrices its direction) and the logarithm of its absolute value.
 
     >>> slogdet([[1.0, 0.0], [0.0, -1.0]]).sign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import clip, remainder, where
 from wengert.ops.index import gather, getitem, set_at
-from wengert.ops.join import zeros_like
+from wengert.ops.join import unstack, zeros_like
 from wengert.ops.key import Hole, Index
 from wengert.ops.predicates import logical_not, logical_or, refuse_out
 from wengert.ops.shape import astype, broadcast_to, reshape
@@ -35,7 +35,7 @@ def _within(indices: Any, n: int, mode: str) -> Any:
 
 
 @implements(np.take)
-def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
+def take(a: Any, /, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
     """The elements, or slices along an axis, at these indices."""
     refuse_out(out)
     a = operand(a)
@@ -56,7 +56,7 @@ def along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
     """What stands at `indices` along an axis, line by line; undoes `argsort` and `argmax`."""
     arr = operand(arr)
     if axis is None:
@@ -102,7 +102,7 @@ argwhere = implements(np.argwhere)(
 
 
 @implements(np.nonzero)
-def nonzero(a: Any) -> tuple:
+def nonzero(a: Any, /) -> tuple:
     """The indices of what is not zero, an array for each axis; the gradient does not see them."""
     a = operand(a)
     if a.ndim == 0:
@@ -199,3 +199,26 @@ def _cycled(v: Any, count: int) -> Any:
     """The first `count` elements of v, over and over."""
     v = reshape(operand(v), (-1,))
     return v if v.size == count else getitem(v, np.arange(count) % v.size)
+
+
+class Flat:
+    """`x.flat`: the elements in one row, to read, to go through and to write to, which changes x."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __len__(self) -> int:
+        return self.x.size
+
+    def __iter__(self) -> Iterator:
+        return iter(unstack(reshape(self.x, (-1,))))
+
+    def __getitem__(self, key: Any) -> Any:
+        return getitem(reshape(self.x, (-1,)), key)
+
+    def __setitem__(self, key: Any, v: Any) -> None:
+        places = np.arange(self.x.size)[key]
+        if places.size:
+            put(self.x, places, v)

@@ -18,13 +18,13 @@ from wengert.core.kinds import case, general, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import conj
-from wengert.ops.shape import astype, expand_dims, swapaxes, tril, triu
+from wengert.ops.shape import astype, expand_dims, tril, triu
 
 # What every factorisation needs
 
 
 def transposed(x: Any) -> Any:
-    return swapaxes(x, -1, -2)
+    return x.swapaxes(-1, -2)
 
 
 def conjugate(x: Any) -> Any:
@@ -80,7 +80,9 @@ def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> A
             f"{name}: a matrix of shape {a.shape} and a right-hand side of shape {b.shape} do not match, at {user_line()}. "
             f"A right-hand side of several axes is a stack of matrices; for a stack of vectors use b[..., None]."
         )
-    out = solve(a, inexact(expand_dims(b, -1) if vector else b))
+    b = inexact(expand_dims(b, -1) if vector else b)
+    dtype = np.result_type(a.dtype, b.dtype)
+    out = solve(astype(a, dtype, copy=False), astype(b, dtype, copy=False))
     return out[..., 0] if vector else out
 
 

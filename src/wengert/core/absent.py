@@ -1,0 +1,145 @@
+"""What NumPy has and Wengert has not: why, and what to use instead.
+
+A test compares both namespaces, so that each public name of NumPy is either here or in Wengert. `docs/absent.py` makes a page of it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+
+class Absence(NamedTuple):
+    """A reason, shared by several names, and the alternative, in which `{name}` stands for the one that was asked for."""
+
+    title: str
+    reason: str
+    instead: str
+    names: str
+
+
+FUNCTIONS = (
+    Absence(
+        "Types of numbers",
+        "types are those of NumPy, and those of the array API standard have a name here",
+        "np.{name}, or the dtype of a value: x.dtype",
+        """bool_ byte cdouble clongdouble common_type complex192 complex256 complexfloating csingle double dtype dtypes float128 float16
+        float96 floating generic half inexact int_ intc integer intp issubdtype long longdouble longlong min_scalar_type mintypecode number
+        promote_types ScalarType sctypeDict short signedinteger single typecodes typename ubyte uint uintc uintp ulong ulonglong
+        unsignedinteger ushort False_ True_""",
+    ),
+    Absence(
+        "Text, dates, records, objects",
+        "they are not numbers, and nothing can be differentiated",
+        "np.{name} on arrays of NumPy",
+        """busday_count busday_offset busdaycalendar bytes_ char character datetime64 datetime_as_string datetime_data flexible is_busday
+        isnat object_ rec recarray record str_ strings timedelta64 void""",
+    ),
+    Absence(
+        "Reading",
+        "what is read from files, memory and text are plain numbers",
+        "wg.asarray(np.{name}(...))",
+        "frombuffer fromfile fromiter fromregex fromstring genfromtxt load loadtxt memmap",
+    ),
+    Absence(
+        "Writing",
+        "what is written are plain numbers",
+        "np.{name} on x.detach().numpy()",
+        "save savetxt savez savez_compressed",
+    ),
+    Absence(
+        "Printing",
+        "NumPy prints the numbers of a value, by its own settings",
+        "print(x), or np.{name} on x.detach().numpy()",
+        """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific get_printoptions
+        printoptions set_printoptions""",
+    ),
+    Absence(
+        "Layout in memory",
+        "a value is its numbers, wherever they are: operations may share memory or not",
+        "wg.asarray(x), or np.{name} on x.detach().numpy()",
+        "asanyarray ascontiguousarray asfortranarray getbufsize isfortran may_share_memory require setbufsize shares_memory",
+    ),
+    Absence(
+        "A Python function for each element",
+        "NumPy would call it on plain numbers, one by one, and the derivative would be lost",
+        "wg.vmap(f), which runs it on all at once",
+        "frompyfunc vectorize",
+    ),
+    Absence(
+        "Iterators",
+        "they hand out plain numbers",
+        "a loop over x.flat, or zip(np.ndindex(x.shape), x.flat)",
+        "flatiter nditer ndenumerate nested_iters",
+    ),
+    Absence(
+        "Nothing to differentiate",
+        "it makes slices, indices, settings and answers without numbers of a value, so NumPy's own serves",
+        "np.{name}",
+        """broadcast errstate euler_gamma exceptions geterr geterrcall index_exp iterable isscalar little_endian mgrid ndindex ogrid s_
+        seterr seterrcall""",
+    ),
+    Absence("Joining by indexing", "NumPy would make plain arrays of its parts", "wg.concatenate, wg.stack or wg.column_stack", "c_ r_"),
+    Absence("Matrix objects", "NumPy advises against them", "arrays of two axes, x @ y and wg.block", "asmatrix bmat matrix"),
+    Absence(
+        "Polynomials as objects",
+        "they compute with plain coefficients",
+        "wg.polyval, wg.polyfit, wg.roots and their like, on arrays of coefficients",
+        "poly1d polynomial",
+    ),
+    Absence("Masked arrays", "a value has no mask", "wg.where(mask, x, 0), or the functions that leave NaNs out: wg.nansum ...", "ma"),
+    Absence("Real in, complex out", "a type that depends on numbers is no type", "wg.sqrt(wg.astype(x, complex)), and so on", "emath"),
+    Absence("The order of an einsum", "the order is chosen by wg.einsum", "wg.einsum(..., optimize=True)", "einsum_path"),
+    Absence("Checked input", "a value is checked where you wish", "wg.asarray(x), and wg.isfinite(x).all()", "asarray_chkfinite"),
+    Absence("Deprecated", "NumPy has deprecated it", "wg.vstack", "row_stack"),
+    Absence(
+        "NumPy itself",
+        "it is about NumPy as a package, its internals, or its type",
+        "np.{name}; the types of values are wg.Array and wg.Tensor",
+        "ctypeslib f2py get_include info lib ndarray show_config show_runtime test testing typing ufunc",
+    ),
+)
+"""Of `np`."""
+
+METHODS = (
+    Absence(
+        "Layout in memory",
+        "a value is its numbers, wherever they are",
+        "x.detach().numpy().{name}",
+        "base byteswap ctypes flags getfield setfield setflags strides",
+    ),
+    Absence("The same memory as another type", "a value has one type", "x.astype(dtype), or x.detach().numpy().view(dtype)", "view"),
+    Absence("Writing", "what is written are plain numbers", "x.detach().numpy().{name}, or pickle of a leaf", "dump dumps tofile"),
+    Absence("Another size in place", "a value keeps its shape", "wg.resize(x, shape), which makes a new one", "resize"),
+)
+"""Of `np.ndarray`, without those that begin with an underscore."""
+
+NAMESPACES = {"np": FUNCTIONS, "np.ndarray": METHODS}
+"""Of `np.linalg` and `np.fft`, nothing is missing."""
+
+
+@cache
+def _by_name(namespace: str) -> dict[str, Absence]:
+    return {name: group for group in NAMESPACES.get(namespace, ()) for name in group.names.split()}
+
+
+def absent(namespace: str) -> list[str]:
+    """The names that a namespace of NumPy has and Wengert has not."""
+    return list(_by_name(namespace))
+
+
+def why_absent(name: str) -> str | None:
+    """The reason why `np.name` is not in Wengert, and the alternative; None if there is none to give.
+
+    >>> why_absent("np.row_stack")
+    'NumPy has deprecated it. Use wg.vstack.'
+    """
+    namespace, _, last = name.rpartition(".")
+    group = _by_name(namespace).get(last)
+    return group and f"{group.reason[0].upper()}{group.reason[1:]}. Use {group.instead.format(name=last)}."
+
+
+def missing(module: str, name: str, namespace: str) -> AttributeError:
+    """The error for an attribute that a module does not have."""
+    why = why_absent(f"{namespace}.{name}")
+    return AttributeError(f"module {module!r} has no attribute {name!r}" + (f", which is in {namespace}. {why}" if why else ""))

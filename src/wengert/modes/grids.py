@@ -1,0 +1,89 @@
+"""Points at regular distances or ratios, the grids and triangles made of them, and windows to weigh samples with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array, implements
+from wengert.core.primitive import operand
+from wengert.modes.creation import asarray, creation, linspace
+from wengert.ops.elementwise import power, where
+from wengert.ops.shape import astype, moveaxis
+from wengert.ops.special_bessel import i0
+
+tri = creation(np.tri)
+bartlett = creation(np.bartlett)
+blackman = creation(np.blackman)
+hamming = creation(np.hamming)
+hanning = creation(np.hanning)
+_logspace = creation(np.logspace)
+_geomspace = creation(np.geomspace)
+_kaiser = creation(np.kaiser)
+
+
+@implements(np.logspace)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    requires_grad: bool = False,
+) -> Any:
+    """As `numpy.logspace`, but a tensor, and differentiable in both ends and the base."""
+    if not any(isinstance(v, Array) for v in (start, stop, base)):
+        return _logspace(start, stop, num, endpoint, base, dtype, axis, requires_grad=requires_grad)
+    points = moveaxis(power(operand(base), linspace(start, stop, num, endpoint)), 0, axis)
+    return points if dtype is None else astype(points, dtype)
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0, *, requires_grad: bool = False
+) -> Any:
+    """As `numpy.geomspace`, but a tensor, and differentiable in both ends.
+
+    >>> geomspace(1.0, 8.0, 4)
+    tensor([1., 2., 4., 8.])
+    """
+    if not isinstance(start, Array) and not isinstance(stop, Array):
+        return _geomspace(start, stop, num, endpoint, dtype, axis, requires_grad=requires_grad)
+    start, stop = operand(start), operand(stop)
+    share = np.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * max(start.ndim, stop.ndim))
+    points = moveaxis(where(share == 1.0, stop, start * power(stop / start, share)), 0, axis)
+    return points if dtype is None else astype(points, dtype)
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """As `numpy.indices`, but a tensor: the index of each place along each axis; with `sparse`, a tuple of tensors that broadcast to it.
+
+    >>> indices((2, 2)).tolist()
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+    """
+    return tuple(map(asarray, np.indices(dimensions, dtype, True))) if sparse else asarray(np.indices(dimensions, dtype))
+
+
+def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """What a function gives for the indices along each axis, as arrays: a value if it uses any, else a tensor.
+
+    >>> fromfunction(lambda i, j: i + 10 * j, (2, 2))
+    tensor([[ 0., 10.],
+            [ 1., 11.]])
+    """
+    return asarray(function(*np.indices(shape, dtype), **kwargs))
+
+
+def kaiser(M: int, beta: Any, *, requires_grad: bool = False) -> Any:
+    """As `numpy.kaiser`, but a tensor, and differentiable in beta."""
+    if not isinstance(beta, Array):
+        return _kaiser(M, beta, requires_grad=requires_grad)
+    if M <= 1:
+        return asarray(np.ones(max(M, 0)))
+    place = np.linspace(-1.0, 1.0, M)
+    return i0(beta * np.sqrt(1.0 - place * place)) / i0(beta)

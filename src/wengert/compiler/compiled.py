@@ -78,6 +78,8 @@ def compile(f: Callable | None = None, *, static_argnums: Static = (), static_ar
         raise TypeError(f"compile takes a function, and was given a {type(f).__name__}, at {user_line()}.")
     if isinstance(f, Compiled) and not static_argnums and not static_argnames:
         return f
+    if hasattr(f, "as_compiled") and not static_argnums and not static_argnames:
+        return f.as_compiled()  # it knows which part of it is numerical, such as the entries of a sparse matrix
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Compiled(f, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums), names)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,12 @@ from wengert.transforms.runs import Tape, is_users, pushed, settled
 from wengert.transforms.vmap import vmap
 
 MODES = ("auto", "forward", "reverse")
+MANY = 256
+"""So many passes are worth a look for a sparsity pattern."""
+SAVING = 4
+"""How many times fewer passes are worth going through a pattern."""
+COMPRESSION: list[Callable] = []
+"""From the layer that knows sparsity patterns: what makes, of f and argnums, what chooses and computes (`structure/choice.py`)."""
 
 
 class Plan(NamedTuple):
@@ -31,20 +37,26 @@ class Plan(NamedTuple):
 class Jacobian:
     """The function that computes the Jacobian of `f`; `explain` says how it would."""
 
-    def __init__(self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool):
+    def __init__(self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool, explain: bool = False):
         if mode not in MODES:
             raise ValueError(f"jacobian: mode={mode!r}, at {user_line()}. Choose one of {', '.join(map(repr, MODES))}.")
         if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
             raise ValueError(f"jacobian: chunk_size={chunk_size!r}, at {user_line()}. It is a positive number of passes, or None for all.")
         self.f, self.argnums, self.mode, self.chunk_size, self.holomorphic = f, argnums, mode, chunk_size, holomorphic
+        self.prints = explain
         update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         chosen, plan, tape = self.planned(args, kwargs)
-        if plan.mode == "reverse":
-            assert tape is not None
-            return self.by_rows(chosen, tape)
-        return self.by_columns(chosen)
+        if self.prints:
+            print(f"jacobian: {plan.mode}, {plan.passes} pass{'es' * (plan.passes != 1)}: {plan.why}")
+        return self.computed(chosen, plan, tape, args, kwargs)
+
+    def computed(self, chosen: Chosen, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if plan.mode == "forward":
+            return self.by_columns(chosen)
+        assert tape is not None
+        return self.by_rows(chosen, tape) if plan.mode == "reverse" else self.by_colors(chosen, tape, args, kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for these arguments.
@@ -77,8 +89,17 @@ class Jacobian:
         if complex_outputs:
             return chosen, Plan("forward", inputs, "the outputs are complex, the inputs real"), tape
         if outputs < inputs:
-            return chosen, Plan("reverse", outputs, f"{outputs} outputs are fewer than {inputs} inputs"), tape
-        return chosen, Plan("forward", inputs, f"{inputs} inputs are not more than {outputs} outputs"), tape
+            plan = Plan("reverse", outputs, f"{outputs} outputs are fewer than {inputs} inputs")
+        else:
+            plan = Plan("forward", inputs, f"{inputs} inputs are not more than {outputs} outputs")
+        if plan.passes >= MANY and self.compression is not None:
+            sparse = self.compression.plan(args, kwargs, plan.passes)
+            plan = sparse if sparse.mode == "sparse" else plan._replace(why=f"{plan.why}; {sparse.why}")
+        return chosen, plan, tape
+
+    @cached_property
+    def compression(self) -> Any:
+        return COMPRESSION[0](self.f, self.argnums) if COMPRESSION and not self.holomorphic else None
 
     def by_columns(self, chosen: Chosen) -> Any:
         """One forward pass for each input: how all outputs change with it."""
@@ -102,25 +123,35 @@ class Jacobian:
             found = tape.pull(results, cotangents, retain=True)
             return [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, chosen.leaves, strict=True)]
 
-        rows = several(run, basis(specs), self.chunk_size)
-        blocks: list[list] = [[] for _ in specs]
-        for row, x in zip(rows, chosen.leaves, strict=True):
-            for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-                block.append(settled(reshape(row[start:stop], spec.shape + x.shape), is_users(x)))
-        return closed(structure, [closed(chosen.structure, block) for block in blocks])
+        return in_blocks(several(run, basis(specs), self.chunk_size), specs, structure, chosen)
+
+    def by_colors(self, chosen: Chosen, tape: Tape, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """One pass for each colour of the pattern, and zeros elsewhere."""
+        results, structure = opened(tape.result)
+        whole = self.compression.matrix(args, kwargs)
+        columns = [whole[:, start:stop] for start, stop in ranges(list(map(Spec.of, chosen.leaves)))]
+        return in_blocks(columns, list(map(Spec.of, results)), structure, chosen)
 
 
-def jacobian(f: Callable, argnums: Argnums = 0, mode: str = "auto", chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
+def jacobian(
+    f: Callable,
+    argnums: Argnums = 0,
+    mode: str = "auto",
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
+    explain: bool = False,
+) -> Jacobian:
     """The function that computes the Jacobian of `f`: for each array of its result a tree like the argument, of shape result + argument.
 
-    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse; `jacobian(f).explain(x)` says which.
-    `chunk_size` bounds how many passes run at once.
+    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse, one per colour of the sparsity
+    pattern where both would be many; `jacobian(f).explain(x)` says which, and `explain=True` prints it with each call. `chunk_size` bounds
+    how many passes run at once.
 
     >>> jacobian(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
     """
-    return Jacobian(f, argnums, mode, chunk_size, holomorphic)
+    return Jacobian(f, argnums, mode, chunk_size, holomorphic, explain)
 
 
 def jacfwd(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
@@ -131,6 +162,15 @@ def jacfwd(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, hol
 def jacrev(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
     """`jacobian` in reverse mode: one pass per output."""
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
+
+
+def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Chosen) -> Any:
+    """A tree of blocks, from an array for each input that has all elements of the outputs along its first axis."""
+    blocks: list[list] = [[] for _ in specs]
+    for row, x in zip(rows, chosen.leaves, strict=True):
+        for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
+            block.append(settled(reshape(row[start:stop], spec.shape + x.shape), is_users(x)))
+    return closed(structure, [closed(chosen.structure, block) for block in blocks])
 
 
 def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_size: int | None = None) -> list:

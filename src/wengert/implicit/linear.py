@@ -1,0 +1,92 @@
+"""Linear systems that are given by a product: `linear_solve`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import GradientError, user_line
+from wengert.implicit.maps import LinearMap, transposed
+from wengert.implicit.solvers import KRYLOV, ConvergenceError
+from wengert.implicit.theorem import solved
+from wengert.modes.reverse import Tensor, snapshot
+from wengert.structure.operators import Flat
+from wengert.transforms.call import layers
+
+
+def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None, *, tol: float = 1e-6, **options: Any) -> Any:
+    """The solution y of `matvec(y) = b`, differentiable in b and in everything that `matvec` depends on.
+
+    `b`, and y like it, may be a tree of real arrays. `solver` is the name of a Krylov method of SciPy ("cg", "minres" for symmetric
+    systems; "gmres", "bicgstab", "lgmres", "tfqmr", "gcrotmk"), to which `options` go (`rtol=1e-10`, `maxiter`, `M` ...), or a function
+    `solver(matvec, b) -> y` on plain arrays. None makes a matrix of up to 512 unknowns, and takes GMRES for more. Derivatives solve with
+    the same solver, and with the transposed product where they need it. `tol` is the relative residual above which a solution is refused.
+
+    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> linear_solve(lambda y: A @ y, np.array([1.0, 2.0]), solver="cg").round(6)
+    array([0.090909, 0.636364])
+    """
+    flat = Flat(b, "b")
+    method = method_of(solver, flat, tol)
+    vector = snapshot(flat.vector(b))
+
+    def product(v: Any) -> Any:
+        return flat.vector(matvec(flat.tree(v)))
+
+    zeros = np.zeros(flat.size, flat.dtype)
+    start = product(zeros)  # at zero, to learn which levels the matrix has
+    if np.any(numbers(start)):
+        raise ValueError(
+            f"linear_solve: the function adds a constant (its value at zero is not zero), at {user_line()}. Subtract it from b."
+        )
+    backward = transposed(product, zeros)
+    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
+        backward(zeros)  # recorded now: what the function captures may have changed by the time of the walk back
+    bound = start.level + 1 if isinstance(start, Array) else 0
+    matrix = LinearMap(product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound)
+    y = solved(matrix, vector)
+    refuse_nonlinear(matrix, numbers(y), numbers(vector), tol)
+    return flat.tree(y)
+
+
+def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
+    """A solver of linear systems as a `LinearMap` takes it: one of the user's works on vectors, and its result is looked at."""
+    if not callable(solver):
+        if solver is not None and solver not in KRYLOV:
+            raise ValueError(f"There is no linear solver {solver!r}, at {user_line()}. There are {', '.join(KRYLOV)}; or pass a function.")
+        return solver
+
+    def solve(product: Callable, b: np.ndarray) -> np.ndarray:
+        y = solver(lambda v: flat.tree(product(flat.vector(v))), flat.tree(b))
+        y = np.asarray(flat.vector(y), flat.dtype)
+        left, size = float(np.linalg.norm(product(y) - b)), float(np.linalg.norm(b))
+        if not left <= tol * size:
+            raise ConvergenceError(
+                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is {size:.2e}, "
+                f"at {user_line()}. Give it more steps; tol= says what is small enough."
+            )
+        return y
+
+    return solve
+
+
+def refuse_nonlinear(matrix: LinearMap, y: Any, b: Any, tol: float) -> None:
+    """A function that is not linear has no matrix: the solution does not solve the system. Of a batch, one element is looked at."""
+    try:
+        plain = matrix.below(0)
+        y, b = y.reshape(-1, matrix.size)[0], b.reshape(-1, matrix.size)[0]
+        left = np.linalg.norm(plain.product(y, False) - b)
+        scale = np.linalg.norm(b) + np.linalg.norm(plain.product(np.abs(y), False))
+    except GradientError:
+        return  # a batch of matrices
+    if not left <= 10 * tol * scale:
+        raise ValueError(f"linear_solve: the function is not linear (its residual is {left:.2e}), at {user_line()}. Use implicit.root.")
+
+
+def numbers(x: Any) -> Any:
+    while isinstance(x, Array):
+        x = x.value
+    return x

@@ -1,0 +1,289 @@
+"""Solutions of equations as differentiable functions of what stands in the equations: `root`, `fixed_point`, `argmin`, `custom_root`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import GradientError, user_line
+from wengert.core.tree import flatten, unflatten
+from wengert.core.tree import map as map_tree
+from wengert.implicit.linear import method_of
+from wengert.implicit.maps import LinearMap, below, derivative, unsupported
+from wengert.implicit.solvers import DENSE, ConvergenceError, iterated, judged, newton, scipy_minimum, scipy_root
+from wengert.implicit.theorem import implicit
+from wengert.modes.batch import Batched
+from wengert.modes.forward import Dual
+from wengert.modes.reverse import Tensor, snapshot
+from wengert.modes.taylor import Jet
+from wengert.ops.join import stack
+from wengert.structure.operators import Flat
+from wengert.transforms.call import layers
+from wengert.transforms.gradients import grad
+
+Solver = str | Callable | None
+
+
+def root(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any) -> Any:
+    """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable in theta and in what f captures.
+
+    `solver` is None for Newton's method with the exact Jacobian, the name of a method of `scipy.optimize.root`, or a function
+    `solver(f, x0) -> x` of plain arrays, where f has its theta; `options` go to the solver. A residual above `tol` (beside 1 and beside
+    that at x0) is an error. Derivatives solve one linear system each, by `linear`: see `linear_solve`. No derivative flows to x0.
+
+    >>> grad(lambda a: root(lambda x, a: x**2 - a, 1.0, a))(4.0)
+    np.float64(0.25)
+    """
+    equation = Equation("root", f, lambda f: f, x0, theta, linear)
+
+    def solve(plain: Plain) -> np.ndarray:
+        if solver is None or solver == "newton":
+            return newton(plain.residual, plain.step, plain.start, **options)
+        if callable(solver):
+            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
+        return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
+
+    return equation.solution(solve, tol)
+
+
+def fixed_point(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any) -> Any:
+    """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable in theta and in what f captures.
+
+    `solver` is None for plain iteration (`maxiter=10000`), "newton", the name of a method of `scipy.optimize.root` ("anderson"), or a
+    function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`.
+
+    >>> float(fixed_point(lambda x: np.cos(x), 1.0).round(6))
+    0.739085
+    """
+    equation = Equation("fixed_point", f, lambda f: lambda x, *theta: minus(f(x, *theta), x), x0, theta, linear)
+
+    def solve(plain: Plain) -> np.ndarray:
+        if solver is None:
+            return iterated(lambda x: plain.residual(x) + x, plain.start, **options)
+        if solver == "newton":
+            return newton(plain.residual, plain.step, plain.start, **options)
+        if callable(solver):
+            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
+        return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
+
+    return equation.solution(solve, tol)
+
+
+def argmin(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any) -> Any:
+    """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable in theta and in what f captures.
+
+    It is the root of the gradient. `solver` is None for a trust region with products of the Hessian and steps of Newton's method at the
+    end, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`,
+    but systems of more than 512 unknowns are solved by conjugate gradients.
+
+    >>> float(grad(lambda a: argmin(lambda x, a: (x - a) ** 2 + x**2, 0.0, a))(3.0).round(6))
+    0.5
+    """
+    equation = Equation("argmin", f, grad, x0, theta, linear, is_symmetric=True)
+
+    def solve(plain: Plain) -> np.ndarray:
+        if callable(solver):
+            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
+        value = lambda x: float(np.asarray(plain.call(f, plain.flat.tree(x))))
+        method: str = solver or "trust-ncg"
+        size = float(np.max(np.abs(plain.residual(plain.start)), initial=1.0))
+        x = scipy_minimum(method, value, plain.residual, plain.product, plain.start, options, 1e-10 if solver else 1e-5 * size)
+        return x if solver else newton(plain.residual, plain.step, x)
+
+    return equation.solution(solve, tol)
+
+
+def custom_root(
+    optimality: Callable, *, has_aux: bool = False, tol: float = 1e-6, linear: Solver = None, is_symmetric: bool = False
+) -> Callable:
+    """A decorator for a solver `solve(x0, *theta) -> x`: its results are differentiated by `optimality(x, *theta) = 0`, which they fulfil.
+
+    The solver gets plain arrays, and keyword arguments as they are. With `has_aux` it returns (x, anything). `is_symmetric` says that the
+    derivative of the optimality in x is symmetric, as it is for a gradient.
+
+    >>> @custom_root(lambda x, a: x**2 - a)
+    ... def square_root(x, a):
+    ...     for _ in range(60):
+    ...         x = 0.5 * (x + a / x)
+    ...     return x
+    >>> grad(square_root, argnums=1)(1.0, 4.0)
+    np.float64(0.25)
+    """
+
+    def decorate(solver: Callable) -> Callable:
+        name = getattr(solver, "__name__", "solver")
+
+        @wraps(solver)
+        def differentiable(x0: Any, *theta: Any, **kwargs: Any) -> Any:
+            for leaf in flatten(kwargs)[0]:
+                if not all(map(is_bare, layers(leaf))):
+                    raise GradientError(
+                        f"{name} got a tracked value by keyword, at {user_line()}: its gradient would be lost. Pass it by position."
+                    )
+            equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
+            extras: list = []
+
+            def solve(plain: Plain) -> np.ndarray:
+                x = solver(plain.x0, *map_tree(owned, plain.theta), **kwargs)
+                if has_aux:
+                    x, aux = x
+                    extras.append(aux)
+                return plain.vector(x)
+
+            x = equation.solution(solve, tol)
+            return (x, extras[0] if len(extras) == 1 else extras) if has_aux else x
+
+        return differentiable
+
+    return decorate
+
+
+def minus(x: Any, y: Any) -> Any:
+    """The difference of two trees."""
+    (a, structure), (b, other) = flatten(x), flatten(y)
+    if structure != other:
+        raise TypeError(f"fixed_point: x has the structure {other!r}, and f(x) {structure!r}, at {user_line()}.")
+    return unflatten(structure, [u - v for u, v in zip(a, b, strict=True)])
+
+
+class Equation:
+    """What is solved: the residual that `make` makes of f is to be zero, at `x0` to begin with."""
+
+    def __init__(self, name: str, f: Callable, make: Callable, x0: Any, theta: tuple, linear: Solver, is_symmetric: bool = False):
+        self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
+        self.flat = Flat(x0, "x0")
+        self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
+
+    def residual(self, v: Any) -> Any:
+        return self.at(v, self.theta)
+
+    def at(self, v: Any, theta: tuple) -> Any:
+        x = self.flat.tree(owned(v))
+        out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
+        if out.shape != v.shape:
+            raise ValueError(
+                f"{self.name}: there are {v.size} unknowns and {out.size} equations, at {user_line()}. There must be as many of both."
+            )
+        return out
+
+    def derivative(self, x: Any, bound: float, recorded: bool) -> tuple[LinearMap, bool]:
+        return self.map(self.residual, x, recorded).below(bound), False
+
+    def map(self, residual: Callable, x: Any, recorded: bool = False) -> LinearMap:
+        like = LinearMap(
+            residual, residual, self.flat.size, self.flat.dtype, self.method, None, f"the derivative of the equation of {self.name} in x"
+        )
+        return derivative(residual, x, self.is_symmetric, like, recorded)
+
+    def solution(self, solve: Callable[[Plain], np.ndarray], tol: float) -> Any:
+        x0, theta = map_tree(unhistoried, (self.x0, self.theta))
+        x = self.numbers(solve, tol, x0, theta)
+        self.theta = map_tree(snapshot, self.theta)  # which the user may change before the walk back
+        return self.flat.tree(implicit(self.residual, x, self.derivative))
+
+    def numbers(self, solve: Callable[[Plain], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
+        """The solution as numbers, for each element of a batch on its own."""
+        found = batches((x0, theta))
+        if not found:
+            plain = Plain(self, x0, theta)
+            x = solve(plain)
+            with np.errstate(over="ignore", invalid="ignore"):
+                judged(self.name, x, plain.residual(x), plain.residual(plain.start), tol)
+            plain.refuse_lost(self.at(x, plain.theta))
+            return x
+        level, n = max(found.items())
+        if not n:
+            raise ValueError(f"{self.name} of an empty batch, at {user_line()}: there is nothing to solve.")
+        return Batched(stack([self.numbers(solve, tol, *row_of((x0, theta), i, level)) for i in range(n)]), level)
+
+
+class Plain:
+    """An equation with numbers for theta, as solvers see it: functions of plain vectors, which give plain vectors."""
+
+    def __init__(self, equation: Equation, x0: Any, theta: tuple):
+        self.equation, self.flat, self.theta = equation, equation.flat, theta
+        self.start = np.array(self.flat.vector(x0), self.flat.dtype)
+        self.levels: set[int] = set()  # of values in what a user's solver returned
+        self.latest: tuple[Any, Any] = None, None
+
+    @property
+    def x0(self) -> Any:
+        return self.flat.tree(self.start.copy())
+
+    def residual(self, x: Any) -> np.ndarray:
+        return below(self.equation.at(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0)
+
+    def matrix(self, x: Any) -> LinearMap:
+        """The derivative at x; the latest one is kept, because products with one come in a row."""
+        if self.latest[0] is None or not np.array_equal(x, self.latest[0]):
+            equation, theta = self.equation, self.theta  # and not self, which keeps the map
+            self.latest = np.array(x), equation.map(lambda v: equation.at(v, theta), np.array(x, self.flat.dtype)).below(0)
+        return self.latest[1]
+
+    def step(self, x: Any, r: Any) -> np.ndarray:
+        try:
+            return self.matrix(x).solve(r, False)
+        except np.linalg.LinAlgError as error:
+            raise ConvergenceError(
+                f"Newton's method in {self.equation.name} met a singular system, at {user_line()}. Start elsewhere, or take another solver."
+            ) from error
+
+    def jacobian(self, x: Any) -> np.ndarray:
+        return self.matrix(x).matrices()[0]
+
+    def product(self, x: Any, v: Any) -> np.ndarray:
+        return self.matrix(x).product(np.asarray(v, self.flat.dtype), False)
+
+    def call(self, f: Callable, x: Any) -> Any:
+        return map_tree(lambda y: below(y, 0), f(x, *self.theta))
+
+    def on_trees(self, f: Callable) -> Callable:
+        return lambda x: self.call(f, x)
+
+    def vector(self, x: Any) -> np.ndarray:
+        """What a user's solver returned."""
+        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_bare(layer)}
+        return np.array(below(self.flat.vector(x), 0), self.flat.dtype)
+
+    def refuse_lost(self, r: Any) -> None:
+        """A solver may use captured values of other transforms only if the equation has them too, which gives the derivative."""
+        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
+        if self.levels - known:
+            raise GradientError(
+                f"The solver of {self.equation.name} used a tracked value that its equation does not have, at {user_line()}: its gradient "
+                f"would be lost. Let the equation depend on it, or detach it."
+            )
+
+
+def owned(x: Any) -> Any:
+    """A plain array as one of its own, which the user's code may change in place."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def is_bare(x: Array) -> bool:
+    return isinstance(x, Tensor) and x.node is None and not x.level
+
+
+def unhistoried(x: Any) -> Any:
+    """A leaf of the arguments as numbers, or as batches of them."""
+    if not isinstance(x, Array):
+        return x
+    if isinstance(x, Batched):
+        return Batched(unhistoried(x.value), x.level)
+    if not isinstance(x, Tensor | Dual | Jet):
+        raise unsupported(x)
+    return unhistoried(x.value)
+
+
+def batches(tree: Any) -> dict[int, int]:
+    """The levels of the batches in a tree, and their lengths."""
+    return {layer.level: len(layer.value) for leaf in flatten(tree)[0] for layer in layers(leaf) if isinstance(layer, Batched)}
+
+
+def row_of(tree: Any, i: int, level: int) -> Any:
+    """The element i of a batch."""
+    return map_tree(lambda x: x.value[i] if isinstance(x, Batched) and x.level == level else x, tree)

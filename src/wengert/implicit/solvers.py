@@ -1,0 +1,145 @@
+"""Solvers on plain vectors: what runs inside, and is never differentiated.
+
+Linear systems: dense LU up to `DENSE` unknowns, Krylov methods of SciPy beyond. Nonlinear ones: Newton's method on the exact Jacobian,
+plain iteration for fixed points, a trust region for minima, or any method of `scipy.optimize` by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+
+DENSE = 512
+"""Up to so many unknowns a linear system is solved as a matrix."""
+
+KRYLOV = ("cg", "gmres", "minres", "bicgstab", "lgmres", "tfqmr", "gcrotmk")
+ROOTS = ("hybr", "lm", "broyden1", "broyden2", "anderson", "krylov", "df-sane", "linearmixing", "diagbroyden", "excitingmixing")
+MINIMISERS = {
+    "Nelder-Mead": 0, "Powell": 0, "CG": 1, "BFGS": 1, "L-BFGS-B": 1, "TNC": 1, "SLSQP": 1,
+    "Newton-CG": 2, "trust-ncg": 2, "trust-krylov": 2, "trust-constr": 2,
+}  # fmt: skip
+"""How many derivatives each method takes."""
+
+TOLERANCE = 1e-10
+"""To what part of the right-hand side a Krylov method reduces the residual."""
+
+
+class ConvergenceError(RuntimeError):
+    """A solver did not find a solution."""
+
+
+class Factors:
+    """A matrix in its LU factors; a singular one is an error."""
+
+    def __init__(self, matrix: np.ndarray, what: str):
+        lapack = import_module("scipy.linalg").get_lapack_funcs
+        factor, self.back, estimate = lapack(("getrf", "getrs", "gecon"), (matrix,))
+        if not np.isfinite(matrix).all():
+            raise np.linalg.LinAlgError(f"{what} has elements that are not finite, at {user_line()}.")
+        self.lu, self.pivots, info = factor(matrix)
+        rcond = 0.0 if info else estimate(self.lu, np.linalg.norm(matrix, 1))[0]
+        if rcond < np.finfo(matrix.dtype).eps:
+            raise np.linalg.LinAlgError(
+                f"{what} is singular (its reciprocal condition number is {rcond:.1e}), at {user_line()}: "
+                f"there is no unique solution, and none of its derivatives exists."
+            )
+
+    def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
+        return self.back(self.lu, self.pivots, b, trans=int(transpose))[0]
+
+
+def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    """The solution by a method of SciPy, which must say that it has converged."""
+    sparse = import_module("scipy.sparse.linalg")
+    if not b.any():
+        return np.zeros_like(b)
+    operator = sparse.LinearOperator((b.size, b.size), matvec=product, dtype=b.dtype)
+    options = {"rtol": max(TOLERANCE, 50 * float(np.finfo(b.dtype).eps))} | options
+    if method == "gmres":
+        options = {"restart": min(b.size, 100)} | options
+    solution, info = getattr(sparse, method)(operator, b, **options)
+    if info or not np.isfinite(solution).all():
+        left = float(np.linalg.norm(product(solution) - b) / np.linalg.norm(b))
+        raise ConvergenceError(
+            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, rtol "
+            f"{options['rtol']:.1e}), at {user_line()}. The system may be singular, or not of the kind that {method} takes; give it a "
+            f"preconditioner (M=), more steps (maxiter=), a looser rtol=, or choose another solver."
+        )
+    return solution
+
+
+def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol: float | None = None) -> np.ndarray:
+    """Newton's method: `solve(x, r)` is the step of the linearised system; it is halved until the residual shrinks.
+
+    It ends when the steps are as small as rounding, or when none makes the residual smaller: what is left is judged by the caller.
+    """
+    tol, norm = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol, np.linalg.norm
+    r = f(x)
+    size = norm(r)
+    for _ in range(maxiter):
+        if not size or not np.isfinite(size):
+            break
+        step, scale = solve(x, r), 1.0
+        is_last = norm(step) <= 1e-8 * norm(x)  # what rounding leaves is not made smaller by smaller steps
+        while True:
+            trial = x - scale * step
+            r_trial = f(trial)
+            size_trial = norm(r_trial)
+            if size_trial < size * (1 - 1e-4 * scale) or scale < 1e-10 or is_last:
+                break
+            scale /= 2
+        if not size_trial < size:
+            break
+        moved = scale * norm(step)
+        x, r, size = trial, r_trial, size_trial
+        if moved <= tol * (norm(x) + tol):
+            break
+    return x
+
+
+def iterated(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
+    """x = g(x), again and again, until it stands still."""
+    tol = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(maxiter):
+            new = g(x)
+            moved = np.max(np.abs(new - x), initial=0.0)
+            x = new
+            if moved <= tol * np.max(np.abs(x), initial=0.0) or not np.isfinite(moved):
+                break
+    return x
+
+
+def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    """The root by a method of `scipy.optimize.root`; the exact Jacobian goes to those that take one."""
+    if method not in ROOTS:
+        raise ValueError(f"There is no solver {method!r} of equations, at {user_line()}. There are newton, {', '.join(ROOTS)}.")
+    root = import_module("scipy.optimize").root
+    if method in ("hybr", "lm"):
+        return root(f, x, jac=jacobian, method=method, tol=1e-12, options=options).x
+    return root(f, x, method=method, options={"fatol": 1e-10} | options).x
+
+
+def scipy_minimum(
+    method: str, f: Callable, gradient: Callable, product: Callable, x: np.ndarray, options: dict[str, Any], tol: float
+) -> np.ndarray:
+    """The minimum by a method of `scipy.optimize.minimize`, with exact gradients; products with the Hessian if it takes them."""
+    if method not in MINIMISERS:
+        raise ValueError(f"There is no solver {method!r} of minima, at {user_line()}. There are {', '.join(MINIMISERS)}.")
+    more = dict(zip(("jac", "hessp")[: MINIMISERS[method]], (gradient, product), strict=False))
+    return import_module("scipy.optimize").minimize(f, x, method=method, tol=tol, options=options, **more).x
+
+
+def judged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, tol: float) -> None:
+    """Refuse what is no solution: a residual that is not small beside 1 and beside that of the start."""
+    left, before = (float(np.max(np.abs(r), initial=0.0)) for r in (residual, start))
+    if not (np.isfinite(x).all() and left <= tol * max(1.0, before if np.isfinite(before) else 1.0)):
+        raise ConvergenceError(
+            f"The solver of {what} did not converge: the residual is {left:.2e}, from {before:.2e} at the start, at {user_line()}. "
+            f"Start nearer to the solution, choose another solver or give it more steps; tol= says what is small enough."
+        )

@@ -1,0 +1,160 @@
+"""Which way to a derivative takes the fewest passes: forward, reverse, or through the colours of a sparsity pattern.
+
+A pass costs about as much as the function, and passes run as one batch, so their number decides. `wg.jacobian` and `wg.derivatives` ask
+here whether a pattern would save passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.ops.index import set_at
+from wengert.structure.patterns import Pattern, found_pattern
+from wengert.structure.signature import Signature
+from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
+from wengert.transforms.arguments import Argnums, Chosen
+from wengert.transforms.curvature import hessian
+from wengert.transforms.gradients import grad, value_and_grad
+from wengert.transforms.jacobians import MANY, SAVING, Plan, jacobian
+
+WANTS = ("value", "gradient", "jacobian", "hessian")
+
+
+class Compressed:
+    """The Jacobian, or Hessian, of `f` through the colours of its pattern, where these are few."""
+
+    def __init__(self, f: Callable, argnums: Argnums, hessian: bool = False):
+        self.f, self.argnums, self.hessian = f, argnums, hessian
+        self.found: dict[Any, tuple[SparseDerivative | None, str]] = {}
+
+    def plan(self, args: tuple, kwargs: dict[str, Any], dense: int) -> Plan:
+        """Whether the way through a pattern takes far fewer passes than the dense way, and why or why not."""
+        signature = Signature("jacobian", self.argnums, args, kwargs)
+        if signature.key not in self.found:
+            self.found[signature.key] = self.compared(signature, args, kwargs, dense)
+        sparse, why = self.found[signature.key]
+        return Plan("dense", dense, why) if sparse is None else Plan("sparse", sparse.colors(*args, **kwargs).number, why)
+
+    def sparse(self, args: tuple, kwargs: dict[str, Any]) -> SparseDerivative:
+        """The derivative that a plan has chosen for these arguments."""
+        sparse, _ = self.found[Signature("jacobian", self.argnums, args, kwargs).key]
+        assert sparse is not None
+        return sparse
+
+    def compared(self, signature: Signature, args: tuple, kwargs: dict[str, Any], dense: int) -> tuple[SparseDerivative | None, str]:
+        try:
+            pattern = found_pattern(grad(self.f, self.argnums) if self.hessian else self.f, signature, self.hessian)
+        except (TrackedValueError, GradientError):
+            return None, "its pattern is not known, because it looks at numbers"
+        if fewest_colors(pattern) * SAVING > dense:
+            return None, f"{pattern.density:.0%} of the matrix may be nonzero"
+        sparse = (sparse_hessian if self.hessian else sparse_jacobian)(self.f, self.argnums, pattern)
+        number = sparse.colors(*args, **kwargs).number
+        if number * SAVING > dense:
+            return None, f"{number} colours would not save much"
+        return sparse, f"{number} colours of a pattern with {pattern.nnz} nonzeros save passes"
+
+    def matrix(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The whole matrix, zeros included, on values of any mode."""
+        sparse = self.sparse(args, kwargs)
+        pattern, values = sparse.pattern(*args, **kwargs), sparse.values(*args, **kwargs)
+        return set_at(np.zeros(pattern.shape, values.dtype), (pattern.rows, pattern.cols), values)
+
+
+def fewest_colors(pattern: Pattern) -> int:
+    """No colouring of columns, or of rows, has fewer colours than the fullest row, or column, has entries."""
+    rows, columns = np.bincount(pattern.rows, minlength=1), np.bincount(pattern.cols, minlength=1)
+    return int(min(rows.max(), columns.max()))
+
+
+class Derivatives:
+    """What `derivatives` found, by name or in the order in which it was asked for; `plans` say how."""
+
+    def __init__(self, found: dict[str, Any], plans: dict[str, Plan]):
+        self.found, self.plans = found, plans
+
+    def __getattr__(self, name: str) -> Any:
+        if name in WANTS and name in self.found:
+            return self.found[name]
+        raise AttributeError(f"The {name} was not asked for; the derivatives have {', '.join(self.found)}.")
+
+    def __iter__(self) -> Iterator:
+        return iter(self.found.values())
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def explain(self) -> str:
+        """One line for each derivative: the mode, the number of passes, and why."""
+        return "\n".join(
+            f"{want}: {plan.mode}, {plan.passes} pass{'es' * (plan.passes != 1)}: {plan.why}" for want, plan in self.plans.items()
+        )
+
+    def __repr__(self) -> str:
+        return f"<derivatives: {', '.join(self.found)}>"
+
+
+def derivatives(
+    f: Callable,
+    *args: Any,
+    want: Sequence[str] = ("value", "gradient", "hessian"),
+    argnums: Argnums = 0,
+    explain: bool = False,
+    **kwargs: Any,
+) -> Derivatives:
+    """The value and derivatives of `f` at these arguments, each by the way that takes the fewest passes.
+
+    `want` names any of "value", "gradient", "jacobian" and "hessian". A Jacobian or Hessian with a sparsity pattern that saves passes comes
+    as a SciPy sparse matrix. `explain` prints how, and why so.
+
+    >>> value, gradient = derivatives(lambda x: (x**2).sum(), np.array([1.0, 2.0]), want=("value", "gradient"), explain=True)
+    value: function, 1 pass: with the gradient
+    gradient: reverse, 1 pass: there is one output, and 2 inputs
+    >>> gradient
+    array([2., 4.])
+    """
+    unknown = [w for w in want if w not in WANTS]
+    if unknown:
+        raise ValueError(f"derivatives: want={unknown[0]!r}, at {user_line()}. Choose among {', '.join(map(repr, WANTS))}.")
+    inputs = sum(x.size for x in Chosen("derivatives", argnums, args, kwargs).leaves)
+    found: dict[str, Any] = {}
+    plans: dict[str, Plan] = {}
+    if "gradient" in want:
+        found["value"], found["gradient"] = value_and_grad(f, argnums)(*args, **kwargs)
+        plans["value"] = Plan("function", 1, "with the gradient")
+        plans["gradient"] = Plan("reverse", 1, f"there is one output, and {inputs} input{'s' * (inputs != 1)}")
+    elif "value" in want:
+        found["value"], plans["value"] = f(*args, **kwargs), Plan("function", 1, "no derivative is needed for it")
+    if "jacobian" in want:
+        found["jacobian"], plans["jacobian"] = matrix_of(f, argnums, args, kwargs)
+    if "hessian" in want:
+        found["hessian"], plans["hessian"] = hessian_of(f, argnums, args, kwargs, inputs)
+    result = Derivatives({w: found[w] for w in want}, {w: plans[w] for w in want})
+    if explain:
+        print(result.explain())
+    return result
+
+
+def matrix_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Plan]:
+    """The Jacobian, sparse where that saves passes."""
+    dense = jacobian(f, argnums)
+    chosen, plan, tape = dense.planned(args, kwargs)
+    if plan.mode != "sparse":
+        return dense.computed(chosen, plan, tape, args, kwargs), plan
+    return dense.compression.sparse(args, kwargs)(*args, **kwargs), plan
+
+
+def hessian_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any], inputs: int) -> tuple[Any, Plan]:
+    """The Hessian, sparse where that saves passes."""
+    why = f"one forward pass over the gradient for each of {inputs} inputs"
+    if inputs >= MANY:
+        compressed = Compressed(f, argnums, hessian=True)
+        plan = compressed.plan(args, kwargs, inputs)
+        if plan.mode == "sparse":
+            return compressed.sparse(args, kwargs)(*args, **kwargs), plan
+        why += f"; {plan.why}"
+    return hessian(f, argnums)(*args, **kwargs), Plan("forward over reverse", inputs, why)

@@ -1,0 +1,139 @@
+"""From few products to all entries: how the entries of a sparse matrix are found in its compressed form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.primitive import TABLE
+from wengert.ops.index import getitem
+from wengert.ops.key import Hole, Index
+from wengert.ops.shape import concatenate
+from wengert.structure.patterns import Pattern
+
+if TYPE_CHECKING:
+    from wengert.structure.coloring import Coloring
+
+scatter = TABLE["scatter"].op
+SUMMED = Index((Hole.ARRAY,), True)
+
+
+class Round(NamedTuple):
+    """Entries found together: each is the sum at `source` among the products, less the entries of earlier rounds that are in that sum.
+
+    Those entries of this round at the places `used` are in sums that later rounds look at, whose numbers, counted from the next round on,
+    are `places`.
+    """
+
+    source: np.ndarray
+    used: np.ndarray
+    places: np.ndarray
+
+
+class Recovery(NamedTuple):
+    """How entries are found: one round after the other, and then put in order.
+
+    None stands for an order that is right already, or for a source that is all products in their order.
+    """
+
+    source: np.ndarray | None
+    steps: Sequence[Round] = ()
+    order: np.ndarray | None = None
+
+    @property
+    def rounds(self) -> int:
+        """1 where each entry is read from the products as it is, more where others are subtracted first."""
+        return max(len(self.steps), 1)
+
+    def entries(self, products: Any) -> Any:
+        """The entries of the pattern, from products flattened to one vector: operations of the table, on values of any mode."""
+        if not self.steps:
+            return products if self.source is None else getitem(products, self.source)
+        parts: list[Any] = []
+        known: Any = None  # what earlier rounds found in the sums that are still to be looked at
+        for i, step in enumerate(self.steps):
+            found = getitem(products, step.source)
+            if known is not None:
+                found, known = found - known[: step.source.size], known[step.source.size :]
+            parts.append(found)
+            if i + 1 < len(self.steps):
+                count = sum(later.source.size for later in self.steps[i + 1 :])
+                added = scatter(getitem(found, step.used), step.places, key=SUMMED, shape=(count,))
+                known = added if known is None else known + added
+        return getitem(concatenate(parts), self.order)
+
+
+def direct(pattern: Pattern, coloring: Coloring) -> Recovery | None:
+    """Each entry by itself: in the product of its column, or of its row. None where some entry is not alone in any."""
+    (m, n), rows, columns = pattern.shape, pattern.rows, pattern.cols.astype(np.int64)
+    by_column, by_row = coloring.columns[columns], coloring.rows[rows]
+    start = coloring.column_colors * m
+    size = start + coloring.row_colors * n
+    in_columns, in_rows = by_column * m + rows, start + by_row * n + columns
+    alone_in_column, alone_in_row = is_alone(in_columns, by_column >= 0, size), is_alone(in_rows, by_row >= 0, size)
+    if not (alone_in_column | alone_in_row).all():
+        return None
+    return at_once(np.where(alone_in_row, in_rows, in_columns), size)
+
+
+def at_once(places: np.ndarray, size: int) -> Recovery:
+    """Each entry is read from its place, one of `size`."""
+    return Recovery(None if places.size == size and (places == np.arange(size)).all() else places)
+
+
+def is_alone(places: np.ndarray, counted: np.ndarray, size: int) -> np.ndarray:
+    """Which of the entries that are counted are the only one in their place."""
+    found = np.zeros(places.size, bool)
+    found[counted] = np.bincount(places[counted], minlength=size)[places[counted]] == 1
+    return found
+
+
+def substituted(pattern: Pattern, coloring: Coloring) -> Recovery | None:
+    """The entries of a symmetric matrix, in rounds: those that are alone in a sum, then those that are alone once these are subtracted.
+
+    An entry below the diagonal is the same number as its mirror image, which takes part in another sum. None where no entry is alone.
+    """
+    n, colors = pattern.shape[0], coloring.columns
+    rows, columns = pattern.rows.astype(np.int64), pattern.cols.astype(np.int64)
+    if (colors[columns] < 0).any():
+        return None
+    upper = rows <= columns
+    i, j = rows[upper], columns[upper]
+    here, there = colors[j] * n + i, colors[i] * n + j  # (i, j) is in the sum of row i over the colour of j, (j, i) in the other
+    off = i != j
+    size = n * coloring.number
+    left = np.bincount(here, minlength=size) + np.bincount(there[off], minlength=size)
+    remaining, numbers = np.arange(i.size), []
+    sources, targets = [], []
+    while remaining.size:
+        first = left[here[remaining]] == 1
+        second = ~first & (left[there[remaining]] == 1)
+        by_first, by_second = remaining[first], remaining[second]
+        solved = np.concatenate([by_first, by_second])
+        if not solved.size:
+            return None
+        numbers.append(solved)
+        sources.append(np.concatenate([here[by_first], there[by_second]]))
+        targets.append(np.concatenate([there[by_first], here[by_second]]))
+        left -= np.bincount(here[solved], minlength=size) + np.bincount(there[solved[off[solved]]], minlength=size)
+        remaining = remaining[~(first | second)]
+    found = np.empty(i.size, np.int64)
+    found[np.concatenate([np.arange(0), *numbers])] = np.arange(i.size)
+    order = found[np.searchsorted(i * n + j, np.minimum(rows, columns) * n + np.maximum(rows, columns))]
+    if len(sources) <= 1:
+        return at_once(sources[0][order] if sources else order, size)
+    return Recovery(None, linked(sources, targets, size), order)
+
+
+def linked(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], size: int) -> list[Round]:
+    """Rounds, of which each knows where its entries are subtracted later."""
+    steps = []
+    for k, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        later = np.concatenate([np.arange(0), *sources[k + 1 :]])
+        number = np.full(size, -1)
+        number[later] = np.arange(later.size)
+        used = np.nonzero(number[target] >= 0)[0]
+        steps.append(Round(source, used, number[target[used]]))
+    return steps

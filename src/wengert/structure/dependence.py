@@ -1,0 +1,105 @@
+"""Dependence: a mode in which a value knows, for each of its elements, which inputs it depends on.
+
+A run on plain arrays finds what holds at one point, and cuts what is multiplied by zero there; a run on symbols finds what holds
+everywhere. Both interpret the table, derivatives included: the pattern of a Hessian is that of the Jacobian of a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.primitive import Primitive, gathered, new_level
+from wengert.modes.forward import differentiable
+from wengert.modes.reverse import Tensor
+from wengert.modes.symbolic import Constants, Symbol
+from wengert.ops.key import Hole
+from wengert.structure.incidence import Sets, none, one_after_the_other, unit
+from wengert.structure.propagation import Step, propagated, without_masks
+from wengert.transforms.arguments import opened
+from wengert.transforms.tracing import input_of
+
+
+class Dependence(Array):
+    """A value and, for each element, the set of inputs that it depends on: `extra`, a sparse matrix with a row for each element."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, sets: Sets, level: int):
+        self.value, self.extra, self.level = value, sets, level
+
+    @staticmethod
+    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        if any(isinstance(a, list | tuple) for a in args):
+            return primitive.op(*map(gathered, args), **params)
+        if params.get("reuse"):
+            params = params | {"reuse": False}
+        if primitive.name == "gather" and Hole.MASK in params["key"].key:
+            key, indices = without_masks(params["key"], args[1:])
+            args, params = (args[0], *indices), {"key": key}
+        mine = [isinstance(a, Dependence) and a.level == level for a in args]
+        values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
+        out = primitive.op(*values, **params)
+        sets = [a.extra if m and differentiable(primitive, i) else None for i, (a, m) in enumerate(zip(args, mine, strict=True))]
+        if all(s is None for s in sets):
+            return out
+        outs = out if isinstance(out, tuple) else (out,)
+        if not is_symbolic(args):
+            values, outs = [numbers(v) for v in values], tuple([numbers(y) for y in outs])
+        found = propagated(Step(primitive, values, sets, outs, params))
+        results = [Dependence(y, s, level) if s.nnz and y.dtype.kind in "fc" else y for y, s in zip(outs, found, strict=True)]
+        return tuple(results) if isinstance(out, tuple) else results[0]
+
+    def detach(self) -> Any:
+        """The value alone."""
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"dependence({self.value!r}, {self.extra.nnz} entries)"
+
+
+def is_symbolic(values: Sequence[Any]) -> bool:
+    """Whether there is a symbol at the bottom of any value."""
+    for x in values:
+        while isinstance(x, Array):
+            if isinstance(x, Symbol):
+                return True
+            x = x.value
+    return False
+
+
+def numbers(x: Any) -> Any:
+    """The plain array of a tensor of the user's, which has its numbers at this point."""
+    return x.value if isinstance(x, Tensor) and not x.level else x
+
+
+def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fixed: Sequence[Any], scope: str) -> Sets:
+    """On which elements of the inputs each element of the results depends, all of them flattened and one after the other.
+
+    `call` takes two lists: the inputs, and other arguments, whose numbers are not known either where the scope is global.
+    """
+    constants, below, level = Constants(), new_level(), new_level()
+
+    def symbolic(x: Any) -> Any:
+        return Symbol(input_of(x, None), below, constants)
+
+    known = symbolic if scope == "global" else numbers
+    values, others = [known(x) for x in inputs], [known(x) for x in fixed]
+    n = sum(x.size for x in inputs)
+    diagonal, start = unit(n), 0
+    tracked = []
+    for x, value in zip(inputs, values, strict=True):
+        tracked.append(Dependence(value, diagonal[start : start + x.size], level))
+        start += x.size
+    try:
+        with np.errstate(all="ignore"):
+            results = opened(call([*tracked, *others]))[0]
+    finally:
+        constants.restore()
+    families = [y.extra if isinstance(y, Dependence) and y.level == level else none(y.size, n) for y in results]
+    if not families:
+        return none(0, n)
+    return one_after_the_other(families)

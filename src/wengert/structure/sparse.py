@@ -1,0 +1,257 @@
+"""Sparse Jacobians and Hessians: few products give all entries, because most are known to be zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.compiled import compile as compiled
+from wengert.core.array import Array
+from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.spec import Spec
+from wengert.modes.reverse import Tensor
+from wengert.ops.shape import concatenate, reshape
+from wengert.structure.coloring import Coloring, color
+from wengert.structure.incidence import csr_array
+from wengert.structure.patterns import Pattern, found_pattern
+from wengert.structure.signature import Signature
+from wengert.transforms.arguments import Argnums, opened
+from wengert.transforms.gradients import grad
+from wengert.transforms.jacobians import ranges, several
+from wengert.transforms.runs import Tape, pushed
+
+
+class Plan:
+    """How the entries for arguments of one signature are computed: a pattern, its colouring, and the products that these ask for."""
+
+    def __init__(
+        self, function: Callable, signature: Signature, pattern: Pattern, coloring: Coloring, chunk_size: int | None, native: bool
+    ):
+        self.function, self.signature, self.chunk_size = function, signature.without_numbers(), chunk_size
+        self.pattern, self.coloring = pattern, coloring
+        self.recovery = coloring.recovery(pattern)
+        self.columns = seeds(coloring.columns, coloring.column_colors, self.signature.leaves)
+        self.run: Callable = compiled(self.entries) if native else self.entries
+
+    def entries(self, *arrays: Any) -> Any:
+        """The entries of the matrix, in the order of the pattern: operations of the table, so that they can be traced."""
+        leaves, others = arrays[: self.signature.count], arrays[self.signature.count :]
+        call = lambda given: self.signature.call(self.function, [*given, *others])
+        parts = []
+        if self.coloring.column_colors:
+            parts.append(self.forward(call, leaves))
+        if self.coloring.row_colors:
+            parts.append(self.backward(call, leaves))
+        if not parts:
+            return np.zeros(0, np.result_type(float, *[x.dtype for x in leaves]))
+        return self.recovery.entries(concatenate(parts) if len(parts) > 1 else parts[0])
+
+    def forward(self, call: Callable, leaves: Sequence[Any]) -> Any:
+        """The products with sums of unit vectors from the right, one after the other."""
+
+        def run(tangents: Sequence[Any]) -> list:
+            results = opened(pushed(call, leaves, tangents)[1])[0]
+            self.refuse_rows(sum(y.size for y in results))
+            return [flat(results)]
+
+        return reshape(several(run, self.columns, self.chunk_size)[0], (-1,))
+
+    def backward(self, call: Callable, leaves: Sequence[Any]) -> Any:
+        """The products with sums of unit vectors from the left."""
+        tape = Tape(call, leaves)
+        results = opened(tape.result)[0]
+        self.refuse_rows(sum(y.size for y in results))
+        specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
+
+        def run(cotangents: Sequence[Any]) -> list:
+            found = tape.pull(results, cotangents, retain=True)
+            return [flat([np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)])]
+
+        return reshape(several(run, seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,))
+
+    def product(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> np.ndarray:
+        """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
+        call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
+        return np.asarray(flat(opened(pushed(call, arrays[: self.signature.count], tangents)[1])[0]))
+
+    def refuse_rows(self, rows: int) -> None:
+        if rows != self.pattern.shape[0]:
+            raise ValueError(
+                f"The function has {rows} results, and its pattern {self.pattern.shape[0]} rows, at {user_line()}. "
+                f"Find the pattern with sparsity(f, x)."
+            )
+
+
+def seeds(colors: np.ndarray, number: int, specs: Sequence[Spec]) -> list[np.ndarray]:
+    """For each colour the sum of the unit vectors that have it, split into arrays with the number of the colour along their first axis."""
+    if number == 1 and (colors == 0).all():
+        return [np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs]  # which a compiler sees to be one number
+    places = np.nonzero(colors >= 0)[0]
+    parts = []
+    for (start, stop), spec in zip(ranges(specs), specs, strict=True):
+        block = np.zeros((number, stop - start), spec.dtype if spec.dtype.kind in "fc" else float)
+        mine = places[(places >= start) & (places < stop)]
+        block[colors[mine], mine - start] = 1
+        parts.append(block.reshape(number, *spec.shape))
+    return parts
+
+
+def flat(arrays: Sequence[Any]) -> Any:
+    """All elements in one vector."""
+    rows = [reshape(x, (-1,)) for x in arrays]
+    return rows[0] if len(rows) == 1 else concatenate(rows)
+
+
+class SparseDerivative:
+    """The function that computes the sparse Jacobian, or Hessian, of `f`. What it finds out about shapes it finds once."""
+
+    def __init__(
+        self,
+        f: Callable,
+        argnums: Argnums,
+        pattern: Any,
+        coloring: Coloring | str | None,
+        *,
+        hessian: bool,
+        check: bool,
+        compile: bool,
+        chunk_size: int | None,
+    ):
+        self.name = "sparse_hessian" if hessian else "sparse_jacobian"
+        if not callable(f):
+            raise TypeError(f"{self.name} takes a function, and was given a {type(f).__name__}, at {user_line()}.")
+        self.f, self.argnums, self.hessian, self.check, self.native, self.chunk_size = f, argnums, hessian, check, compile, chunk_size
+        self.function = grad(f, argnums) if hessian else f
+        self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
+        self.wanted = coloring if coloring is not None else "auto"
+        self.plans: dict[Any, Plan] = {}
+        self.fast: dict[Any, Plan] = {}
+        update_wrapper(self, f, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> csr_array:
+        plan, arrays = self.planned(args, kwargs)
+        for x in arrays:
+            if isinstance(x, Array):
+                raise TrackedValueError(
+                    f"{self.name} gives a SciPy matrix, of plain numbers, and was given a {type(x).__name__}, at {user_line()}. "
+                    f"Inside other transforms, take its entries: {self.name}(f).values(x), in the order of .pattern(x)."
+                )
+        values = plan.run(*arrays)
+        matrix = plan.pattern.filled(values)
+        if self.check:
+            self.probe(plan, arrays, matrix)
+        return matrix
+
+    def values(self, *args: Any, **kwargs: Any) -> Any:
+        """The entries alone, in the order of the pattern: on values of any mode, so that they can be differentiated and compiled."""
+        plan, arrays = self.planned(args, kwargs)
+        return plan.run(*arrays)
+
+    def pattern(self, *args: Any, **kwargs: Any) -> Pattern:
+        """Where the matrix may be other than zero, for arguments like these."""
+        return self.planned(args, kwargs)[0].pattern
+
+    def colors(self, *args: Any, **kwargs: Any) -> Coloring:
+        """How the matrix is compressed, for arguments like these."""
+        return self.planned(args, kwargs)[0].coloring
+
+    def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Plan, list]:
+        """The plan for these arguments, and those of their arrays that vary."""
+        quick = (args[0].shape, args[0].dtype) if len(args) == 1 and not kwargs and args[0].__class__ is np.ndarray else None
+        if quick is not None and quick in self.fast:
+            return self.fast[quick], list(args)
+        signature = Signature(self.name, self.argnums, args, kwargs)
+        plan = self.plans.get(signature.key)
+        if plan is None:
+            plan = self.plans.setdefault(signature.key, self.made(signature))
+        if quick is not None:
+            self.fast[quick] = plan
+        return plan, [x.value if isinstance(x, Tensor) and x.node is None and not x.level else x for x in signature.arrays]
+
+    def made(self, signature: Signature) -> Plan:
+        pattern = self.given if self.given is not None else found_pattern(self.function, signature, self.hessian)
+        size = sum(x.size for x in signature.leaves)
+        if pattern.shape[1] != size:
+            raise ValueError(
+                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to differentiate in, "
+                f"at {user_line()}. Find the pattern with sparsity(f, x)."
+            )
+        coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
+        return Plan(self.function, signature, pattern, coloring, self.chunk_size, self.native)
+
+    def probe(self, plan: Plan, arrays: Sequence[Any], matrix: csr_array) -> None:
+        """Compare the product with a random vector to one that does not know the pattern."""
+        rng = np.random.default_rng()
+        leaves = arrays[: plan.signature.count]
+        tangents = [rng.uniform(0.5, 1.5, x.shape).astype(x.dtype) for x in leaves]
+        v = np.concatenate([np.reshape(t, -1) for t in tangents])
+        expected, found = plan.product(arrays, tangents), matrix @ v
+        scale = abs(matrix) @ v + np.abs(expected)
+        tolerance = np.sqrt(np.finfo(matrix.dtype).eps) * scale
+        wrong = np.nonzero(~((np.abs(expected - found) <= tolerance) | (np.isnan(expected) & np.isnan(found))))[0]
+        if wrong.size:
+            raise ValueError(
+                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the first being row "
+                f"{wrong[0]}, do not multiply a random vector as the function's derivative does, at {user_line()}. "
+                f"Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global')."
+            )
+
+    def as_compiled(self) -> SparseDerivative:
+        """The same with native code for its entries: what `wg.compile` makes of it."""
+        if self.native:
+            return self
+        return SparseDerivative(
+            self.f, self.argnums, self.given, None if self.wanted == "auto" else self.wanted,
+            hessian=self.hessian, check=self.check, compile=True, chunk_size=self.chunk_size,
+        )  # fmt: skip
+
+
+def sparse_jacobian(
+    f: Callable,
+    argnums: Argnums = 0,
+    pattern: Any = None,
+    coloring: Coloring | str | None = None,
+    *,
+    check: bool = False,
+    compile: bool = False,
+    chunk_size: int | None = None,
+) -> SparseDerivative:
+    """The function that computes the Jacobian of `f` as a SciPy sparse matrix, rows and columns being flattened results and arguments.
+
+    The pattern is found, and coloured, once for each shape, and holds for all numbers; or it is given, as a `Pattern` or a matrix, with
+    `coloring` as a `Coloring` or the name of a way for `color`. A row holds one result, a column one element to differentiate in; where
+    there are several arrays, one after the other. `check` compares each result to a product that does not know the pattern. `compile`
+    makes native code of it. `chunk_size` bounds how many products run at once, and with them the memory.
+
+    >>> J = sparse_jacobian(lambda x: (x[1:] - x[:-1]) ** 2)
+    >>> J(np.arange(4.0)).toarray()
+    array([[-2.,  2.,  0.,  0.],
+           [ 0., -2.,  2.,  0.],
+           [ 0.,  0., -2.,  2.]])
+    >>> J.colors(np.arange(4.0))
+    <column colouring, 2 colours>
+    """
+    return SparseDerivative(f, argnums, pattern, coloring, hessian=False, check=check, compile=compile, chunk_size=chunk_size)
+
+
+def sparse_hessian(
+    f: Callable,
+    argnums: Argnums = 0,
+    pattern: Any = None,
+    coloring: Coloring | str | None = None,
+    *,
+    check: bool = False,
+    compile: bool = False,
+    chunk_size: int | None = None,
+) -> SparseDerivative:
+    """The function that computes the Hessian of a scalar function as a SciPy sparse matrix: as `sparse_jacobian`, and symmetric.
+
+    >>> sparse_hessian(lambda x: (x[1:] * x[:-1] ** 2).sum())(np.arange(3.0)).toarray()
+    array([[2., 0., 0.],
+           [0., 4., 2.],
+           [0., 2., 0.]])
+    """
+    return SparseDerivative(f, argnums, pattern, coloring, hessian=True, check=check, compile=compile, chunk_size=chunk_size)

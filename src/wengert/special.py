@@ -10,12 +10,14 @@ from wengert.ops.special_error import erf, erfc, erfcinv, erfcx, erfinv, log_ndt
 from wengert.ops.special_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
 from wengert.ops.special_incomplete import betainc, gammainc, gammaincc
 from wengert.ops.special_integrals import expn, lambertw, sici
+from wengert.ops.special_quantile import betaincinv, gammainccinv, gammaincinv, stdtr, stdtrit
 
 psi = digamma
 
 __all__ = [
     "beta",
     "betainc",
+    "betaincinv",
     "betaln",
     "digamma",
     "entr",
@@ -29,6 +31,8 @@ __all__ = [
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
     "i0",
     "i0e",
@@ -54,6 +58,8 @@ __all__ = [
     "rel_entr",
     "sici",
     "softmax",
+    "stdtr",
+    "stdtrit",
     "xlog1py",
     "xlogy",
     "y0",

@@ -1,79 +1,261 @@
-"""Convolution in any number of dimensions: windows of an array, and one product of matrices.
+"""Convolution in any number of dimensions.
 
-Looking at an array through windows is linear, and only moves numbers; its transpose lays windows back onto the array and adds where they
-overlap. Everything else is a contraction.
+The result y of signals x and filters w, and the pulled back cotangents of both, are the three derivatives of one trilinear form
+`sum of t * y`: three operations that are each other's transposes, so that they have derivatives of any order. Each is a product of
+matrices with the *columns* of the signals, one row for each element of a window and one column for each place of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, linear, unchanged
+from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
-from wengert.ops.einsum import tensordot
-from wengert.ops.join import pad
-from wengert.ops.shape import concatenate, flip, moveaxis, reshape
+from wengert.ops.shape import flip, reshape
 
 Lengths = tuple[int, ...]
+Widths = tuple[tuple[int, int], ...]
+
+COLUMNS = 1 << 22
+"""Bytes of columns that are made at once, for as many signals of a batch as fit: what is larger leaves the caches, and takes memory."""
 
 
-def _reach(size: Lengths, dilation: Lengths) -> Lengths:
+def _reach(size: Sequence[int], dilation: Lengths) -> Lengths:
     """How far a window extends, with the gaps between its elements."""
     return tuple([(n - 1) * d + 1 for n, d in zip(size, dilation, strict=True)])
 
 
-def _seen(x: np.ndarray, size: Lengths, stride: Lengths, dilation: Lengths) -> np.ndarray:
-    """A view: the places of the windows, then the elements of each."""
-    rank = len(size)
-    view = sliding_window_view(x, _reach(size, dilation), tuple(range(x.ndim - rank, x.ndim)))
-    key: Any = (..., *[slice(None, None, s) for s in stride], *[slice(None, None, d) for d in dilation])
-    return view[key]
+class _Layout(NamedTuple):
+    """How windows lie in one channel: a row of `room` elements that begins with the padded signal.
+
+    With steps of 1, all places of an element of the window are one run of that row, which is copied fast, if the places on the way from
+    the end of one line to the start of the next count as well. So the `lattice` of places is wider than the result, `places`, unless that
+    would be many more.
+    """
+
+    lengths: Lengths
+    interior: tuple[slice, ...]
+    padded: Lengths
+    size: Lengths
+    places: Lengths
+    lattice: Lengths
+    room: int
+    shape: Lengths
+    steps: Lengths
 
 
-def _laid_back(t: Any, shape: Lengths, size: Lengths, stride: Lengths, dilation: Lengths) -> np.ndarray:
-    """One addition for each element of a window."""
-    rank = len(size)
-    out = np.zeros(shape, t.dtype)
-    places = t.shape[t.ndim - 2 * rank : t.ndim - rank]
-    for offsets in np.ndindex(*size):
-        starts = [k * d for k, d in zip(offsets, dilation, strict=True)]
-        key: Any = (..., *[slice(at, at + (n - 1) * s + 1, s) for at, n, s in zip(starts, places, stride, strict=True)])
-        out[key] += t[(..., *offsets)]
+@lru_cache(256)
+def _layout(lengths: Lengths, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths) -> _Layout:
+    padded = tuple([n + before + after for n, (before, after) in zip(lengths, padding, strict=True)])
+    places = tuple([(n - r) // s + 1 for n, r, s in zip(padded, _reach(size, dilation), stride, strict=True)])
+    lines = [math.prod(padded[i + 1 :]) for i in range(len(padded))]
+    lattice, grid, steps = places, places, [s * line for s, line in zip(stride, lines, strict=True)]
+    wide = (places[0], *padded[1:])
+    if max(stride) == 1 and math.prod(wide) <= 1.3 * math.prod(places):
+        lattice, grid, steps = wide, (math.prod(wide),), [1]
+    shape, steps = (*size, *grid), [d * line for d, line in zip(dilation, lines, strict=True)] + steps
+    last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    interior = tuple([slice(before, before + n) for n, (before, _) in zip(lengths, padding, strict=True)])
+    return _Layout(lengths, interior, padded, size, places, lattice, max(math.prod(padded), last + 1), shape, tuple(steps))
+
+
+def _signals(rows: np.ndarray, layout: _Layout) -> np.ndarray:
+    """A view: the signals in rows (batch, channels, room)."""
+    whole = rows[..., : math.prod(layout.padded)].reshape(*rows.shape[:2], *layout.padded)
+    key: Any = (..., *layout.interior)
+    return whole[key]
+
+
+def _windows(rows: np.ndarray, layout: _Layout) -> np.ndarray:
+    """A view: for each element of a window, its places in the rows. They overlap."""
+    item = rows.itemsize
+    strides = (*rows.strides[:2], *[step * item for step in layout.steps])
+    return np.ndarray((*rows.shape[:2], *layout.shape), rows.dtype, rows, 0, strides)
+
+
+def _columns(x: np.ndarray, groups: int, layout: _Layout) -> np.ndarray:
+    """(batch, groups, elements of a window with its channels, places)."""
+    rows = np.zeros((*x.shape[:2], layout.room), x.dtype)
+    _signals(rows, layout)[...] = x
+    return _windows(rows, layout).reshape(x.shape[0], groups, -1, math.prod(layout.lattice))
+
+
+def _spread(t: np.ndarray, groups: int, layout: _Layout) -> np.ndarray:
+    """Results as rows, with zeros for the places that only the lattice has."""
+    if layout.lattice != layout.places:
+        wide = np.zeros((*t.shape[:2], *layout.lattice), t.dtype)
+        wide[_within(layout)] = t
+        t = wide
+    return t.reshape(t.shape[0], groups, t.shape[1] // groups, -1)
+
+
+def _within(layout: _Layout) -> tuple:
+    return (..., *[slice(n) for n in layout.places])
+
+
+def _parts(x: np.ndarray, layout: _Layout) -> list[slice]:
+    """Parts of a batch of signals, each of as many as `COLUMNS` has room for."""
+    batch, channels = x.shape[:2]
+    bytes_of_one = channels * math.prod(layout.size) * math.prod(layout.lattice) * x.itemsize
+    together = max(1, COLUMNS // max(1, bytes_of_one))
+    return [slice(i, i + together) for i in range(0, batch, together)]
+
+
+def _matrices(w: np.ndarray, groups: int) -> np.ndarray:
+    """Filters as rows, in the order in which BLAS takes them."""
+    return np.ascontiguousarray(w).reshape(groups, w.shape[0] // groups, -1)
+
+
+def _spec_of_result(x: Spec, y: Spec, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Spec:
+    rank = len(stride)
+    places = _layout(x.shape[-rank:], y.shape[-rank:], stride, padding, dilation).places
+    return Spec((*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 2], *places), np.result_type(x.dtype, y.dtype))
+
+
+def _spec_of_signals(x: Spec, y: Spec, lengths: Lengths, stride: Lengths, groups: int, **params: Any) -> Spec:
+    rank = len(stride)
+    return Spec((*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 1] * groups, *lengths), np.result_type(x.dtype, y.dtype))
+
+
+def _spec_of_filters(x: Spec, y: Spec, size: Lengths, stride: Lengths, groups: int, **params: Any) -> Spec:
+    rank = len(stride)
+    return Spec((*_stack(x, y, rank), y.shape[-rank - 1], x.shape[-rank - 1] // groups, *size), np.result_type(x.dtype, y.dtype))
+
+
+def _stack(x: Any, y: Any, rank: int) -> Lengths:
+    return np.broadcast_shapes(x.shape[: -rank - 2], y.shape[: -rank - 2])
+
+
+def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
+    """For operands with more axes in front, which broadcast. `folds` says that those of the first one may join its batch."""
+
+    def decorate(impl: Callable) -> Callable:
+        def run(x: Any, y: Any, **params: Any) -> Any:
+            rank = len(params["stride"])
+            if x.dtype != y.dtype:
+                dtype = np.result_type(x.dtype, y.dtype)
+                x, y = x.astype(dtype, copy=False), y.astype(dtype, copy=False)
+            if x.ndim == y.ndim == rank + 2:
+                return impl(x, y, **params)
+            if folds and y.ndim == rank + 2:
+                batch = x.shape[: -rank - 1]
+                out = impl(x.reshape(math.prod(batch), *x.shape[-rank - 1 :]), y, **params)
+                return out.reshape(*batch, *out.shape[1:])
+            stack = _stack(x, y, rank)
+            out = np.empty(*spec(Spec.of(x), Spec.of(y), **params))
+            x, y = [np.broadcast_to(a, stack + a.shape[-rank - 2 :]) for a in (x, y)]
+            for place in np.ndindex(stack):
+                out[place] = impl(x[place], y[place], **params)
+            return out
+
+        return run
+
+    return decorate
+
+
+def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
+    layout = _layout(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    matrices = _matrices(w, groups)
+    out = np.empty((x.shape[0], w.shape[0], *layout.places), x.dtype)
+    for part in _parts(x, layout):
+        columns = _columns(x[part], groups, layout)
+        if layout.lattice == layout.places:
+            np.matmul(matrices, columns, out=out[part].reshape(*columns.shape[:2], matrices.shape[1], columns.shape[3]))
+        else:
+            out[part] = (matrices @ columns).reshape(columns.shape[0], w.shape[0], *layout.lattice)[_within(layout)]
     return out
 
 
-def _laid_back_spec(t: Any, shape: Lengths, **params: Any) -> Spec:
-    return Spec(shape, t.dtype)
+@_each_of_a_stack(_spec_of_signals, folds=True)
+def _pulled_to_signals(t: Any, w: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
+    filters, channels, *size = w.shape
+    layout = _layout(lengths, w.shape[2:], stride, padding, dilation)
+    around = tuple([(r - 1 - before, r - 1 - after) for r, (before, after) in zip(_reach(size, dilation), padding, strict=True)])
+    if max(stride) == 1 and min(map(min, around)) >= 0 and filters <= 2 * channels * groups:
+        return _result(t, _reversed(w, groups), stride, around, dilation, groups)  # faster, unless there are many filters
+    matrices = _matrices(w, groups).swapaxes(-1, -2)
+    out = np.empty((t.shape[0], channels * groups, *lengths), t.dtype)
+    for part in _parts(out, layout):
+        rows = np.zeros((*out[part].shape[:2], layout.room), t.dtype)
+        windows = _windows(rows, layout)
+        spread = _spread(t[part], groups, layout)
+        columns = (matrices * spread if filters == groups else matrices @ spread).reshape(windows.shape)
+        for element in np.ndindex(*size):
+            windows[:, :, *element] += columns[:, :, *element]  # places of one element do not overlap
+        out[part] = _signals(rows, layout)
+    return out
 
 
-windows: Callable = linear(
-    "windows",
-    _seen,
-    lambda t, x_spec, size, stride, dilation: _overlaid(t, shape=x_spec.shape, size=size, stride=stride, dilation=dilation),
+def _reversed(w: np.ndarray, groups: int) -> np.ndarray:
+    """The filters that lead back from results to signals."""
+    filters, channels, *size = w.shape
+    turned = w.reshape(groups, filters // groups, channels, *size).swapaxes(1, 2)
+    return np.flip(turned.reshape(groups * channels, filters // groups, *size), tuple(range(2, w.ndim)))
+
+
+@_each_of_a_stack(_spec_of_filters)
+def _pulled_to_filters(x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
+    layout = _layout(x.shape[2:], size, stride, padding, dilation)
+    total = np.zeros((groups, t.shape[1] // groups, x.shape[1] // groups * math.prod(size)), x.dtype)
+    for part in _parts(x, layout):
+        total += (_spread(t[part], groups, layout) @ _columns(x[part], groups, layout).swapaxes(-1, -2)).sum(0)
+    return total.reshape(t.shape[1], x.shape[1] // groups, *size)
+
+
+_convolution: Callable = multilinear(
+    "convolution",
+    _each_of_a_stack(_spec_of_result, folds=True)(_result),
+    lambda t, y, x_spec, stride, padding, dilation, groups: _convolution_signals(
+        t, y, lengths=x_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
+        x, t, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    params={},
     batch=unchanged,
+    spec=_spec_of_result,
     cases=(
-        case((5,), size=(2,), stride=(1,), dilation=(1,)),
-        case((2, 6, 5), size=(3, 2), stride=(2, 1), dilation=(1, 2)),
-        case((2, 4), size=(4,), stride=(3,), dilation=(1,)),
+        case((2, 2, 6), (4, 2, 3), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
+        case((2, 4, 6, 5), (2, 2, 3, 2), stride=(2, 1), padding=((1, 0), (0, 2)), dilation=(1, 2), groups=2),
+        case((3, 1, 2, 4, 5), (2, 2, 3, 2), stride=(1, 1), padding=((1, 1), (0, 0)), dilation=(1, 1), groups=1),
     ),
 )
-_overlaid: Callable = linear(
-    "overlaid",
-    _laid_back,
-    lambda t, size, stride, dilation: windows(t, size=size, stride=stride, dilation=dilation),
-    batch=lambda shape, n: {"shape": (n, *shape)},
-    spec=_laid_back_spec,
+_convolution_signals: Callable = multilinear(
+    "convolution_signals",
+    _pulled_to_signals,
+    lambda t, y, stride, padding, dilation, groups: _convolution(t, y, stride=stride, padding=padding, dilation=dilation, groups=groups),
+    lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
+        t, x, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    params={},
+    batch=unchanged,
+    spec=_spec_of_signals,
     cases=(
-        case((4, 2), shape=(5,), size=(2,), stride=(1,), dilation=(1,)),
-        case((2, 2, 3, 3, 2), shape=(2, 6, 5), size=(3, 2), stride=(2, 1), dilation=(1, 2)),
+        case((2, 4, 6), (4, 2, 3), lengths=(6,), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
+        case((2, 2, 3, 5), (2, 2, 3, 2), lengths=(6, 5), stride=(2, 1), padding=((1, 0), (0, 2)), dilation=(1, 2), groups=2),
+    ),
+)
+_convolution_filters: Callable = multilinear(
+    "convolution_filters",
+    _pulled_to_filters,
+    lambda t, y, x_spec, stride, padding, dilation, groups: _convolution_signals(
+        y, t, lengths=x_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
+    lambda t, x, stride, padding, dilation, groups: _convolution(x, t, stride=stride, padding=padding, dilation=dilation, groups=groups),
+    params={},
+    batch=unchanged,
+    spec=_spec_of_filters,
+    cases=(
+        case((2, 2, 6), (2, 4, 6), size=(3,), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
+        case((2, 4, 6, 5), (2, 2, 3, 5), size=(3, 2), stride=(2, 1), padding=((1, 0), (0, 2)), dilation=(1, 2), groups=2),
     ),
 )
 
@@ -109,25 +291,9 @@ def convolution(
         )
     steps, gaps = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
     widths = _padding(padding, _reach(w.shape[2:], gaps), rank)
-    if any(before or after for before, after in widths):
-        x = pad(x, ((0, 0), (0, 0), *widths))
-    if any(n < reach for n, reach in zip(x.shape[2:], _reach(w.shape[2:], gaps), strict=True)):
+    if any(n + sum(added) < reach for n, added, reach in zip(x.shape[2:], widths, _reach(w.shape[2:], gaps), strict=True)):
         raise ValueError(f"Filters of shape {w.shape} do not fit into signals of shape {x.shape}, at {user_line()}. Add padding.")
-    seen = windows(x, size=w.shape[2:], stride=steps, dilation=gaps)
-    if groups == 1:
-        return _products(seen, w, rank)
-    parts = [
-        _products(seen[:, g * channels : (g + 1) * channels], w[g * filters // groups : (g + 1) * filters // groups], rank)
-        for g in range(groups)
-    ]
-    return concatenate(parts, 1)
-
-
-def _products(seen: Any, w: Any, rank: int) -> Any:
-    """The sum over channels and the elements of a window, as one product of matrices; filters become the channels of the result."""
-    last = tuple(range(2 + rank, 2 + 2 * rank))
-    out = tensordot(seen, w, ((1, *last), (1, *range(2, 2 + rank))))
-    return moveaxis(out, -1, 1)
+    return _convolution(x, w, stride=steps, padding=widths, dilation=gaps, groups=groups)
 
 
 def _each(value: int | Sequence[int], rank: int, name: str) -> Lengths:
@@ -138,18 +304,18 @@ def _each(value: int | Sequence[int], rank: int, name: str) -> Lengths:
     return lengths
 
 
-def _padding(padding: int | str | Sequence[Any], reach: Lengths, rank: int) -> list[tuple[int, int]]:
+def _padding(padding: int | str | Sequence[Any], reach: Lengths, rank: int) -> Widths:
     if padding == "valid":
-        return [(0, 0)] * rank
+        return ((0, 0),) * rank
     if padding == "same":
-        return [((n - 1) // 2, n // 2) for n in reach]
+        return tuple([((n - 1) // 2, n // 2) for n in reach])
     if isinstance(padding, str):
         raise ValueError(f"padding={padding!r}, at {user_line()}. Give 'valid', 'same', a number, or numbers for each axis.")
     given = [padding] * rank if not isinstance(padding, Sequence) else list(padding)
     pairs = [(index(p), index(p)) if not isinstance(p, Sequence) else (index(p[0]), index(p[1])) for p in given]
-    if len(pairs) != rank:
-        raise ValueError(f"padding={padding!r} for {rank} axes, at {user_line()}.")
-    return pairs
+    if len(pairs) != rank or min(map(min, pairs)) < 0:
+        raise ValueError(f"padding={padding!r} for {rank} axes, at {user_line()}. Give one number of zeros, one, or a pair for each axis.")
+    return tuple(pairs)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0) -> Any:

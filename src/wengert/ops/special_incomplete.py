@@ -121,10 +121,10 @@ def _gamma_density(a: Any, x: Any, order: int = 0) -> Any:
     return where(x > 0, density * ratio, 0.0)
 
 
-_gammainc = elementwise(
+gammainc_in_order = elementwise(
     "gammainc",
     _gammainc_derivative,
-    lambda t, a, x, order: t * _gammainc(a, x, order=order + 1),
+    lambda t, a, x, order: t * gammainc_in_order(a, x, order=order + 1),
     lambda t, a, x, order: t * _gamma_density(a, x, order),
     inputs=("a", "x"),
     domain=POSITIVE,
@@ -134,7 +134,7 @@ _gammainc = elementwise(
 gammaincc = elementwise(
     "gammaincc",
     of_scipy("gammaincc"),
-    lambda t, a, x: -t * _gammainc(a, x, order=1),
+    lambda t, a, x: -t * gammainc_in_order(a, x, order=1),
     lambda t, a, x: -t * _gamma_density(a, x),
     inputs=("a", "x"),
     domain=POSITIVE,
@@ -145,7 +145,7 @@ gammaincc.__doc__ = "The regularised upper incomplete gamma function."
 
 def gammainc(a: Any, x: Any) -> Any:
     """The regularised lower incomplete gamma function."""
-    return _gammainc(a, x, order=0)
+    return gammainc_in_order(a, x, order=0)
 
 
 # The beta distribution
@@ -219,11 +219,11 @@ def _beta_density(a: Any, b: Any, x: Any, order: tuple[int, int]) -> Any:
     return where(inside, density * _beta_ratio(a, b, a + b, log(safe), log(1.0 - safe), *order), 0.0)
 
 
-_betainc = elementwise(
+betainc_in_order = elementwise(
     "betainc",
     _betainc_derivative,
-    lambda t, a, b, x, order: t * _betainc(a, b, x, order=(order[0] + 1, order[1])),
-    lambda t, a, b, x, order: t * _betainc(a, b, x, order=(order[0], order[1] + 1)),
+    lambda t, a, b, x, order: t * betainc_in_order(a, b, x, order=(order[0] + 1, order[1])),
+    lambda t, a, b, x, order: t * betainc_in_order(a, b, x, order=(order[0], order[1] + 1)),
     lambda t, a, b, x, order: t * _beta_density(a, b, x, order),
     inputs=("a", "b", "x"),
     domain=(POSITIVE, POSITIVE, (0.1, 0.9)),
@@ -239,4 +239,4 @@ _betainc = elementwise(
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularised incomplete beta function."""
-    return _betainc(a, b, x, order=(0, 0))
+    return betainc_in_order(a, b, x, order=(0, 0))

@@ -22,10 +22,11 @@ from wengert.ops.elementwise import conj, real
 from wengert.ops.gauge import (
     as_columns,
     inverse_differences,
+    inverse_sums,
+    inverses,
     is_absent,
     phase_drift,
     phase_drift_transposed,
-    singular_differences,
     warn_of_gauge,
     warn_of_second_derivative,
 )
@@ -123,7 +124,7 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
             vectors = vectors + phase_drift_transposed(sum_(vectors * v, -2, keepdims=True), v)
         turned = transposed(v) @ vectors
         warn_of_gauge("eigh", "eigenvalues", w, t, turned)
-        pulled = conjugate(v) @ (_on_diagonal(t) + turned * inverse_differences(w)) @ transposed(v)
+        pulled = (conjugate(v) @ (turned * inverse_differences(w)) + conjugate(v) * as_columns(t)) @ transposed(v)
     return (pulled + adjoint(pulled)) * _share_of_triangle(v, UPLO)
 
 
@@ -150,7 +151,7 @@ _eigh: Callable = general(
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> EighResult:
+def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which one triangle is read.
 
     The derivative is that of the function as NumPy computes it: the gradient is a triangle, and what is added to the other one changes
@@ -170,7 +171,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Any, /, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending; which triangle has the gradient is said under `eigh`."""
     a = operand(a)
     return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
@@ -249,10 +250,12 @@ class _Factors(NamedTuple):
 def _svd_impl(x: Any, full_matrices: bool) -> Any:
     """U, one row of singular values, and V, one above the other, the narrower ones filled up with zeros."""
     u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
-    width = max(u.shape[-1], vh.shape[-2])
-    parts = (u, s[..., None, :], np.conj(vh).swapaxes(-1, -2))
-    fill = [np.zeros((*x.shape[:-2], part.shape[-2], width - part.shape[-1]), u.dtype) for part in parts]
-    return np.concatenate([np.concatenate(pair, -1) for pair in zip(parts, fill, strict=True)], -2)
+    m, n = x.shape[-2:]
+    out = np.zeros((*x.shape[:-2], m + 1 + n, max(u.shape[-1], vh.shape[-2])), u.dtype)
+    out[..., :m, : u.shape[-1]] = u
+    out[..., m, : s.shape[-1]] = s
+    np.conj(vh.swapaxes(-1, -2), out=out[..., m + 1 :, : vh.shape[-2]])
+    return out
 
 
 def _svd_spec(x: Spec, full_matrices: bool) -> Spec:
@@ -276,9 +279,9 @@ def _packed(f: _Factors, width: int) -> Any:
 def _svd_push(t: Any, out: Any, full_matrices: bool) -> Any:
     u, s, v, u_rest, v_rest = _unpacked(out, t.shape, full_matrices)
     warn_of_second_derivative("svd", "singular values", s)
-    differences, sums, inverse = singular_differences(s)
+    inverse = as_columns(inverses(s))
     m = adjoint(u) @ t @ v
-    symmetric, skew = (m + adjoint(m)) / 2 * differences, (m - adjoint(m)) / 2 * sums
+    symmetric, skew = (m + adjoint(m)) / 2 * inverse_differences(s), (m - adjoint(m)) / 2 * inverse_sums(s)
     du, dv = u @ (symmetric + skew), v @ (symmetric - skew)
     outside_u, outside_v = t @ v * inverse, adjoint(t) @ u * inverse
     if t.shape[-2] > t.shape[-1]:
@@ -306,18 +309,17 @@ def _svd_pull(t: Any, out: Any, x_spec: Any, full_matrices: bool) -> Any:
         turn = sum_(tu * u, -2, keepdims=True) + sum_(tv * v, -2, keepdims=True)
         back, rows = phase_drift_transposed(turn, _over(u, v)), u.shape[-2]
         tu, tv = tu + back[..., :rows, :], tv + back[..., rows:, :]
-    differences, sums, inverse = singular_differences(s)
     ku, kv = _turned(u, tu), _turned(v, tv)
     warn_of_gauge("svd", "singular values", s, ts, ku + kv, kink=True)
-    symmetric, skew = (ku + kv) * differences, (ku - kv) * sums
-    m = _on_diagonal(ts) + (symmetric + adjoint(symmetric) + skew - adjoint(skew)) / 2
-    pulled = conjugate(u) @ m @ transposed(v)
+    symmetric, skew = (ku + kv) * inverse_differences(s), (ku - kv) * inverse_sums(s)
+    turning = (symmetric + adjoint(symmetric) + skew - adjoint(skew)) / 2
+    pulled = (conjugate(u) @ turning + conjugate(u) * as_columns(ts)) @ transposed(v)
     if u.shape[-2] > v.shape[-2]:
         outside = tu - conjugate(u) @ ku - conjugate(u_rest) @ (adjoint(tu_rest) @ conjugate(u))
-        pulled = pulled + (outside * inverse) @ transposed(v)
+        pulled = pulled + (outside * as_columns(inverses(s))) @ transposed(v)
     if u.shape[-2] < v.shape[-2]:
         outside = tv - conjugate(v) @ kv - conjugate(v_rest) @ (adjoint(tv_rest) @ conjugate(v))
-        pulled = pulled + conjugate(u) @ adjoint(outside * inverse)
+        pulled = pulled + conjugate(u) @ adjoint(outside * as_columns(inverses(s)))
     return pulled
 
 
@@ -340,7 +342,7 @@ _svd: Callable = general(
 
 
 @implements(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """U, singular values S, descending, and Vh, with a = (U * S) @ Vh; just S if not `compute_uv`.
 
     With `full_matrices`, the vectors that complete a basis have no derivative of their own within their span: they follow it without
@@ -354,8 +356,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         a = from_triangle(square("svd", a))
     if not compute_uv:
         return svdvals(a)
-    f = _unpacked(_svd(a, full_matrices=bool(full_matrices)), a.shape, full_matrices)
-    return SVDResult(concatenate((f.u, f.u_rest), -1), f.s, adjoint(concatenate((f.v, f.v_rest), -1)))
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    out = _svd(a, full_matrices=bool(full_matrices))
+    u, v = (out[..., :m, :m], out[..., m + 1 :, :n]) if full_matrices else (out[..., :m, :], out[..., m + 1 :, :])
+    return SVDResult(u, _real(out[..., m, :k]), adjoint(v))
 
 
 @implements(np.linalg.svdvals)

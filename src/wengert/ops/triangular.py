@@ -90,14 +90,15 @@ def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> A
 
 
 def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
+    dtype = factor_dtype(x.dtype, y.dtype)
+    x, y = np.asarray(x, dtype), np.asarray(y, dtype)
+    trsm = lapack("trsm", dtype.char)
+    if x.ndim == 2 == y.ndim and y.size and len(x) == len(y):
+        return _triangular_one(trsm, x, y, lower, trans, unit_diagonal)
     spec = solution_spec(Spec.of(x), Spec.of(y))
-    x, y = np.asarray(x, spec.dtype), np.asarray(y, spec.dtype)
-    out = np.empty(spec.shape, spec.dtype)
+    out = np.empty(spec.shape, dtype)
     if not out.size:
         return out
-    trsm = lapack("trsm", spec.dtype.char)
-    if len(spec.shape) == 2:
-        return _triangular_one(trsm, x, y, lower, trans, unit_diagonal)
     x = np.broadcast_to(x, (*spec.shape[:-2], *x.shape[-2:]))
     y = np.broadcast_to(y, spec.shape)
     for place in np.ndindex(spec.shape[:-2]):

@@ -1,0 +1,268 @@
+"""Initial value problems with SciPy's signatures, differentiable in the initial state, the parameters and the times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from wengert.core import tree
+from wengert.core.array import Array
+from wengert.core.errors import GradientError, user_line
+from wengert.core.primitive import SHAPED, operand
+from wengert.integrate.continuous import trajectory
+from wengert.integrate.discrete import replay
+from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, carried, completed
+from wengert.integrate.tableau import tableau
+from wengert.modes.reverse import Tensor
+from wengert.ops.shape import astype, concatenate, reshape
+
+ADJOINTS = ("discrete", "continuous")
+
+
+def solve_ivp(
+    fun: Callable,
+    t_span: Any,
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: tuple | None = None,
+    *,
+    adjoint: str | None = None,
+    rtol: float = 1e-3,
+    atol: Any = 1e-6,
+    **options: Any,
+) -> Any:
+    """The solution of y' = fun(t, y, *args) from y0 over t_span, as `scipy.integrate.solve_ivp`, whose solvers take the steps.
+
+    `t` and `y` of the result have derivatives in `y0`, in the arrays in `args` (which may be in lists and dicts), in the ends of `t_span`
+    and in `t_eval`. Where no derivative is asked for, the result is SciPy's own.
+
+    `adjoint="discrete"` (RK23, RK45, DOP853; their default) differentiates the numbers that are computed: the Runge-Kutta steps that SciPy
+    accepted, scaled with t_span but not chosen anew, and the method's own interpolant at t_eval. It works in all modes, to any order,
+    and for values that `fun` captured. `adjoint="continuous"` (any method; the default of Radau, BDF and LSODA) solves the adjoint equation
+    back in time, or the variational equations forward, to the same tolerances; what `fun` depends on must be passed in `args`.
+    Methods that need the Jacobian of `fun` get it by automatic differentiation. `vectorized` is accepted and makes no difference.
+
+    >>> def final(rate):
+    ...     return solve_ivp(lambda t, y, rate: -rate * y, (0.0, 1.0), [1.0], args=(rate,), rtol=1e-9, atol=1e-9).y[0, -1]
+    >>> from wengert.transforms.gradients import grad
+    >>> bool(abs(grad(final)(2.0) + np.exp(-2.0)) < 1e-7)
+    True
+    """
+    chosen = Method(method, rtol, atol, options)
+    adjoint = which(chosen, adjoint)
+    t0, t1 = t_span
+    span, values = (time(t0), time(t1)), arguments(args)
+    state = operand(y0)
+    if state.ndim != 1:
+        raise ValueError(
+            f"`y0` of solve_ivp must be 1-dimensional, not of shape {state.shape}, at {user_line()}. Use odeint, or reshape it."
+        )
+    kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
+    y = doubled(state)
+    points = None if t_eval is None else operand(t_eval)
+    flow = Flow(fun, span, y, values)
+    tracked = flow.captured or any(map(carried, (*span, points, y, *tree.flatten(values)[0])))
+    if not tracked and not flow.batch.sizes:
+        numbers = None if points is None else flow.places(points)
+        result = flow.solve(chosen, t_eval=numbers, dense_output=dense_output, events=with_arguments(events, flow.args))
+        if not flow.captured:
+            result.y = np.asarray(result.y, kind)
+            if any(isinstance(x, Array) for x in tree.flatten((span, points, state, values))[0]):
+                result.update(t=Tensor(np.asarray(result.t)), y=Tensor(result.y))
+            return result
+    if dense_output or events is not None:
+        raise GradientError(
+            f"solve_ivp has no derivative of {'a dense output' if dense_output else 'events'}, at {user_line()}. "
+            f"Use t_eval for the times at which the solution is needed."
+        )
+    times, rows, result = solved(fun, span, points, y, values, chosen, adjoint, flow)
+    result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T, sol=None)
+    return result
+
+
+def odeint(
+    func: Callable,
+    y0: Any,
+    t: Any,
+    args: tuple = (),
+    Dfun: Callable | None = None,
+    *,
+    rtol: float | None = None,
+    atol: Any = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    tfirst: bool = False,
+    method: Any = "LSODA",
+    adjoint: str | None = None,
+) -> Any:
+    """The solution of y' = func(y, t, *args) at the times t, the first of which is that of y0, as `scipy.integrate.odeint`.
+
+    The state may be an array of any shape, or a tree of arrays; the result has the times as its first axis. It has derivatives as that of
+    `solve_ivp` has them, where `method` and `adjoint` are explained. LSODA, which SciPy's function uses, has the continuous adjoint.
+
+    >>> odeint(lambda y, t: -y, [1.0, 2.0], [0.0, 1.0]).round(4)
+    array([[1.    , 2.    ],
+           [0.3679, 0.7358]])
+    """
+    form = Form(y0)
+    points = operand(t)
+    if points.ndim != 1 or not points.shape[0]:
+        raise ValueError(
+            f"odeint needs times in one dimension, the first of them that of y0, not of shape {points.shape}, at {user_line()}."
+        )
+    points = points if points.dtype.kind == "f" else astype(points, float)
+    f = func if tfirst else lambda t, y, *args: func(y, t, *args)
+    options: dict[str, Any] = {name: h for name, h in (("first_step", h0), ("max_step", hmax), ("min_step", hmin)) if h}
+    if Dfun is not None:
+        options["jac"] = Dfun if tfirst else lambda t, y, *args: Dfun(y, t, *args)
+    chosen = Method(method, 1.49012e-8 if rtol is None else rtol, 1.49012e-8 if atol is None else atol, options)
+    way = which(chosen, adjoint)
+    vector, values = form.vector(y0), arguments(args)
+    if points.shape[0] == 1:
+        return form.rows(vector[None])
+    span = (points[0], points[-1])
+    fun = lambda t, v, *args: form.vector(f(t, form.tree(v), *args))
+    flow = Flow(fun, span, vector, values)
+    tracked = flow.captured or flow.batch.sizes or any(map(carried, (points, vector, *tree.flatten(values)[0])))
+    if not tracked and adjoint is None:
+        way = "continuous"  # which is one run of the solver where there is nothing to differentiate
+    _, rows, _ = solved(fun, span, points, vector, values, chosen, way, flow)
+    return form.rows(rows)
+
+
+def solved(fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str, flow: Flow) -> tuple[Any, Any, Any]:
+    """The times, the states in rows, and SciPy's result."""
+    places = None if points is None else ordered(flow.places(points), flow)
+    result = None
+    times: Any = None
+    if adjoint == "discrete" or points is None:
+        result = flow.steps(method) if adjoint == "discrete" else completed(flow.solve(method))
+        steps = result.t
+        low, high = flow.span
+        fractions = (steps - low) / (high - low) if high != low else np.linspace(0.0, 1.0, len(steps))
+        plain = not any(isinstance(t, Array) for t in span)
+        times = steps if plain else span[0] + fractions * (span[1] - span[0])
+    if adjoint == "discrete":
+        rows = replay(tableau(method.name), fun, times, y0, args, points, (steps, places), keep=flow.captured or flow.captured_batch)
+    else:
+        rows, latest = trajectory(fun, span, times if points is None else points, y0, args, method)
+        result = latest if latest is not None else result
+    return times if points is None else points, rows, result
+
+
+def which(method: Method, adjoint: str | None) -> str:
+    """The adjoint for a method."""
+    if isinstance(method.solver, str) and method.solver not in EXPLICIT + IMPLICIT:
+        raise ValueError(
+            f"There is no method {method.solver!r}, at {user_line()}. "
+            f"The methods are {', '.join(EXPLICIT + IMPLICIT)}, and SciPy's solver classes."
+        )
+    if adjoint is None:
+        return "discrete" if method.name in EXPLICIT else "continuous"
+    if adjoint not in ADJOINTS:
+        raise ValueError(f"adjoint={adjoint!r}, at {user_line()}. Choose 'discrete' or 'continuous'.")
+    if adjoint == "discrete" and method.name not in EXPLICIT:
+        raise ValueError(
+            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} only, not those of {method.name}, at {user_line()}. "
+            f"Use one of these methods, or adjoint='continuous'."
+        )
+    return adjoint
+
+
+def time(t: Any) -> Any:
+    """One end of the span: a value, or a number."""
+    if isinstance(t, Array):
+        if t.shape:
+            raise ValueError(f"`t_span` has two numbers, not an array of shape {t.shape}, at {user_line()}.")
+        return t if t.dtype.kind == "f" else astype(t, float)
+    return float(t)
+
+
+def arguments(args: Any) -> tuple:
+    if args is None:
+        return ()
+    if not isinstance(args, tuple | list):
+        raise TypeError(f"`args` is a tuple of further arguments, not a {type(args).__name__}, at {user_line()}. Write args=(value,).")
+    return tuple(args)
+
+
+def doubled(y: Any) -> Any:
+    """In double precision, in which SciPy computes."""
+    wanted = np.dtype(complex if y.dtype.kind == "c" else float)
+    return y if y.dtype == wanted else astype(y, wanted)
+
+
+def with_arguments(events: Any, args: tuple) -> Any:
+    if events is None or not args:
+        return events
+    if not callable(events):
+        return [with_arguments(event, args) for event in events]
+    return wraps(events)(lambda t, y: events(t, y, *args))
+
+
+def ordered(places: np.ndarray, flow: Flow) -> np.ndarray:
+    """Points in time, if they are in order and inside the span."""
+    low, high = sorted(flow.span)
+    forward = flow.span[1] >= flow.span[0]
+    if places.ndim != 1:
+        raise ValueError(f"`t_eval` must be 1-dimensional, at {user_line()}.")
+    if np.any(places < low) or np.any(places > high):
+        raise ValueError(f"Values in `t_eval` are not within `t_span`, at {user_line()}.")
+    if np.any(np.diff(places) < 0 if forward else np.diff(places) > 0):
+        raise ValueError(f"Values in `t_eval` are not in the order of `t_span`, at {user_line()}.")
+    return places
+
+
+class Form:
+    """How a state of any shape, or a tree of arrays, is laid out in one vector. A single number is a vector of one, as in SciPy."""
+
+    def __init__(self, y0: Any):
+        single = y0 if isinstance(y0, list | tuple) and y0 and not has_arrays(y0) else None
+        leaves, self.structure = tree.flatten(operand(y0)) if single is not None else tree.flatten(y0)
+        leaves = [operand(leaf) for leaf in leaves]
+        self.shapes = [leaf.shape for leaf in leaves]
+        if self.structure is tree.LEAF and not leaves[0].ndim:
+            self.shapes = [(1,)]
+        self.dtypes = [leaf.dtype if leaf.dtype.kind in "fc" else np.dtype(float) for leaf in leaves]
+        self.dtype = np.dtype(complex if any(d.kind == "c" for d in self.dtypes) else float)
+        self.bounds = np.cumsum([0, *[int(np.prod(shape)) for shape in self.shapes]])
+
+    def vector(self, state: Any) -> Any:
+        leaves = [state] if self.structure is tree.LEAF else self.opened(state)
+        parts = [reshape(leaf, (-1,)) for leaf in map(operand, leaves)]
+        parts = [p if p.dtype == self.dtype or p.dtype.kind == "c" else astype(p, self.dtype) for p in parts]
+        return parts[0] if len(parts) == 1 else concatenate(parts)
+
+    def opened(self, state: Any) -> list:
+        leaves, structure = tree.flatten(state)
+        if structure != self.structure:
+            raise ValueError(f"The function to integrate returned {structure!r} for a state that is {self.structure!r}, at {user_line()}.")
+        return leaves
+
+    def tree(self, vector: Any) -> Any:
+        return self.rows(vector, ())
+
+    def rows(self, rows: Any, leading: tuple | None = None) -> Any:
+        """The states in rows as a tree whose arrays have the rows as their first axis."""
+        leading = rows.shape[:1] if leading is None else leading
+        spans = zip(self.bounds, self.bounds[1:], self.shapes, self.dtypes, strict=False)
+        parts = []
+        for start, stop, shape, dtype in spans:
+            part = reshape(rows[..., start:stop], (*leading, *shape))
+            if dtype.kind != "c" and part.dtype.kind == "c":
+                part = part.real
+            parts.append(part if part.dtype == dtype or leading == () else astype(part, dtype))
+        return tree.unflatten(self.structure, parts)
+
+
+def has_arrays(y0: Any) -> bool:
+    """Whether a list has arrays with axes in it, and so is a tree, not one array."""
+    return any(isinstance(leaf, SHAPED) and np.ndim(leaf) > 0 for leaf in tree.flatten(y0)[0])

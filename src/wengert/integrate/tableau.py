@@ -1,0 +1,94 @@
+"""The coefficients of SciPy's explicit Runge-Kutta methods, and one step with them on values of any mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.integrate.flow import derivative
+from wengert.ops.contract import matmul
+from wengert.ops.join import stack
+
+
+class Tableau(NamedTuple):
+    """Stage i is `f(t + c[i] h, y + h a[i] K)`, and `b` gives the step; the stage behind those is the first one of the next step.
+
+    `extra` has (c, a) of the stages that only the interpolant needs: `y + h basis(x) (weights K)` at the fraction x of the step.
+    """
+
+    a: list[np.ndarray]
+    b: np.ndarray
+    c: np.ndarray
+    extra: list[tuple[float, np.ndarray]]
+    weights: np.ndarray
+    basis: Callable[[Any, int], Any]
+
+
+@cache
+def tableau(name: str) -> Tableau:
+    """From the attributes of SciPy's class of that name."""
+    method = getattr(import_module("scipy.integrate"), name)
+    stages = len(method.B)
+    a = [np.asarray(row[:i]) for i, row in enumerate(method.A)]
+    if name != "DOP853":
+        return Tableau(a, method.B, method.C, [], method.P.T, powers)
+    extra = [(float(c), row[: stages + 1 + i]) for i, (c, row) in enumerate(zip(method.C_EXTRA, method.A_EXTRA, strict=True))]
+    total = method.D.shape[1]
+    step, first, last = np.zeros((3, total))
+    step[:stages], first[0], last[stages] = method.B, 1.0, 1.0
+    return Tableau(a, method.B, method.C, extra, np.stack([step, first - step, 2.0 * step - first - last, *method.D]), alternating)
+
+
+def powers(x: Any, count: int) -> Any:
+    """x, x x, x x x, ... in columns."""
+    return products(x, [x] * (count - 1))
+
+
+def alternating(x: Any, count: int) -> Any:
+    """x, x (1 - x), x (1 - x) x, ... in columns."""
+    return products(x, [1.0 - x if i % 2 else x for i in range(1, count)])
+
+
+def products(x: Any, factors: Sequence[Any]) -> Any:
+    columns = [x]
+    for factor in factors:
+        columns.append(columns[-1] * factor)
+    return stack(columns, axis=-1)
+
+
+class Step:
+    """One step from (t, y), where the derivative is f, to (t + h, `y`), where it is `f`."""
+
+    def __init__(self, method: Tableau, fun: Callable, t: Any, h: Any, y: Any, f: Any, args: tuple):
+        self.method, self.fun, self.args = method, fun, args
+        self.t, self.h, self.y_old, self.stages = t, h, y, [f]
+        for a, c in zip(method.a[1:], method.c[1:], strict=True):
+            self.stage(c, self.along(a))
+        self.y = self.along(method.b)
+        self.f = self.stage(1.0, self.y)
+
+    def along(self, a: np.ndarray) -> Any:
+        used = np.flatnonzero(a)
+        stages = [self.stages[i] for i in used]
+        if isinstance(self.h, Array):
+            return self.y_old + self.h * matmul(a[used], stack(stages))
+        return matmul(np.concatenate([[1.0], self.h * a[used]]), stack([self.y_old, *stages]))  # two operations, not four
+
+    def stage(self, c: float, y: Any) -> Any:
+        self.stages.append(derivative(self.fun, self.t + c * self.h, y, self.args))
+        return self.stages[-1]
+
+    def at(self, points: Any, is_empty: bool) -> Any:
+        """The states at points in time inside the step, in rows, by the interpolant of the method; `is_empty`: of length zero."""
+        if is_empty:
+            return self.y_old + (points - self.t)[:, None] * self.stages[0]
+        for c, a in self.method.extra:
+            self.stage(c, self.along(a))
+        weights = self.method.weights
+        coefficients = matmul(weights, stack(self.stages))
+        return self.y_old + self.h * matmul(self.method.basis((points - self.t) / self.h, len(weights)), coefficients)

@@ -1,0 +1,335 @@
+"""What a distribution is, said once in standard form: `logpdf(x, *shapes)`, and what else is known of it.
+
+From this come `loc` and `scale`, the support, densities and their logarithms, both tails, quantiles and draws, all in differentiable
+operations. Outside the support a density is zero and so is every derivative; parameters that make no distribution give NaN, as in SciPy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.core.primitive import SHAPED, operand
+from wengert.ops.elementwise import exp, log, log1p, sqrt, where
+from wengert.ops.predicates import floor, logical_and, logical_or
+from wengert.ops.sampling import counts
+from wengert.random.drawing import Draw, Size
+from wengert.random.generator import default_rng
+
+Formula = Callable[..., Any]
+
+
+def quiet(function: Callable) -> Callable:
+    """Without warnings of what is replaced afterwards."""
+    signature = inspect.signature(function)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    run.__signature__ = signature  # type: ignore[attr-defined]  # what help() shows
+    run.__doc__, run.__name__ = function.__doc__, function.__name__
+    return run
+
+
+class Family:
+    """A distribution by name: what continuous and discrete ones share.
+
+    `shapes` are its parameters; `valid` says which of them make a distribution; `support` are its ends, two numbers or functions of the
+    shapes, that belong to it if it is `closed`; `inside` is a point between them, at which formulas are computed for what lies outside.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shapes: str,
+        logp: Formula,
+        *,
+        support: tuple[Any, Any] = (-math.inf, math.inf),
+        inside: Any = 1.0,
+        closed: bool = True,
+        valid: Formula | None = None,
+        cdf: Formula | None = None,
+        sf: Formula | None = None,
+        logcdf: Formula | None = None,
+        logsf: Formula | None = None,
+        ppf: Formula | None = None,
+        isf: Formula | None = None,
+        mean: Formula | None = None,
+        var: Formula | None = None,
+        entropy: Formula | None = None,
+        rvs: Formula | None = None,
+    ):
+        self.name, self.shapes, self.valid = name, tuple(shapes.split()), valid
+        self.support, self.inside, self.closed = support, inside, closed
+        self.known: dict[str, Formula | None] = {
+            "logp": logp, "cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf, "ppf": ppf, "isf": isf,
+            "mean": mean, "var": var, "entropy": entropy, "rvs": rvs,
+        }  # fmt: skip
+
+    def formula(self, what: str) -> Formula:
+        found = self.known[what]
+        if found is None:
+            raise NotImplementedError(f"{self.name}.{what} is not known to Wengert, at {user_line()}.")
+        return found
+
+    def opened(self, args: tuple, keywords: dict[str, Any], after: tuple[str, ...]) -> tuple[list, list]:
+        """The shapes and what follows them, given by place or by name."""
+        names = (*self.shapes, *after)
+        if len(args) > len(names) or not set(keywords) <= set(names[len(args) :]):
+            raise TypeError(f"{self.name} has the parameters {', '.join(names)}, at {user_line()}.")
+        given = dict(zip(names, args, strict=False)) | keywords
+        missing = [n for n in self.shapes if n not in given]
+        if missing:
+            raise TypeError(f"{self.name} needs {', '.join(missing)}, at {user_line()}.")
+        found = [converted(given[n]) for n in self.shapes]
+        return found, [converted(given.get(n, 0.0 if n == "loc" else 1.0)) for n in after]
+
+    def ends(self, shapes: list) -> tuple[Any, Any]:
+        low, high = [end(*shapes) if callable(end) else end for end in self.support]
+        return low, high
+
+    def point(self, shapes: list) -> Any:
+        return self.inside(*shapes) if callable(self.inside) else self.inside
+
+    def admitted(self, out: Any, shapes: list, *positive: Any) -> Any:
+        """The result, and NaN where parameters make no distribution."""
+        good = [p > 0 for p in positive if not (isinstance(p, float) and p > 0)]
+        if self.valid is not None:
+            good.append(self.valid(*shapes))
+        return where(all_of(good), out, math.nan) if good else out
+
+    def drawn(self, shapes: list, scaling: list, size: Size, random_state: Any) -> Any:
+        draw = Draw(default_rng(random_state).numpy, (*shapes, *scaling), size)
+        return self.formula("rvs")(draw, *shapes)
+
+    def __repr__(self) -> str:
+        return f"<distribution {self.name}({', '.join(self.shapes)})>"
+
+
+def converted(x: Any) -> Any:
+    """Lists as arrays; Python's numbers stay, and take the precision of what they meet."""
+    return float(x) if isinstance(x, bool | int | float) else operand(x)
+
+
+def precision(*args: Any) -> np.dtype:
+    """That of the arrays of floating-point numbers among the arguments."""
+    floats = [a.dtype for a in args if isinstance(a, SHAPED) and a.dtype.kind == "f"]
+    return np.result_type(*floats) if floats else np.dtype(float)
+
+
+def beside(numbers: list, *args: Any) -> list:
+    """Python's numbers in the precision of the arrays among the arguments, for functions of these numbers alone."""
+    dtype = precision(*args)
+    return [dtype.type(n) if n.__class__ is float else n for n in numbers]
+
+
+def all_of(conditions: list) -> Any:
+    total = conditions[0]
+    for condition in conditions[1:]:
+        total = logical_and(total, condition)
+    return total
+
+
+class Continuous(Family):
+    """A distribution with a density, of which loc and scale make others."""
+
+    def _standard(self, x: Any, args: tuple, keywords: dict[str, Any]) -> tuple:
+        """x in standard form, moved inside the support; which x were below it and above it; and the shapes and the scale."""
+        shapes, (loc, scale) = self.opened(args, keywords, ("loc", "scale"))
+        plain = loc.__class__ is float and loc == 0.0 and scale.__class__ is float and scale == 1.0
+        x = converted(x)
+        x, *shapes = beside([x, *shapes], x, *shapes, loc, scale)
+        z = x if plain else (x - loc) / scale
+        low, high = self.ends(shapes)
+        bounded = [not (isinstance(end, float) and math.isinf(end)) for end in (low, high)]
+        below = (z < low if self.closed else z <= low) if bounded[0] else None
+        above = (z > high if self.closed else z >= high) if bounded[1] else None
+        outside = [side for side in (below, above) if side is not None]
+        if outside:
+            z = where(logical_or(*outside) if len(outside) == 2 else outside[0], self.point(shapes), z)
+        return z, below, above, shapes, scale
+
+    @quiet
+    def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of the density; minus infinity, with derivatives of zero, where there is none."""
+        z, below, above, shapes, scale = self._standard(x, args, kwds)
+        out = self.formula("logp")(z, *shapes)
+        if scale.__class__ is not float or scale != 1.0:
+            out = out - (math.log(scale) if scale.__class__ is float and scale > 0 else log(scale))
+        empty = out == -math.inf
+        for side in (below, above):
+            empty = empty if side is None else logical_or(empty, side)
+        return self.admitted(where(empty, -math.inf, out), shapes, scale)
+
+    def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The density."""
+        return exp(self.logpdf(x, *args, **kwds))
+
+    @quiet
+    def _tail(self, ends: tuple[float, float], formula: Formula, x: Any, args: tuple, keywords: dict[str, Any]) -> Any:
+        z, below, above, shapes, scale = self._standard(x, args, keywords)
+        out = formula(z, *shapes)
+        out = out if below is None else where(below, ends[0], out)
+        return self.admitted(out if above is None else where(above, ends[1], out), shapes, scale)
+
+    def cdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of at most x."""
+        return self._tail((0.0, 1.0), self.formula("cdf"), x, args, kwds)
+
+    def sf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of more than x, accurate where it is small."""
+        return self._tail((1.0, 0.0), self.formula("sf"), x, args, kwds)
+
+    def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        return self._tail((-math.inf, 0.0), self.known["logcdf"] or self._logarithm("cdf", "sf"), x, args, kwds)
+
+    def logsf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        return self._tail((0.0, -math.inf), self.known["logsf"] or self._logarithm("sf", "cdf"), x, args, kwds)
+
+    def _logarithm(self, of: str, other: str) -> Formula:
+        """The logarithm of one tail, by the other one where that is small: there is nothing to round."""
+        one, rest = self.formula(of), self.formula(other)
+
+        def formula(z: Any, *shapes: Any) -> Any:
+            small, large = rest(z, *shapes), one(z, *shapes)
+            near = small < 0.5
+            return where(near, log1p(-where(near, small, 0.0)), log_of(where(near, 1.0, large)))
+
+        return formula
+
+    @quiet
+    def _quantile(self, what: str, q: Any, args: tuple, keywords: dict[str, Any]) -> Any:
+        shapes, (loc, scale) = self.opened(args, keywords, ("loc", "scale"))
+        q = converted(q)
+        shapes = beside(shapes, q, *shapes, loc, scale)
+        formula = self.known[what]
+        if formula is None:
+            other = self.formula("isf" if what == "ppf" else "ppf")
+            formula = lambda q, *shapes: other(1.0 - q, *shapes)
+        good = logical_and(q >= 0.0, q <= 1.0)
+        out = loc + scale * formula(where(good, q, 0.5), *shapes)
+        return self.admitted(where(good, out, math.nan), shapes, scale)
+
+    def ppf(self, q: Any, *args: Any, **kwds: Any) -> Any:
+        """The quantile: where cdf is q."""
+        return self._quantile("ppf", q, args, kwds)
+
+    def isf(self, q: Any, *args: Any, **kwds: Any) -> Any:
+        """Where sf is q."""
+        return self._quantile("isf", q, args, kwds)
+
+    @quiet
+    def mean(self, *args: Any, **kwds: Any) -> Any:
+        shapes, (loc, scale) = self.opened(args, kwds, ("loc", "scale"))
+        return self.admitted(loc + scale * self.formula("mean")(*shapes), shapes, scale)
+
+    @quiet
+    def var(self, *args: Any, **kwds: Any) -> Any:
+        shapes, (_, scale) = self.opened(args, kwds, ("loc", "scale"))
+        return self.admitted(scale * scale * self.formula("var")(*shapes), shapes, scale)
+
+    def std(self, *args: Any, **kwds: Any) -> Any:
+        return sqrt(self.var(*args, **kwds))
+
+    @quiet
+    def entropy(self, *args: Any, **kwds: Any) -> Any:
+        shapes, (_, scale) = self.opened(args, kwds, ("loc", "scale"))
+        return self.admitted(self.formula("entropy")(*shapes) + log(scale), shapes, scale)
+
+    def rvs(self, *args: Any, size: Size = None, random_state: Any = None, **kwds: Any) -> Any:
+        """Draws, differentiable in the parameters: `random_state` is a generator (`wg.random.default_rng`) or a seed.
+
+        With no `size`, one for each element of the parameters.
+        """
+        shapes, (loc, scale) = self.opened(args, kwds, ("loc", "scale"))
+        return loc + scale * self.drawn(shapes, [loc, scale], size, random_state)
+
+
+def log_of(p: Any) -> Any:
+    """log(p), with a derivative of zero where p is zero."""
+    nothing = p == 0.0
+    return where(nothing, -math.inf, log(where(nothing, 1.0, p)))
+
+
+def as_counts(k: Any, *others: Any) -> Any:
+    """Whole numbers in the precision of what is beside them."""
+    k = operand(k)
+    return counts(k, np.zeros((), precision(k, *others)))
+
+
+class Discrete(Family):
+    """A distribution on whole numbers, which `loc` moves."""
+
+    def _standard(self, k: Any, args: tuple, keywords: dict[str, Any]) -> tuple[Any, list]:
+        shapes, (loc,) = self.opened(args, keywords, ("loc",))
+        k = as_counts(k, *shapes)
+        return k - loc, beside(shapes, k)
+
+    def _inside(self, k: Any, shapes: list) -> tuple[Any, Any]:
+        low, high = self.ends(shapes)
+        return k < low, (k > high if high is not math.inf else None)
+
+    @quiet
+    def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of the probability of k; minus infinity, with derivatives of zero, where there is none."""
+        k, shapes = self._standard(k, args, kwds)
+        below, above = self._inside(k, shapes)
+        empty = logical_or(below, floor(k) != k)
+        empty = empty if above is None else logical_or(empty, above)
+        out = self.formula("logp")(where(empty, self.point(shapes), k), *shapes)
+        return self.admitted(where(logical_or(empty, out == -math.inf), -math.inf, out), shapes)
+
+    def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of k."""
+        return exp(self.logpmf(k, *args, **kwds))
+
+    @quiet
+    def _tail(self, what: str, ends: tuple[float, float], k: Any, args: tuple, keywords: dict[str, Any]) -> Any:
+        k, shapes = self._standard(k, args, keywords)
+        k = floor(k)
+        below, _ = self._inside(k, shapes)
+        _, high = self.ends(shapes)
+        above = k >= high if high is not math.inf else None
+        outside = below if above is None else logical_or(below, above)
+        out = where(below, ends[0], self.formula(what)(where(outside, self.point(shapes), k), *shapes))
+        return self.admitted(out if above is None else where(above, ends[1], out), shapes)
+
+    def cdf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of at most k."""
+        return self._tail("cdf", (0.0, 1.0), k, args, kwds)
+
+    def sf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of more than k, accurate where it is small."""
+        return self._tail("sf", (1.0, 0.0), k, args, kwds)
+
+    def logcdf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        return log_of(self.cdf(k, *args, **kwds))
+
+    def logsf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        return log_of(self.sf(k, *args, **kwds))
+
+    @quiet
+    def _moment(self, what: str, args: tuple, keywords: dict[str, Any]) -> Any:
+        shapes, (loc,) = self.opened(args, keywords, ("loc",))
+        out = self.formula(what)(*shapes)
+        return self.admitted(out + loc if what == "mean" else out, shapes)
+
+    def mean(self, *args: Any, **kwds: Any) -> Any:
+        return self._moment("mean", args, kwds)
+
+    def var(self, *args: Any, **kwds: Any) -> Any:
+        return self._moment("var", args, kwds)
+
+    def std(self, *args: Any, **kwds: Any) -> Any:
+        return sqrt(self.var(*args, **kwds))
+
+    def rvs(self, *args: Any, size: Size = None, random_state: Any = None, **kwds: Any) -> Any:
+        """Draws: whole numbers, so that parameters whose derivative is wanted are an error."""
+        shapes, (loc,) = self.opened(args, kwds, ("loc",))
+        return self.formula("rvs")(default_rng(random_state), *shapes, size) + operand(loc).astype(int)

@@ -1,0 +1,185 @@
+"""Distributions of vectors; names and parameters are those of `scipy.stats`.
+
+Covariances are factored by Cholesky, and may have axes in front: one matrix for each of the points with which they broadcast. They are
+symmetric matrices, and so are the derivatives in them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.core.primitive import operand
+from wengert.ops.elementwise import exp, log, log1p, sqrt, where
+from wengert.ops.predicates import floor, logical_or
+from wengert.ops.reduce import any as any_
+from wengert.ops.reduce import sum as sum_
+from wengert.ops.shape import broadcast_to, concatenate, diagonal, moveaxis, reshape, swapaxes
+from wengert.ops.special_entropy import xlogy
+from wengert.ops.special_gamma import digamma, gammaln
+from wengert.ops.triangular import cholesky, solve_triangular
+from wengert.random.continuous import shares
+from wengert.random.drawing import Draw, Size, extents
+from wengert.random.generator import default_rng
+from wengert.stats.families import as_counts, beside, converted, precision, quiet
+
+LOG_TWO_PI = math.log(2.0 * math.pi)
+
+
+def matrix_of(cov: Any, n: int, *others: Any) -> Any:
+    """A number times the identity, a vector as the diagonal, or a matrix as it is; symmetric."""
+    cov = converted(cov)
+    if np.ndim(cov) < 2:
+        return np.eye(n, dtype=precision(cov, *others)) * cov
+    if cov.shape[-2:] != (n, n):
+        raise ValueError(f"A covariance of shape {cov.shape} does not fit vectors of {n} numbers, at {user_line()}.")
+    return 0.5 * (cov + swapaxes(cov, -1, -2))
+
+
+def extent_of(x: Any, mean: Any, cov: Any) -> int:
+    """How many numbers a vector has: of the mean, the covariance, or the points."""
+    if mean is not None and np.ndim(mean):
+        return operand(mean).shape[-1]
+    if np.ndim(cov):
+        return operand(cov).shape[-1]
+    return 1 if x is None or mean is not None or not np.ndim(x) else operand(x).shape[-1]
+
+
+def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The squared length of x - mean in units of the covariance, half the logarithm of its determinant, and the number of numbers."""
+    n = extent_of(x, mean, cov)
+    x = operand(x)
+    if n == 1 and (not x.ndim or x.shape[-1] != 1):
+        x = reshape(x, (*x.shape, 1))
+    away = x - (0.0 if mean is None else mean)
+    lower = cholesky(matrix_of(cov, n, x, mean))
+    if lower.ndim == 2:
+        flat = reshape(away, (-1, n))
+        scaled = reshape(swapaxes(solve_triangular(lower, swapaxes(flat, 0, 1), lower=True), 0, 1), away.shape)
+    else:
+        lead = np.broadcast_shapes(away.shape[:-1], lower.shape[:-2])
+        columns = reshape(broadcast_to(away, (*lead, n)), (*lead, n, 1))
+        scaled = reshape(solve_triangular(broadcast_to(lower, (*lead, n, n)), columns, lower=True), (*lead, n))
+    return sum_(scaled * scaled, -1), sum_(log(diagonal(lower, 0, -2, -1)), -1), n
+
+
+class MultivariateNormal:
+    """The normal distribution of vectors."""
+
+    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+        """The logarithm of the density at the vectors x, along their last axis."""
+        distance, half_log_det, n = whitened(x, mean, cov)
+        return -0.5 * (n * LOG_TWO_PI + distance) - half_log_det
+
+    def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+        return exp(self.logpdf(x, mean, cov))
+
+    def entropy(self, mean: Any = None, cov: Any = 1.0) -> Any:
+        n = extent_of(None, mean, cov)
+        return 0.5 * n * (LOG_TWO_PI + 1.0) + sum_(log(diagonal(cholesky(matrix_of(cov, n)), 0, -2, -1)), -1)
+
+    def rvs(self, mean: Any = None, cov: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
+        """Draws: `multivariate_normal` of the generator, by Cholesky's factor."""
+        n = extent_of(None, mean, cov)
+        mean = np.zeros(n) if mean is None else mean
+        return default_rng(random_state).multivariate_normal(mean, matrix_of(cov, n), size, method="cholesky")
+
+
+class MultivariateT:
+    """Student's t distribution of vectors."""
+
+    def logpdf(self, x: Any, loc: Any = None, shape: Any = 1.0, df: Any = 1.0) -> Any:
+        """The logarithm of the density at the vectors x, along their last axis."""
+        distance, half_log_det, n = whitened(x, loc, shape)
+        (df,) = beside([converted(df)], distance)
+        constant = gammaln(0.5 * (df + n)) - gammaln(0.5 * df) - 0.5 * n * log(math.pi * df)
+        return constant - half_log_det - 0.5 * (df + n) * log1p(distance / df)
+
+    def pdf(self, x: Any, loc: Any = None, shape: Any = 1.0, df: Any = 1.0) -> Any:
+        return exp(self.logpdf(x, loc, shape, df))
+
+    def rvs(self, loc: Any = None, shape: Any = 1.0, df: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
+        """Normal vectors over the root of a chi-squared draw, for each vector its own."""
+        n = extent_of(None, loc, shape)
+        shape, loc = matrix_of(shape, n), operand(0.0 if loc is None else loc)
+        draw = Draw(default_rng(random_state).numpy, (df, shape[..., 0, 0], sum_(loc)), extents(size))
+        spread = sqrt(df / (2.0 * draw.gamma(0.5 * operand(df))))
+        noise = draw("standard_normal", core=(n,)) @ swapaxes(cholesky(shape), -1, -2)
+        return loc + reshape(spread, (*spread.shape, 1)) * noise
+
+
+class Dirichlet:
+    """The distribution of shares that add up to 1. As in SciPy, the shares are along the first axis of x, and the last may be left out."""
+
+    def _shares(self, x: Any, alpha: Any) -> tuple[Any, Any]:
+        x, alpha = operand(x), operand(alpha)
+        if alpha.ndim != 1:
+            raise ValueError(f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by wg.vmap.")
+        if x.shape[0] == alpha.shape[0] - 1:
+            x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)], 0)
+        if x.shape[0] != alpha.shape[0]:
+            raise ValueError(f"{alpha.shape[0]} parameters do not fit {x.shape[0]} shares, the first axis of x, at {user_line()}.")
+        return moveaxis(x, 0, -1), alpha
+
+    @quiet
+    def logpdf(self, x: Any, alpha: Any) -> Any:
+        """The logarithm of the density. That the shares add up to 1 is taken for granted."""
+        x, alpha = self._shares(x, alpha)
+        outside = any_(logical_or(x < 0, x > 1), -1)
+        inside = where(reshape(outside, (*outside.shape, 1)), 1.0 / alpha.shape[0], x)
+        out = sum_(xlogy(alpha - 1.0, inside), -1) + gammaln(sum_(alpha)) - sum_(gammaln(alpha))
+        out = where(logical_or(outside, out == -math.inf), -math.inf, out)
+        return where(any_(alpha <= 0), math.nan, out)
+
+    def pdf(self, x: Any, alpha: Any) -> Any:
+        return exp(self.logpdf(x, alpha))
+
+    def mean(self, alpha: Any) -> Any:
+        alpha = operand(alpha)
+        return alpha / sum_(alpha)
+
+    def var(self, alpha: Any) -> Any:
+        alpha = operand(alpha)
+        total = sum_(alpha)
+        return alpha * (total - alpha) / (total * total * (total + 1.0))
+
+    def entropy(self, alpha: Any) -> Any:
+        alpha = operand(alpha) * 1.0
+        total, n = sum_(alpha), alpha.shape[0]
+        return sum_(gammaln(alpha)) - gammaln(total) + (total - n) * digamma(total) - sum_((alpha - 1.0) * digamma(alpha))
+
+    def rvs(self, alpha: Any, size: Size = None, random_state: Any = None) -> Any:
+        """Draws with the shares along the last axis, as in SciPy."""
+        alpha = operand(alpha)
+        return shares(Draw(default_rng(random_state).numpy, (alpha[0],), extents(size)), alpha)
+
+
+class Multinomial:
+    """How often each of several things happens in n trials, along the last axis."""
+
+    @quiet
+    def logpmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The logarithm of the probability of the counts x; minus infinity where they do not add up to n."""
+        p = operand(p)
+        x, n = as_counts(x, p), as_counts(n, p)
+        impossible = logical_or(any_(logical_or(x < 0, floor(x) != x), -1), sum_(x, -1) != n)
+        safe = where(reshape(impossible, (*impossible.shape, 1)), 0.0, x)
+        out = gammaln(n + 1.0) + sum_(xlogy(safe, p) - gammaln(safe + 1.0), -1)
+        out = where(logical_or(impossible, out == -math.inf), -math.inf, out)
+        return where(any_(logical_or(p < 0, p > 1), -1), math.nan, out)
+
+    def pmf(self, x: Any, n: Any, p: Any) -> Any:
+        return exp(self.logpmf(x, n, p))
+
+    def mean(self, n: Any, p: Any) -> Any:
+        return operand(n)[..., None] * operand(p)
+
+    def rvs(self, n: Any, p: Any, size: Size = None, random_state: Any = None) -> Any:
+        """Draws: whole numbers, so that probabilities whose derivative is wanted are an error."""
+        return default_rng(random_state).multinomial(n, p, size)
+
+
+multivariate_normal, multivariate_t, dirichlet, multinomial = MultivariateNormal(), MultivariateT(), Dirichlet(), Multinomial()

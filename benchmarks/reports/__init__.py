@@ -7,6 +7,7 @@ from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.first_calls import compile_figures, warm_figures
 from benchmarks.reports.imports import import_figures
+from benchmarks.reports.linalg import linalg_figures
 from benchmarks.reports.memory import memory_figures
 from benchmarks.reports.scaling import scaling_figures
 
@@ -16,6 +17,7 @@ REPORTS = {
     "scaling": scaling_figures,
     "cost": cost_figures,
     "helmholtz": helmholtz_figures,
+    "linalg": linalg_figures,
     "checkpoint": checkpoint_figures,
     "compile-time": compile_figures,
     "warm": warm_figures,

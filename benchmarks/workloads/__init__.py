@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from benchmarks.workload import Workload
-from benchmarks.workloads import chain, diamond, elementwise, mlp, rosenbrock
+from benchmarks.workloads import chain, convolution, diamond, elementwise, linalg, mlp, rosenbrock, sparse
 from benchmarks.workloads.compiled import COMPILED_WORKLOADS
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
-    for workload in (chain.workload, rosenbrock.workload, elementwise.workload, mlp.workload, diamond.workload, diamond.fan)
+    for workload in (
+        chain.workload,
+        rosenbrock.workload,
+        elementwise.workload,
+        mlp.workload,
+        diamond.workload,
+        diamond.fan,
+        *linalg.workloads,
+        *convolution.workloads,
+        *sparse.workloads,
+    )
 }
 EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS
 

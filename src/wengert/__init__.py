@@ -399,13 +399,15 @@ if TYPE_CHECKING:
     from wengert.explain.comparing.compare import compare
     from wengert.explain.why import why_nan, why_zero
     from wengert.structure.choice import derivatives
-    from wengert.structure.coloring import color
+    from wengert.structure.coloring import Coloring, color
     from wengert.structure.estimators import hutchinson
     from wengert.structure.operators import fisher_operator, gauss_newton_operator, hessian_operator, jacobian_operator
-    from wengert.structure.patterns import sparsity
+    from wengert.structure.patterns import Pattern, sparsity
     from wengert.structure.sparse import sparse_hessian, sparse_jacobian
 
 _LATER = {
+    "Coloring": "structure.coloring",
+    "Pattern": "structure.patterns",
     "color": "structure.coloring",
     "compare": "explain.comparing.compare",
     "compile": "compiler.compiled",
@@ -458,8 +460,10 @@ __array_api_version__ = "2024.12"
 
 __all__ = [
     "Array",
+    "Coloring",
     "GradientError",
     "Graph",
+    "Pattern",
     "Spec",
     "Symbol",
     "Tensor",

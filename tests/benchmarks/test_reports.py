@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from benchmarks.reports import Figure, imports, memory, scaling
+import pytest
+from benchmarks.reports import Figure, imports, linalg, memory, scaling
 
 import wengert as wg
 
@@ -54,3 +55,20 @@ def test_import_times_are_positive_and_one_per_run():
     times = imports.import_times(2)
     assert len(times) == 2
     assert all(seconds > 0 for pair in times for seconds in pair)
+
+
+def test_gradients_of_factorisations_cost_something():
+    systems = ["wengert", "wengert compiled"]
+    for name in linalg.FACTORISATIONS:
+        ratios = linalg.cost_ratios(name, 3, systems, rounds=1, block=1e-3)
+        assert list(ratios) == systems
+        assert all(ratio > 0 for ratio in ratios.values())
+
+
+@pytest.mark.parametrize("name", linalg.FACTORISATIONS)
+def test_compiled_factorisations_compute_what_is_computed_by_hand(name):
+    factorisation = linalg.FACTORISATIONS[name]
+    value, gradient = linalg.runs(name, "wengert compiled", 6).gradient()
+    expected, by_hand = factorisation.by_hand(*factorisation.data(6))
+    np.testing.assert_allclose(value, expected, rtol=1e-10)
+    np.testing.assert_allclose(gradient, by_hand, atol=1e-10)

@@ -361,9 +361,9 @@ def test_tables_go_below_each_other_where_they_do_not_fit():
 
 
 def test_ten_thousand_operations():
-    started = time.perf_counter()
+    started = time.process_time()
     explanation = explain(lambda x: long(x, 3400), 0.5)
     assert len(explanation.steps) > 10_000
     assert "⋮" in explanation.text()
     assert "x[3399]" in explanation._repr_html_()
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0

@@ -251,16 +251,16 @@ def program(lines):
 def test_large_graphs_are_quick():
     explanation = explain(alternating(3334), 0.5, 0.4)
     assert len(explanation.steps) > 10_000
-    start = time.perf_counter()
+    start = time.process_time()
     explanation.svg()
     explanation.dot()
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
     by_line = explain(program(300), 0.5, 0.4)
     assert [group.kind for group in grouped(by_line)] == ["function"]
     many = explain(wandering(5, 190), 0.3, 0.5, -0.2)
-    start = time.perf_counter()
+    start = time.process_time()
     many.svg(groups=False, edges=True)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_too_large_to_draw_one_by_one():

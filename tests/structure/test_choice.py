@@ -118,3 +118,15 @@ def test_what_was_not_asked_for_is_named():
 def test_a_small_jacobian_brings_no_compiler_along():
     code = "import sys, numpy as np, wengert as wg; wg.jacobian(lambda x: x**2)(np.ones(3)); print('llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
+def test_captured_arrays_may_change():
+    stencil = np.zeros((300, 300))
+    stencil[np.arange(300), np.arange(300)] = 2.0
+    f = lambda x: stencil @ np.sin(x)
+    for J in (wg.jacobian(f), wg.jacobian(lambda x: wg.jvp(f, (x,), (x,))[1])):
+        assert J.explain(X).mode == "sparse"
+        stencil[0, 299] = 0.0
+        J(X)
+        stencil[0, 299] = 5.0
+        assert J(X)[0, 299] != 0.0

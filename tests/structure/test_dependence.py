@@ -8,6 +8,7 @@ from tests.test_table import ELEMENTWISE, OTHERS, SHAPES, case_arguments, cases_
 
 import wengert as wg
 from wengert.core.errors import TrackedValueError
+from wengert.ops.convolution import convolution
 from wengert.structure.dependence import dependences
 from wengert.structure.patterns import sparsity
 
@@ -127,6 +128,7 @@ LINEAR = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 4.0]])
         (lambda x: LINEAR @ x, ["1010", "0001"], ["1010", "0001"]),
         (lambda x: x @ LINEAR.T, ["1010", "0001"], ["1010", "0001"]),
         (lambda x: np.einsum("ij,j->i", LINEAR, x), ["1010", "0001"], ["1010", "0001"]),
+        (lambda x: np.einsum("i,->i", x, np.zeros(())), ["0000"] * 4, ["0000"] * 4),
         (np.sort, ["1111"] * 4, ["0001", "0100", "0010", "1000"]),
         (lambda x: np.sort(x.reshape(2, 2), axis=1), ["1100", "1100", "0011", "0011"], ["0100", "1000", "0001", "0010"]),
         (np.max, ["1111"], ["1000"]),
@@ -157,6 +159,16 @@ def test_assignment_in_place():
         return y
 
     assert np.argwhere(sparsity(f, X).toarray()).tolist() == [[0, 3], [1, 0], [2, 0], [2, 1], [3, 2]]
+
+
+def test_convolutions_see_their_windows():
+    x, w = np.ones((1, 1, 6)), np.ones((1, 1, 3))
+    distance = np.abs(np.subtract.outer(range(6), range(6)))
+    assert np.array_equal(sparsity(lambda x: convolution(x, w, padding=1), x).toarray(), distance < 2)
+    grouped = sparsity(lambda x: convolution(x, np.ones((2, 1, 1)), groups=2), np.ones((1, 2, 3)))
+    assert np.array_equal(grouped.toarray(), np.eye(6, dtype=bool))
+    squares = lambda x: np.sum(convolution(x, w) ** 2)
+    assert np.array_equal(sparsity(squares, x, kind="hessian").toarray(), distance < 3)
 
 
 def test_one_matrix_for_a_stack_of_them():

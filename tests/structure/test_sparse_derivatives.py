@@ -268,3 +268,26 @@ def unit_vector(arrays, j):
     flat[j] = 1.0
     starts = np.cumsum([0, *[a.size for a in arrays]])
     return tuple([flat[i : i + a.size].reshape(a.shape) for i, a in zip(starts, arrays, strict=False)])
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_hessians_of_random_programs(seed):
+    rng = np.random.default_rng(seed)
+    draft = Draft(lambda n: int(rng.integers(n)), 8)
+    f, (*arrays, places) = draft.function(), draft.inputs
+    kept = [i for i, y in enumerate(f(*arrays, places)) if np.asarray(y).dtype == np.float64 and np.size(y)]
+    starts = np.cumsum([0, *[a.size for a in arrays]])
+    if not kept or not 0 < starts[-1] < 100:
+        return
+
+    def energy(z):
+        parts = [z[i : i + a.size].reshape(a.shape) for i, a in zip(starts, arrays, strict=False)]
+        outs = f(*parts, places)
+        return sum((outs[k] ** 2).sum() for k in kept) + (z**2).sum()
+
+    z = np.concatenate([a.reshape(-1) for a in arrays])
+    dense = wg.hessian(energy)(z)
+    for scope in ("global", "local"):
+        pattern = sparsity(energy, z, kind="hessian", scope=scope)
+        assert not (~pattern.toarray() & (dense != 0)).any(), "\n".join(draft.lines)
+    np.testing.assert_allclose(sparse_hessian(energy)(z).toarray(), dense, rtol=1e-8, atol=1e-10 * np.abs(dense).max())

@@ -72,7 +72,7 @@ def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
         return Kind.GATHER
     if name == "scatter" and is_native_key(node.params["key"], node.shape, node.args[1:]) and fills_key(node):
         return Kind.SCATTER
-    if name == "matmul" and is_for_blas(node):
+    if name in ("matmul", "solve_triangular") and node.size and is_for_blas(node):
         return Kind.LIBRARY
     return Kind.FALLBACK
 
@@ -90,7 +90,7 @@ def fills_key(node: Operation) -> bool:
 
 
 def is_for_blas(node: Operation) -> bool:
-    """Whether a matrix product is one of matrices of one floating-point dtype, or of stacks of them that need no broadcasting."""
+    """Whether the operands are matrices of one floating-point dtype, or stacks of them that need no broadcasting."""
     return node.dtype.kind == "f" and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args) and is_uniform_stack(node)
 
 

@@ -20,6 +20,7 @@ from wengert.graph.ir import Constant, Node, Operation, operation
 from wengert.modes.symbolic import Symbol
 from wengert.ops.einsum import layout
 from wengert.ops.elementwise import absolute, exp, log, maximum, minimum, multiply, power, sqrt, square, where
+from wengert.ops.gauge import are_coincident, is_negligible
 from wengert.ops.join import stack
 from wengert.ops.key import Index
 from wengert.ops.predicates import isfinite, not_equal
@@ -147,6 +148,8 @@ EXPANSIONS: dict[str, Callable[..., Any]] = {
     "cross": cross,
     "matmul": matmul,
     "einsum": einsum,
+    "negligible": is_negligible,
+    "coincident": are_coincident,
 }
 """By name: what an operation is made of; None where it stays."""
 

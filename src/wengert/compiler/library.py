@@ -1,4 +1,4 @@
-"""BLAS: products of matrices by the library that NumPy itself uses, found without importing more.
+"""BLAS: products of matrices and triangular systems, by the library that NumPy itself uses, found without importing more.
 
 Matrices here are stored by rows and BLAS counts by columns, so the product of the transposes is asked for, in reverse order.
 """
@@ -13,15 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.lanes import Code, Lanes, Type
+from wengert.compiler.lanes import I64, Code, Lanes, Type, select
 from wengert.graph.ir import Node, Operation
 
 
 class Blas(NamedTuple):
-    """The addresses of `dgemm` and `sgemm`, and the width of the integers that they take."""
+    """The addresses of the functions, and the width of the integers that they take."""
 
     addresses: dict[str, int]
     bits: int
+
+
+FUNCTIONS = ("dgemm", "sgemm", "dtrsm", "strsm")
 
 
 @cache
@@ -35,7 +38,7 @@ def bundled() -> Blas | None:
     for path in sorted(folder.glob("libscipy_openblas64_*")):
         library = ctypes.CDLL(str(path))
         try:
-            functions = {name: getattr(library, f"scipy_{name}_64_") for name in ("dgemm", "sgemm")}
+            functions = {name: getattr(library, f"scipy_{name}_64_") for name in FUNCTIONS}
         except AttributeError:
             continue
         return Blas({f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64)
@@ -50,7 +53,7 @@ def from_scipy() -> Blas:
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsules = {name: cython_blas.__pyx_capi__[name] for name in ("dgemm", "sgemm")}
+    capsules = {name: cython_blas.__pyx_capi__[name] for name in FUNCTIONS}
     return Blas({f"wengert.{name}": get_pointer(capsule, get_name(capsule)) for name, capsule in capsules.items()}, 32)
 
 
@@ -73,6 +76,40 @@ def write_matmul(code: Code, out: Operation, x: Operand, y: Operand, pointers: t
         return
     with code.loop(0, count) as i:
         call([code.offset(p, i * size, element) if size else p for p, size in zip(pointers, sizes, strict=True)])
+
+
+def write_triangular(code: Code, out: Operation, x: Lanes, result: Lanes) -> None:
+    """A call of trsm for each matrix of a stack. The right-hand sides lie in the place of the result already."""
+    n, columns = out.shape[-2:]
+    element, integer = Type.from_dtype(out.dtype), Type(f"i{blas().bits}")
+    slot, letter = code.variable, lambda text: code.variable(Type("i8"), ord(text))
+    size = n * n * (math.prod(out.args[0].shape[:-2]) > 1)
+    with code.loop(0, math.prod(out.shape[:-2])) as i:
+        code.call(
+            f"@wengert.{'dtrsm' if element.kind == 'f64' else 'strsm'}",
+            None,
+            letter("R"),
+            letter("U" if out.params["lower"] else "L"),
+            letter("T" if out.params["trans"] else "N"),
+            letter("U" if out.params["unit_diagonal"] else "N"),
+            slot(integer, columns),
+            slot(integer, n),
+            slot(element, 1.0),
+            code.offset(x, i * size, element) if size else x,
+            slot(integer, n),
+            code.offset(result, i * (n * columns), element),
+            slot(integer, columns),
+        )
+
+
+def zeros_on_diagonals(code: Code, matrices: Node, pointer: Lanes) -> Lanes:
+    """How many elements on the diagonals of these matrices are zero."""
+    n, element = matrices.shape[-1], Type.from_dtype(matrices.dtype)
+    count = code.variable(I64, 0)
+    with code.loop(0, math.prod(matrices.shape[:-2])) as i, code.loop(0, n) as j:
+        x = code.load(code.offset(pointer, i * (n * n) + j * (n + 1), element), element)
+        code.store(select(x.eq(0.0), code.load(count, I64) + 1, code.load(count, I64)), count)
+    return code.load(count, I64)
 
 
 def is_uniform_stack(out: Operation) -> bool:

@@ -12,7 +12,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -23,9 +23,9 @@ import numpy as np
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, library, program, python_objects, target
 from wengert.compiler.expand import expand
-from wengert.compiler.memory import as_array
-from wengert.compiler.program import Fallback, Program, Where
+from wengert.compiler.program import Program
 from wengert.compiler.simd.library import object_of
+from wengert.compiler.upcall import upcall
 from wengert.core import memory, parallel
 from wengert.core.errors import user_line
 from wengert.core.primitive import OUTPUT, Primitive
@@ -41,9 +41,6 @@ THREADS = ctypes.c_int64(parallel.num_threads())
 
 TIDY = (fold, common, simplify, views)
 """What runs after operations were expanded: no reduction may become a contraction again."""
-
-UPCALL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_void_p)
-
 
 class Build(NamedTuple):
     """A compiled program as it is kept on disk: `text` is LLVM's, compressed."""
@@ -75,7 +72,7 @@ class Native:
         self.fill(made.constants)
         self.raised = threading.local()
         if made.fallbacks:
-            self.upcall = UPCALL(partial(fall_back, made.fallbacks, self.raised))  # which does not know this object: that would be a cycle
+            self.upcall = upcall(made.fallbacks, self.raised)  # which does not know this object: that would be a cycle
             pointer = ctypes.cast(self.upcall, ctypes.c_void_p).value
             ctypes.c_void_p.from_address(self.loaded.data("wengert.upcall")).value = pointer
         self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
@@ -101,31 +98,6 @@ class Native:
         if status == program.NO_MEMORY:
             return MemoryError(f"No memory for the {self.build.program.arena} bytes of intermediate results, at {user_line()}.")
         return IndexError(f"An index is out of bounds in a compiled function, at {user_line()}.")
-
-
-def fall_back(fallbacks: Sequence[Fallback], raised: threading.local, step: int, table: int) -> int:
-    """Run one operation by NumPy, on memory of the program."""
-    try:
-        work = fallbacks[step]
-        operands = [located(where, table) for where in work.operands]
-        with np.errstate(all="ignore"):
-            out = work.primitive.impl(*operands, **work.params)
-        outs = (out,) if work.primitive.outputs == 1 else out
-        for where, value in zip(work.results, outs, strict=True):
-            if where is not None:
-                located(where, table)[...] = value
-    except BaseException as error:
-        raised.error = error
-        return 1
-    return 0
-
-
-def located(where: Where, table: int) -> Any:
-    """An operand of a fallback, as an array on the program's own memory."""
-    if where.slot is None or where.spec is None:
-        return where.value
-    base = ctypes.c_void_p.from_address(table + 8 * where.slot.entry).value or 0
-    return as_array(base + where.slot.offset, where.spec)
 
 
 def releases_gil(made: Program) -> bool:

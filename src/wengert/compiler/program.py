@@ -106,8 +106,10 @@ class ProgramWriter:
         for step, kernel in zip(self.schedule.steps, self.written, strict=True):
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
-            elif self.schedule.kinds[step] is Kind.LIBRARY:
+            elif self.schedule.kinds[step] is Kind.LIBRARY and step.primitive.name == "matmul":
                 self.run_matmul(step)
+            elif self.schedule.kinds[step] is Kind.LIBRARY:
+                self.run_triangular(step, table)
             else:
                 self.run_fallback(step, table)
         for base, target in memory.copies:
@@ -184,6 +186,28 @@ class ProgramWriter:
         out = address(self.code, self.memory.target(step))
         library.write_matmul(self.code, step, operands[0], operands[1], (pointers[0], pointers[1], out))
         self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
+
+    def run_triangular(self, step: Operation, table: Lanes) -> None:
+        """A triangular system by BLAS; one that has no solution goes to NumPy, which says so."""
+        code = self.code
+        x, y = [stored_base(self.schedule, a) for a in step.args]
+        matrices, result = address(code, self.memory.slot(x)), address(code, self.memory.target(step))
+        regular, done = code.label("regular"), code.label("solved")
+        if not step.params["unit_diagonal"]:
+            singular = code.label("singular")
+            code.branch(library.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
+            code.begin(singular)
+            self.run_fallback(step, table)
+            self.summary.pop()
+            code.jump(done)
+        else:
+            code.jump(regular)
+        code.begin(regular)
+        self.copy(self.memory.slot(y), self.memory.target(step), step.nbytes)
+        library.write_triangular(code, step, matrices, result)
+        code.jump(done)
+        code.begin(done)
+        self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         code, number = self.code, len(self.fallbacks)

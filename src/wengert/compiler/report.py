@@ -17,8 +17,8 @@ class Report:
         made = build.program
         self.steps = list(made.summary)
         self.kernels = [step for step in made.summary if step.startswith("kernel")]
-        self.calls = [step for step in made.summary if step.startswith("gemm")]
-        self.fallbacks = [work.primitive.name for work in made.fallbacks]
+        self.calls = [step for step in made.summary if step.startswith(("gemm", "trsm"))]
+        self.fallbacks = [step.split()[1] for step in made.summary if step.startswith("NumPy:")]
         self.arena_bytes, self.code_bytes = made.arena, sum(map(len, build.code))
         self.constant_bytes = sum(c.nbytes for c in made.constants)
         self.seconds = build.seconds

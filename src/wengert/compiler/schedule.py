@@ -220,7 +220,7 @@ class Schedule:
 
     def concrete(self, consumer: Operation, node: Node) -> None:
         """Keep an operand of a library call or a fallback in memory."""
-        if self.kinds[consumer] is Kind.LIBRARY and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
+        if consumer.primitive.name == "matmul" and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
             node = node.args[0]  # type: ignore[attr-defined]  # BLAS reads it transposed
         if self.kinds[node] is Kind.VIEW and node not in self.aliases and is_reshape(node):
             self.store(node.args[0])  # type: ignore[attr-defined]  # a view is an operation

@@ -134,6 +134,11 @@ class Array:
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
+    @property
+    def has_derivative(self) -> bool:
+        """Whether a derivative may flow through this value."""
+        return True
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d array")

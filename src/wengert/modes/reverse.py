@@ -154,6 +154,10 @@ class Tensor(Array):
             )
         self.node = Leaf(self.value, self)
 
+    @property
+    def has_derivative(self) -> bool:
+        return self.node is not None or (isinstance(self.value, Array) and self.value.has_derivative)
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         self.requires_grad = requires_grad
         return self

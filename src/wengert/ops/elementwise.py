@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import series
-from wengert.core.array import implements
+from wengert.core.array import Array, implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import EXPENSIVE, parallel
@@ -258,10 +258,9 @@ heaviside = elementwise(
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1; for complex numbers x / abs(x)."""
-    if operand(x).dtype.kind != "c":
+    if operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
-    size = absolute(x)
-    return where(equal(size, math.inf), _sign(x), divide_live(x, size))
+    return divide_live(x, absolute(x))
 
 
 @implements(np.clip)

@@ -43,17 +43,17 @@ def as_rows(x: Any) -> Any:
     return x[..., None] if isinstance(x, np.ndarray) else expand_dims(x, -1)
 
 
-def _negligible_impl(x: Any) -> Any:
+def is_negligible(x: Any) -> Any:
     size = np.abs(x)
     return size <= _margin(size)
 
 
 def _margin(size: Any) -> Any:
     """How far values of these sizes, computed together, may be off."""
-    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True, initial=0)
+    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True) if size.size else size
 
 
-def _coincident_impl(x: Any) -> Any:
+def are_coincident(x: Any) -> Any:
     return np.abs(x[..., :, None] - x[..., None, :]) <= _margin(np.abs(x))[..., None]
 
 
@@ -65,10 +65,10 @@ def _anchor_impl(x: Any) -> Any:
 
 TRUTH = "the result is true or false"
 negligible = nondifferentiable(
-    "negligible", _negligible_impl, params={}, batch=unchanged, cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))), reason=TRUTH
+    "negligible", is_negligible, params={}, batch=unchanged, cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))), reason=TRUTH
 )
 _coincident = nondifferentiable(
-    "coincident", _coincident_impl, params={}, batch=unchanged, cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))), reason=TRUTH
+    "coincident", are_coincident, params={}, batch=unchanged, cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))), reason=TRUTH
 )
 _anchor = nondifferentiable(
     "anchor", _anchor_impl, params={}, batch=unchanged, cases=(case((3, 2)), case((0, 0))), reason="it marks the component held real"
@@ -146,7 +146,7 @@ def warn_of_second_derivative(name: str, what: str, values: Any) -> None:
 
 
 def _pairs(values: np.ndarray) -> np.ndarray:
-    return _coincident_impl(values) & ~np.eye(values.shape[-1], dtype=bool)
+    return are_coincident(values) & ~np.eye(values.shape[-1], dtype=bool)
 
 
 def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: bool = False) -> None:
@@ -160,7 +160,7 @@ def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: 
     values, _ = _numbers(values)
     if values is None or not _is_degenerate(values, kink):
         return None
-    pairs, at_zero = _pairs(values), _negligible_impl(values) & kink
+    pairs, at_zero = _pairs(values), is_negligible(values) & kink
     suspects = [
         (t, t[..., :, None] - t[..., None, :], pairs),
         (turned, turned - np.conj(turned.swapaxes(-1, -2)), pairs),

@@ -86,7 +86,7 @@ def _frechet_spec(x: Spec, e: Spec) -> Spec:
     return Spec(np.broadcast_shapes(x.shape, e.shape), factor_dtype(x.dtype, e.dtype))
 
 
-def _matrix_function(name: str, impl: Callable, frechet_impl: Callable, arguments: Sequence[Any]) -> Callable:
+def _matrix_function(name: str, impl: Callable, frechet_impl: Callable, arguments: Sequence[Any]) -> tuple[Callable, Callable]:
     """Enter in the table a function of matrices and, under `name`_frechet, its derivative L(x, e) at x along e."""
     first = arguments[0]
 
@@ -124,7 +124,7 @@ def _matrix_function(name: str, impl: Callable, frechet_impl: Callable, argument
             cases=_cases(arguments),
         )
     )
-    return op
+    return op, frechet
 
 
 def _cases(arguments: Sequence[Any]) -> tuple[Case, ...]:
@@ -152,7 +152,9 @@ def _exponential_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
 
 _GENERAL = np.array([[0.5, 1.2, -0.3], [-0.8, 0.2, 0.6], [0.4, -0.7, -0.9]])
 _DEFECTIVE = np.array([[0.7, 1.0, 0.2], [0.0, 0.7, -0.5], [0.0, 0.0, 0.7]])
-_expm = _matrix_function("expm", lambda x: _linalg().expm(x), _exponential_frechet, (_GENERAL, np.stack([_GENERAL.T, _DEFECTIVE])))
+_expm, _expm_frechet = _matrix_function(
+    "expm", lambda x: _linalg().expm(x), _exponential_frechet, (_GENERAL, np.stack([_GENERAL.T, _DEFECTIVE]))
+)
 
 
 def expm(A: Any) -> Any:
@@ -273,7 +275,7 @@ def _logarithm_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
 
 _POSITIVE = np.array([[3.0, 0.8, -0.3], [-0.6, 4.0, 0.5], [0.4, -0.7, 2.5]])
 _CONFLUENT = 2.5 * np.eye(3) + _DEFECTIVE
-_logm = _matrix_function("logm", _logarithm, _logarithm_frechet, (_POSITIVE, np.stack([_POSITIVE.T, _CONFLUENT])))
+_logm, _logm_frechet = _matrix_function("logm", _logarithm, _logarithm_frechet, (_POSITIVE, np.stack([_POSITIVE.T, _CONFLUENT])))
 
 
 def logm(A: Any) -> Any:

@@ -73,7 +73,7 @@ def _solve_impl(x: Any, y: Any, factors: Any, trans: int) -> Any:
     if not _is_factored(x, factors):
         return _spread(np.linalg.solve(x.swapaxes(-1, -2) if trans else x, y), factors, 2)
     n = x.shape[-1]
-    if not factors[:n].diagonal().all():
+    if 0.0 in factors[:n].diagonal().tolist():  # much faster than `all` for few numbers, and not much slower for many
         raise np.linalg.LinAlgError(f"Singular matrix, at {user_line()}.")
     y = np.asarray(y, np.result_type(factors, y))
     columns = y if y.ndim == 2 else np.moveaxis(y, -2, 0).reshape(n, -1)

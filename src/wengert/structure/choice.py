@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.ops.index import set_at
 from wengert.structure.patterns import Pattern, found_pattern
 from wengert.structure.signature import Signature
-from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
+from wengert.structure.sparse import PatternError, SparseDerivative, sparse_hessian, sparse_jacobian
 from wengert.transforms.arguments import Argnums, Chosen
 from wengert.transforms.curvature import hessian
 from wengert.transforms.gradients import grad, value_and_grad
@@ -25,7 +26,11 @@ WANTS = ("value", "gradient", "jacobian", "hessian")
 
 
 class Compressed:
-    """The Jacobian, or Hessian, of `f` through the colours of its pattern, where these are few."""
+    """The Jacobian, or Hessian, of `f` through the colours of its pattern, where these are few.
+
+    A pattern is kept for the next call, and then checked by a product with a random vector: arrays that `f` captured may have changed. On
+    values that cannot be looked at, in other transforms, it is found anew each time.
+    """
 
     def __init__(self, f: Callable, argnums: Argnums, hessian: bool = False):
         self.f, self.argnums, self.hessian = f, argnums, hessian
@@ -34,35 +39,47 @@ class Compressed:
     def plan(self, args: tuple, kwargs: dict[str, Any], dense: int) -> Plan:
         """Whether the way through a pattern takes far fewer passes than the dense way, and why or why not."""
         signature = Signature("jacobian", self.argnums, args, kwargs)
-        if signature.key not in self.found:
+        if signature.key not in self.found or is_tracked(signature):
             self.found[signature.key] = self.compared(signature, args, kwargs, dense)
         sparse, why = self.found[signature.key]
         return Plan("dense", dense, why) if sparse is None else Plan("sparse", sparse.colors(*args, **kwargs).number, why)
 
-    def sparse(self, args: tuple, kwargs: dict[str, Any]) -> SparseDerivative:
-        """The derivative that a plan has chosen for these arguments."""
-        sparse, _ = self.found[Signature("jacobian", self.argnums, args, kwargs).key]
+    def matrix(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The sparse matrix by the way that a plan has chosen for these arguments; on tracked values the whole one, zeros included."""
+        signature = Signature("jacobian", self.argnums, args, kwargs)
+        sparse, _ = self.found[signature.key]
         assert sparse is not None
-        return sparse
+        if is_tracked(signature):
+            pattern, values = sparse.pattern(*args, **kwargs), sparse.values(*args, **kwargs)
+            return set_at(np.zeros(pattern.shape, values.dtype), (pattern.rows, pattern.cols), values)
+        try:
+            return sparse(*args, **kwargs)
+        except PatternError:
+            del self.found[signature.key]
+            return self.derivative(self.pattern(signature))(*args, **kwargs)
+
+    def pattern(self, signature: Signature) -> Pattern:
+        return found_pattern(grad(self.f, self.argnums) if self.hessian else self.f, signature, self.hessian)
+
+    def derivative(self, pattern: Pattern) -> SparseDerivative:
+        return (sparse_hessian if self.hessian else sparse_jacobian)(self.f, self.argnums, pattern, check=True)
 
     def compared(self, signature: Signature, args: tuple, kwargs: dict[str, Any], dense: int) -> tuple[SparseDerivative | None, str]:
         try:
-            pattern = found_pattern(grad(self.f, self.argnums) if self.hessian else self.f, signature, self.hessian)
+            pattern = self.pattern(signature)
         except (TrackedValueError, GradientError):
             return None, "its pattern is not known, because it looks at numbers"
         if fewest_colors(pattern) * SAVING > dense:
             return None, f"{pattern.density:.0%} of the matrix may be nonzero"
-        sparse = (sparse_hessian if self.hessian else sparse_jacobian)(self.f, self.argnums, pattern)
+        sparse = self.derivative(pattern)
         number = sparse.colors(*args, **kwargs).number
         if number * SAVING > dense:
             return None, f"{number} colours would not save much"
         return sparse, f"{number} colours of a pattern with {pattern.nnz} nonzeros save passes"
 
-    def matrix(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The whole matrix, zeros included, on values of any mode."""
-        sparse = self.sparse(args, kwargs)
-        pattern, values = sparse.pattern(*args, **kwargs), sparse.values(*args, **kwargs)
-        return set_at(np.zeros(pattern.shape, values.dtype), (pattern.rows, pattern.cols), values)
+
+def is_tracked(signature: Signature) -> bool:
+    return any(isinstance(x, Array) for x in signature.arrays)
 
 
 def fewest_colors(pattern: Pattern) -> int:
@@ -145,7 +162,7 @@ def matrix_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any]
     chosen, plan, tape = dense.planned(args, kwargs)
     if plan.mode != "sparse":
         return dense.computed(chosen, plan, tape, args, kwargs), plan
-    return dense.compression.sparse(args, kwargs)(*args, **kwargs), plan
+    return dense.compression.matrix(args, kwargs), plan
 
 
 def hessian_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any], inputs: int) -> tuple[Any, Plan]:
@@ -155,6 +172,6 @@ def hessian_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any
         compressed = Compressed(f, argnums, hessian=True)
         plan = compressed.plan(args, kwargs, inputs)
         if plan.mode == "sparse":
-            return compressed.sparse(args, kwargs)(*args, **kwargs), plan
+            return compressed.matrix(args, kwargs), plan
         why += f"; {plan.why}"
     return hessian(f, argnums)(*args, **kwargs), Plan("forward over reverse", inputs, why)

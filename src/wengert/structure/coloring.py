@@ -143,12 +143,11 @@ def symmetric(pattern: Pattern, by: str) -> Coloring:
     neighbours = lists(pattern.cols[off], np.concatenate([[0], np.cumsum(np.bincount(pattern.rows[off], minlength=n))]))
     if not pattern.nnz:
         return Coloring("star" if by != "acyclic" else by, unused(n), unused(n))
-    stars = Coloring("star", best(star, neighbours), unused(n)) if by != "acyclic" else None
-    if by == "star":
-        assert stars is not None
-        return stars
-    trees = Coloring("acyclic", best(acyclic, neighbours), unused(n))
-    if stars is None or trees.number + trees.recovery(pattern).rounds <= stars.number:
+    stars = Coloring("star", best(star, neighbours, 3), unused(n)) if by != "acyclic" else None
+    if stars is not None and (by == "star" or stars.number < 4):
+        return stars  # fewer than two colours saved are not worth a round of substitution
+    trees = Coloring("acyclic", best(acyclic, neighbours, 2), unused(n))
+    if stars is None or (trees.number < stars.number and substituted(pattern, trees, stars.number - trees.number) is not None):
         return trees  # the products that it saves are worth the rounds of substitution
     return stars
 

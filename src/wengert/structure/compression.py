@@ -90,10 +90,11 @@ def is_alone(places: np.ndarray, counted: np.ndarray, size: int) -> np.ndarray:
     return found
 
 
-def substituted(pattern: Pattern, coloring: Coloring) -> Recovery | None:
+def substituted(pattern: Pattern, coloring: Coloring, limit: int | None = None) -> Recovery | None:
     """The entries of a symmetric matrix, in rounds: those that are alone in a sum, then those that are alone once these are subtracted.
 
-    An entry below the diagonal is the same number as its mirror image, which takes part in another sum. None where no entry is alone.
+    An entry below the diagonal is the same number as its mirror image, which takes part in another sum. None where some entry is never
+    alone, or where that takes more rounds than `limit`.
     """
     n, colors = pattern.shape[0], coloring.columns
     rows, columns = pattern.rows.astype(np.int64), pattern.cols.astype(np.int64)
@@ -102,25 +103,33 @@ def substituted(pattern: Pattern, coloring: Coloring) -> Recovery | None:
     upper = rows <= columns
     i, j = rows[upper], columns[upper]
     here, there = colors[j] * n + i, colors[i] * n + j  # (i, j) is in the sum of row i over the colour of j, (j, i) in the other
-    off = i != j
+    off = np.nonzero(i != j)[0]
     size = n * coloring.number
     left = np.bincount(here, minlength=size) + np.bincount(there[off], minlength=size)
-    remaining, numbers = np.arange(i.size), []
-    sources, targets = [], []
-    while remaining.size:
-        first = left[here[remaining]] == 1
-        second = ~first & (left[there[remaining]] == 1)
-        by_first, by_second = remaining[first], remaining[second]
-        solved = np.concatenate([by_first, by_second])
-        if not solved.size:
-            return None
+    total = np.zeros(size, np.int64)  # of the numbers of the entries in a sum: where one is left, this is its number
+    np.add.at(total, here, np.arange(i.size))
+    np.add.at(total, there[off], off)
+    alone = np.nonzero(left == 1)[0]
+    numbers = [np.arange(0)]
+    sources: list[np.ndarray] = []
+    targets: list[np.ndarray] = []
+    while alone.size and (limit is None or len(sources) < limit):
+        solved, first = np.unique(total[alone], return_index=True)
+        source = alone[first]
+        target = np.where(source == here[solved], there[solved], here[solved])
         numbers.append(solved)
-        sources.append(np.concatenate([here[by_first], there[by_second]]))
-        targets.append(np.concatenate([there[by_first], here[by_second]]))
-        left -= np.bincount(here[solved], minlength=size) + np.bincount(there[solved[off[solved]]], minlength=size)
-        remaining = remaining[~(first | second)]
+        sources.append(source)
+        targets.append(target)
+        other = target != source
+        for places, entries in ((source, solved), (target[other], solved[other])):
+            np.subtract.at(left, places, 1)
+            np.subtract.at(total, places, entries)
+        alone = np.unique(target[left[target] == 1])
+    order = np.concatenate(numbers)
+    if order.size < i.size:
+        return None
     found = np.empty(i.size, np.int64)
-    found[np.concatenate([np.arange(0), *numbers])] = np.arange(i.size)
+    found[order] = np.arange(i.size)
     order = found[np.searchsorted(i * n + j, np.minimum(rows, columns) * n + np.maximum(rows, columns))]
     if len(sources) <= 1:
         return at_once(sources[0][order] if sources else order, size)
@@ -129,11 +138,11 @@ def substituted(pattern: Pattern, coloring: Coloring) -> Recovery | None:
 
 def linked(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], size: int) -> list[Round]:
     """Rounds, of which each knows where its entries are subtracted later."""
-    steps = []
-    for k, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        later = np.concatenate([np.arange(0), *sources[k + 1 :]])
-        number = np.full(size, -1)
-        number[later] = np.arange(later.size)
-        used = np.nonzero(number[target] >= 0)[0]
-        steps.append(Round(source, used, number[target[used]]))
+    number = np.full(size, -1)
+    number[np.concatenate(sources)] = np.arange(sum(source.size for source in sources))
+    steps, end = [], 0
+    for source, target in zip(sources, targets, strict=True):
+        end += source.size
+        used = np.nonzero(number[target] >= end)[0]
+        steps.append(Round(source, used, number[target[used]] - end))
     return steps

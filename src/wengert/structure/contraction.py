@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.structure.incidence import Sets, Shape, grouped, moved, numbered, pairs
+from wengert.structure.incidence import Sets, Shape, grouped, moved, none, numbered, pairs
 
 LARGEST = 20_000_000
 """How many products are looked at one by one; beyond, zeros are not exploited."""
@@ -25,7 +25,9 @@ class Axes(NamedTuple):
 
 def contracted(sets: Sets, axes: Axes, other: np.ndarray | None) -> Sets:
     """The sets that an operand contributes to a contraction; `other` is the other operand where its numbers are known."""
-    if other is not None and other.size and not other.all():
+    if other is not None and not other.any():
+        return none(math.prod(axes.lengths[label] for label in axes.out), sets.shape[1])
+    if other is not None and not other.all():
         free = [label for label in dict.fromkeys((*axes.mine, *axes.out)) if label not in axes.other]
         count = math.prod(axes.lengths[label] for label in free)
         places = np.nonzero(other)
@@ -43,7 +45,7 @@ def exact(sets: Sets, axes: Axes, coordinates: dict[int, np.ndarray], free: Sequ
     grid = numbered(tuple([axes.lengths[label] for label in free]))
     at = dict(zip(free, np.unravel_index(grid.reshape(-1), grid.shape), strict=True)) if free else {}
     known = {label: c[:, None] for label, c in coordinates.items()} | {label: c[None, :] for label, c in at.items()}
-    count = next(iter(coordinates.values())).size if coordinates else 1
+    count = next(iter(coordinates.values())).size
 
     def numbers(labels: Sequence[int]) -> np.ndarray:
         total = np.zeros((count, grid.size), np.intp)

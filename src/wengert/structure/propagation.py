@@ -17,6 +17,7 @@ from wengert.core.primitive import TABLE, Primitive
 from wengert.core.spec import Spec
 from wengert.ops.key import Hole, Index
 from wengert.structure.contraction import contracted, convolved, einsum_axes, matmul_axes, stacked_axes
+from wengert.structure.convolution import convolution_sets
 from wengert.structure.incidence import Sets, Shape, along, everything, grouped, moved, none, numbered, one_after_the_other, taken, union
 
 
@@ -119,6 +120,43 @@ def stacked(step: Step) -> Sets:
 
 def unmoved(step: Step) -> Sets:
     return step.live[0][1]
+
+
+def labelled(step: Step) -> Any:
+    """A linear operation of one operand that only moves elements, or whose transpose does: random labels show where each goes.
+
+    Labels have 62 bits, so a sum of several is none of them but by a chance of one in many millions of millions, and numbers that are
+    scaled are none.
+    """
+    primitive, (shape, *more) = step.primitive, step.shapes
+    if more or len(step.outs) > 1 or not primitive.structural or primitive.vjp is not None:
+        return anything(step)
+    rng = np.random.default_rng(0)
+    sets = step.live[0][1]
+    try:
+        labels = rng.integers(1, 2**62, shape)
+        places = found_labels(primitive.impl(labels, **step.params), labels)
+        if places is not None:
+            return moved(sets, places)
+        labels = rng.integers(1, 2**62, step.shape)
+        keep = primitive.keep(True)
+        saved = keep(step.outs[0], step.values[0]) if keep is not None else ()
+        if not any(isinstance(x, Array) for x in saved):
+            places = found_labels(primitive.pulls[0](labels, saved, step.params), labels)
+    except (TypeError, ValueError):
+        places = None  # it does not take integers
+    return anything(step) if places is None else grouped(sets, places, math.prod(step.shape))
+
+
+def found_labels(result: Any, labels: np.ndarray) -> np.ndarray | None:
+    """For each element the place that has its label, -1 for zero; None where some element is neither."""
+    result = np.asarray(result)
+    order = np.argsort(labels, axis=None)
+    at = np.searchsorted(labels.reshape(-1)[order], result)
+    places = order[np.minimum(at, max(labels.size - 1, 0))] if labels.size else np.full(result.shape, -1)
+    places = np.where(result == 0, -1, places)
+    wrong = (places >= 0) & (labels.reshape(-1)[places] != result) if labels.size else result != 0
+    return None if result.dtype.kind != "i" or wrong.any() else places
 
 
 def overlaid(step: Step) -> Sets:
@@ -230,6 +268,13 @@ def convolve(step: Step) -> Sets:
     return union([convolved(sets, step.shapes, step.shape, i, step.params["mode"]) for i, sets in step.live])
 
 
+def convolution(step: Step) -> Any:
+    if any(len(shape) != len(step.params["stride"]) + 2 for shape in step.shapes):
+        return anything(step)  # a stack of convolutions
+    parts = [convolution_sets(step.primitive.name, i, sets, step.shapes, step.shape, step.params) for i, sets in step.live]
+    return union(parts)
+
+
 def lines(step: Step) -> Sets:
     """Each element depends on all that lie on its lines along some axes, as in a Fourier transform."""
     axis = step.params["axis"]
@@ -276,7 +321,7 @@ OF_MATRICES = (
     "solve_triangular", "cholesky", "lu", "qr", "solve", "inv", "cofactor", "det", "logdet", "eigh", "eig", "svd", "pinv",
     "expm", "logm", "sqrtm", "expm_frechet", "logm_frechet", "solve_sylvester",
 )  # fmt: skip
-OF_ELEMENTS = ("jv", "yv", "iv", "kv", "polygamma", "zeta")
+OF_ELEMENTS = ("jv", "yv", "iv", "kv", "polygamma", "zeta", "ldexp")
 
 RULES: dict[str, Callable[[Step], Any]] = {
     **dict.fromkeys(MOVING, moving),
@@ -294,5 +339,6 @@ RULES: dict[str, Callable[[Step], Any]] = {
     "einsum": einsum,
     "cross": cross,
     "convolve": convolve,
+    **dict.fromkeys(("convolution", "convolution_signals", "convolution_filters"), convolution),
 }
-KINDS: dict[str, Callable[[Step], Any]] = {"elementwise": elementwise, "reduction": reduction}
+KINDS: dict[str, Callable[[Step], Any]] = {"elementwise": elementwise, "reduction": reduction, "linear": labelled}

@@ -24,6 +24,10 @@ from wengert.transforms.jacobians import ranges, several
 from wengert.transforms.runs import Tape, pushed
 
 
+class PatternError(ValueError):
+    """A pattern misses an entry that is not zero."""
+
+
 class Plan:
     """How the entries for arguments of one signature are computed: a pattern, its colouring, and the products that these ask for."""
 
@@ -189,11 +193,12 @@ class SparseDerivative:
         tangents = [rng.uniform(0.5, 1.5, x.shape).astype(x.dtype) for x in leaves]
         v = np.concatenate([np.reshape(t, -1) for t in tangents])
         expected, found = plan.product(arrays, tangents), matrix @ v
-        scale = abs(matrix) @ v + np.abs(expected)
-        tolerance = np.sqrt(np.finfo(matrix.dtype).eps) * scale
-        wrong = np.nonzero(~((np.abs(expected - found) <= tolerance) | (np.isnan(expected) & np.isnan(found))))[0]
+        with np.errstate(all="ignore"):
+            tolerance = np.sqrt(np.finfo(matrix.dtype).eps) * (abs(matrix) @ v + np.abs(expected))
+            close = (np.abs(expected - found) <= tolerance) | (expected == found) | (np.isnan(expected) & np.isnan(found))
+        wrong = np.nonzero(~close)[0]
         if wrong.size:
-            raise ValueError(
+            raise PatternError(
                 f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the first being row "
                 f"{wrong[0]}, do not multiply a random vector as the function's derivative does, at {user_line()}. "
                 f"Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global')."

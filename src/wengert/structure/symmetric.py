@@ -14,6 +14,8 @@ from wengert.structure.ordering import Neighbours, by_classes, orders
 Greedy = Callable[[Sequence[int], Neighbours], list[int]]
 IMPROVEMENTS = 4
 """How often a colouring is tried again, in the order of its colours."""
+LARGEST_GRAPH = 400_000
+"""Graphs with more edges are not ordered by their degrees, which takes as long as several colourings."""
 
 
 def star(order: Sequence[int], neighbours: Neighbours) -> list[int]:
@@ -99,11 +101,16 @@ def acyclic(order: Sequence[int], neighbours: Neighbours) -> list[int]:
     return colors
 
 
-def best(greedy: Greedy, neighbours: Neighbours) -> list[int]:
-    """The colouring with fewest colours among those of several orders."""
-    if not neighbours:
-        return []
-    found = min((greedy(order, neighbours) for order in orders([len(near) for near in neighbours], neighbours)), key=max)
+def best(greedy: Greedy, neighbours: Neighbours, enough: int) -> list[int]:
+    """The colouring with fewest colours among those of several orders; what has `enough` colours or fewer is taken at once."""
+    degrees = [len(near) for near in neighbours]
+    found: list[int] | None = None
+    for order in orders(degrees, neighbours if sum(degrees) <= LARGEST_GRAPH else None):
+        colors = greedy(order, neighbours)
+        found = colors if found is None else min(found, colors, key=max)
+        if max(found) < enough:
+            return found
+    assert found is not None
     for i in range(IMPROVEMENTS):
         found = min(found, greedy(by_classes(found, bool(i % 2)), neighbours), key=max)
     return found

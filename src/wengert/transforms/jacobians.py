@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
@@ -129,6 +130,7 @@ class Jacobian:
         """One pass for each colour of the pattern, and zeros elsewhere."""
         results, structure = opened(tape.result)
         whole = self.compression.matrix(args, kwargs)
+        whole = whole if isinstance(whole, Array) else whole.toarray()
         columns = [whole[:, start:stop] for start, stop in ranges(list(map(Spec.of, chosen.leaves)))]
         return in_blocks(columns, list(map(Spec.of, results)), structure, chosen)
 

@@ -1,0 +1,169 @@
+"""Constraints with their derivatives, in the forms that SciPy's methods take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.optimize.matrices import Matrix
+from wengert.optimize.program import Program
+from wengert.optimize.variables import Variables, as_arguments, plain
+from wengert.transforms.gradients import grad
+from wengert.transforms.products import jvp
+
+KINDS = ("eq", "ineq")
+
+
+class Constraint:
+    """`lower <= c(x) <= upper`, elementwise, for a vector c(x) that is flattened from what the user's function gives."""
+
+    def __init__(
+        self, name: str, f: Callable, args: tuple, lower: Any, upper: Any, keep: Any, variables: Variables, compile: Any, sparse: Any
+    ):
+        self.name, self.keep, self.variables, self.asked = name, keep, variables, sparse
+        self.program = Program(name, f, args, variables, compile, is_scalar=False)
+        self.size = self.program.first.size
+        wrong = ~np.isfinite(self.program.first)
+        if wrong.any():
+            raise ValueError(f"{name} is {self.program.first[np.argmax(wrong)]} at x0, at {user_line()}. Start where it is finite.")
+        self.lower, self.upper = limits(name, lower, upper, self.program.first)
+        self.values = self.program.made(lambda f: f, variables.start)
+        self.jacobian: Matrix | None = None
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        return plain(self.values(x))
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.jacobian is not None and self.jacobian.is_sparse
+
+    def differentiated(self, sparse: bool) -> list[str]:
+        """Find out how its Jacobian is computed, and say it."""
+        self.jacobian = Matrix(self.program, self.asked if sparse else False)
+        return [f"{self.name[0].lower()}{self.name[1:]}: Jacobian {self.jacobian.described}", *self.program.notes]
+
+    def rows(self) -> list[tuple[str, np.ndarray, float, np.ndarray]]:
+        """Equations and inequalities `sign * (c(x)[places] - limit)`, of type "eq" or "ineq", that are zero or not negative."""
+        equal = self.lower == self.upper
+        below, above = ~equal & np.isfinite(self.lower), ~equal & np.isfinite(self.upper)
+        found = ("eq", equal, 1.0, self.lower), ("ineq", below, 1.0, self.lower), ("ineq", above, -1.0, self.upper)
+        return [(kind, np.nonzero(mine)[0], sign, limit[mine]) for kind, mine, sign, limit in found if mine.any()]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """For SLSQP and COBYLA."""
+        return [self.as_dict(*row) for row in self.rows()]
+
+    def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
+        made: dict[str, Any] = {"type": kind, "fun": lambda x: sign * (self.value(x)[places] - limit)}
+        if (jacobian := self.jacobian) is not None:
+            made["jac"] = lambda x: sign * jacobian.dense(x)[places]
+        return made
+
+    def as_nonlinear(self) -> Any:
+        """For trust-constr and COBYQA."""
+        make = import_module("scipy.optimize").NonlinearConstraint
+        if self.jacobian is None:
+            return make(self.value, self.lower, self.upper, keep_feasible=self.keep)
+        return make(self.value, self.lower, self.upper, jac=self.jacobian, hess=self.hessian(), keep_feasible=self.keep)
+
+    def hessian(self) -> Callable:
+        """The Hessian of the sum of the constraints with weights, as an operator: trust-constr only multiplies with it."""
+        LinearOperator = import_module("scipy.sparse.linalg").LinearOperator
+        n, start = self.variables.size, self.variables.start
+        products = self.program.made(product_with_weighted_hessian, start, np.ones(self.size), start)
+
+        def weighted(x: np.ndarray, w: np.ndarray) -> Any:
+            x, w = np.array(x), np.array(w, float)
+            return LinearOperator((n, n), matvec=lambda p: plain(products(x, w, np.array(p, float).reshape(-1))), dtype=np.float64)
+
+        return weighted
+
+
+def limits(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of a constraint, as vectors like its value."""
+    found = []
+    for side, what in ((lower, "lower"), (upper, "upper")):
+        given = np.asarray(side, float)
+        flat = given.reshape(-1) if given.ndim > 1 and given.size == value.size else given
+        if flat.shape not in ((), (1,), value.shape):
+            raise ValueError(
+                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape {given.shape}, at "
+                f"{user_line()}. Give a bound that is one number, or one for each element."
+            )
+        found.append(np.broadcast_to(flat, value.shape).copy())
+    if not (found[0] <= found[1]).all():
+        raise ValueError(f"{name} cannot be fulfilled: a lower bound is above its upper bound, or NaN, at {user_line()}.")
+    return found[0], found[1]
+
+
+def constraints_of(given: Any, variables: Variables, compile: Any, sparse: Any) -> list[Constraint]:
+    """Constraints as users write them: dicts, NonlinearConstraint, LinearConstraint, or a sequence of them."""
+    optimize = import_module("scipy.optimize")
+    listed = given if isinstance(given, Sequence) else [given]
+    return [one(f"Constraint {i}", c, variables, compile, sparse, optimize) for i, c in enumerate(listed)]
+
+
+def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, optimize: Any) -> Constraint:
+    if isinstance(c, dict):
+        kind, unknown = c.get("type"), set(c) - {"type", "fun", "args"}
+        if kind not in KINDS or "fun" not in c:
+            raise ValueError(f"{name} needs 'type', one of {KINDS}, and 'fun'; it has {c!r}, at {user_line()}.")
+        if unknown:
+            raise ValueError(f"{name} has {sorted(unknown)}, at {user_line()}. It takes 'type', 'fun', 'args'; derivatives are computed.")
+        upper = 0.0 if kind == "eq" else np.inf
+        return Constraint(name, c["fun"], as_arguments(c.get("args", ())), 0.0, upper, False, variables, compile, sparse)
+    if isinstance(c, optimize.NonlinearConstraint):
+        if callable(c.jac) or callable(c.hess):
+            raise ValueError(f"{name} has derivatives of its own, at {user_line()}. Leave jac and hess out: they are computed, exactly.")
+        return Constraint(name, c.fun, (), c.lb, c.ub, c.keep_feasible, variables, compile, sparse)
+    if isinstance(c, optimize.LinearConstraint):
+        return linear(name, c, variables)
+    raise TypeError(
+        f"{name} is a {type(c).__name__}, at {user_line()}. Give a dict with 'type' and 'fun', a scipy.optimize.NonlinearConstraint, or a "
+        f"LinearConstraint on the elements of x0 one after the other."
+    )
+
+
+class Linear(Constraint):
+    """`lower <= A x <= upper`: nothing is left to differentiate."""
+
+    def __init__(self, name: str, matrix: Any, lower: Any, upper: Any, keep: Any, variables: Variables):
+        self.name, self.matrix, self.keep, self.variables = name, matrix, keep, variables
+        self.lower, self.upper = limits(name, lower, upper, np.zeros(matrix.shape[0]))
+        self.jacobian = None
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        return self.matrix @ x
+
+    @property
+    def is_sparse(self) -> bool:
+        return hasattr(self.matrix, "toarray")
+
+    def differentiated(self, sparse: bool) -> list[str]:
+        return [f"{self.name[0].lower()}{self.name[1:]}: linear"]
+
+    def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
+        rows = self.matrix.toarray() if hasattr(self.matrix, "toarray") else self.matrix
+        return super().as_dict(kind, places, sign, limit) | {"jac": lambda x: sign * rows[places]}
+
+    def as_nonlinear(self) -> Any:
+        return import_module("scipy.optimize").LinearConstraint(self.matrix, self.lower, self.upper, keep_feasible=self.keep)
+
+
+def linear(name: str, c: Any, variables: Variables) -> Linear:
+    sparse = import_module("scipy.sparse")
+    matrix: Any = c.A.tocsr() if sparse.issparse(c.A) else np.atleast_2d(np.asarray(c.A, float))
+    if matrix.shape[1] != variables.size:
+        raise ValueError(
+            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has {variables.size} elements, "
+            f"at {user_line()}."
+        )
+    return Linear(name, matrix, c.lb, c.ub, c.keep_feasible, variables)
+
+
+def product_with_weighted_hessian(c: Callable) -> Callable:
+    return lambda x, w, p: jvp(grad(lambda v: (w * c(v)).sum()), (x,), (p,))[1]

@@ -1,0 +1,69 @@
+"""Derivatives as matrices: sparse where the pattern is, dense otherwise; and the choice between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import TrackedValueError, user_line
+from wengert.optimize.program import AUTO, Program
+from wengert.optimize.variables import plain
+from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
+from wengert.transforms.curvature import hessian
+from wengert.transforms.jacobians import jacobian
+
+SMALL = 100
+"""Up to so many variables a dense matrix is as good as a sparse one."""
+
+LARGE = 200_000
+"""From so many variables on, a pattern is only looked for on request: its colouring takes seconds."""
+
+FEW = 4
+"""A matrix is sparse if its colours are at most one in so many of the products that it would take without them."""
+
+
+class Matrix:
+    """The Jacobian of a program, or the Hessian, as a function of vectors that gives a matrix.
+
+    `is_sparse` says of which kind, and `described` why.
+    """
+
+    def __init__(self, program: Program, sparse: bool | str, is_hessian: bool = False):
+        if sparse not in (True, False, AUTO):
+            raise ValueError(f"sparse={sparse!r}, at {user_line()}. It is True, False or 'auto'.")
+        start = program.variables.start
+        derivative, why = chosen(program, sparse, is_hessian)
+        self.is_sparse = derivative is not None
+        if derivative is not None:
+            pattern, coloring = derivative.pattern(start), derivative.colors(start)
+            places = f"{pattern.nnz} of {pattern.shape[0]} x {pattern.shape[1]}"
+            self.call: Callable = program.made(lambda _: derivative, start)
+            self.described = f"sparse, {places}, {coloring.number} colours, {program.code}"
+        else:
+            self.call = program.made(hessian if is_hessian else jacobian, start)
+            self.described = f"dense, {program.code}" + (f" ({why})" if why else "")
+
+    def __call__(self, x: np.ndarray) -> Any:
+        return self.call(x) if self.is_sparse else plain(self.call(x))
+
+    def dense(self, x: np.ndarray) -> np.ndarray:
+        return self(x).toarray() if self.is_sparse else self(x)
+
+
+def chosen(program: Program, sparse: bool | str, is_hessian: bool) -> tuple[SparseDerivative | None, str]:
+    """The sparse derivative, if it is wanted and pays, or None, with the reason if it is worth one."""
+    start, n = program.variables.start, program.variables.size
+    if sparse is False or (sparse == AUTO and not SMALL < n < LARGE):
+        return None, ""
+    derivative = (sparse_hessian if is_hessian else sparse_jacobian)(program.run, compile=program.is_native)
+    try:
+        pattern, coloring = derivative.pattern(start), derivative.colors(start)
+    except TrackedValueError as error:
+        if sparse is True:
+            raise
+        return None, f"no pattern: {str(error).split('. ')[0]}"
+    if sparse == AUTO and coloring.number * FEW > min(pattern.shape):
+        return None, f"its pattern needs {coloring.number} colours"
+    return derivative, ""

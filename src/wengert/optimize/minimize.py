@@ -1,0 +1,145 @@
+"""`minimize`: SciPy's methods, with every derivative that each of them can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.optimize.constraints import Constraint, Linear, constraints_of
+from wengert.optimize.objective import Objective
+from wengert.optimize.progress import Watch
+from wengert.optimize.variables import Variables, as_arguments, listed
+
+
+class Method(NamedTuple):
+    """What a method takes: derivatives (0, 1, 2 for products with the Hessian, 3 for the Hessian), bounds, constraints."""
+
+    order: int
+    bounds: bool = False
+    constraints: bool = False
+
+
+METHODS = {
+    "Nelder-Mead": Method(0, True), "Powell": Method(0, True), "COBYLA": Method(0, True, True), "COBYQA": Method(0, True, True),
+    "CG": Method(1), "BFGS": Method(1), "L-BFGS-B": Method(1, True), "TNC": Method(1, True), "SLSQP": Method(1, True, True),
+    "Newton-CG": Method(2), "trust-ncg": Method(2), "trust-krylov": Method(2), "trust-constr": Method(2, True, True),
+    "dogleg": Method(3), "trust-exact": Method(3),
+}  # fmt: skip
+
+DENSE = 300
+"""Up to so many variables, methods that keep a dense matrix of all of them are chosen."""
+
+
+def minimize(
+    f: Callable,
+    x0: Any,
+    args: Any = (),
+    method: str | None = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    callback: Callable | None = None,
+    progress: Any = False,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    compile: bool | str = "auto",
+    sparse: bool | str = "auto",
+) -> Any:
+    """The minimum of the scalar `f(x, *args)` found from `x0`, an array or a tree of arrays, by a method of `scipy.optimize.minimize`.
+
+    Each method gets all derivatives that it takes: value and gradient from one call, products with the Hessian or a sparse Hessian,
+    Jacobians of constraints (sparse for trust-constr) and products with their Hessians. The function is traced once and runs as native
+    code; if it cannot be traced ("auto"), or with compile=False, Python runs it each time. `sparse` asks for sparse matrices, or none.
+
+    `bounds` are (lower, upper), each a number, an array or a tree like x0, or `scipy.optimize.Bounds`. `constraints` are dicts with "type"
+    ("eq": zero, "ineq": not negative) and "fun", `NonlinearConstraint`, `LinearConstraint`, or a list of them. `callback` gets x, or a
+    result if its parameter is named `intermediate_result`, and stops the search by raising StopIteration. `progress` shows a line.
+
+    The result is SciPy's, with x and the gradient as trees like x0, and `how`, which says what was used.
+
+    >>> found = minimize(lambda p: (p["a"] - 1.0) ** 2 + ((p["b"] - p["a"]) ** 2).sum(), {"a": 0.0, "b": np.zeros(2)})
+    >>> found.x["b"].round(4)
+    array([1., 1.])
+    >>> found.how
+    'BFGS; value and gradient in one call, native code'
+    """
+    variables = Variables(x0)
+    many = constraints is not None and (not isinstance(constraints, tuple | list) or len(constraints) > 0)
+    name, why = chosen(method, variables.size, bounds is not None, many)
+    kind = METHODS[name]
+    limits = variables.bounds(bounds)
+    objective = Objective(f, as_arguments(args), variables, kind.order, compile, sparse)
+    conditions = constraints_of(constraints, variables, compile if kind.order else False, sparse) if many else []
+    notes = [name + why, *objective.notes, *variables.notes]
+    if kind.order:
+        notes += [note for c in conditions for note in c.differentiated(name == "trust-constr")]
+    if name == "trust-constr" and conditions:  # which wants all of one kind
+        options = {"sparse_jacobian": any(c.is_sparse for c in conditions)} | (options or {})
+    scipy = import_module("scipy.optimize")
+    with Watch(name, variables, callback, progress, objective.measure) as watch:
+        try:
+            result = scipy.minimize(
+                objective.value,
+                variables.start.copy(),
+                method=name,
+                bounds=None if limits is None else scipy.Bounds(*limits),
+                constraints=handed(name, conditions),
+                callback=watch if callback is not None or progress else None,
+                tol=tol,
+                options=options,
+                **objective.derivatives(),
+            )
+        except StopIteration:  # which some methods do not know
+            result = stopped(scipy, watch, objective)
+        watch.show(result.x, last=True)
+    for program in [objective.program, *[c.program for c in conditions if not isinstance(c, Linear)]]:
+        program.warn_if_stale(result.x)
+    return on_trees(result, variables, notes)
+
+
+def chosen(method: str | None, n: int, has_bounds: bool, has_constraints: bool) -> tuple[str, str]:
+    """The name of the method, and why it was chosen if it was."""
+    if method is None:
+        if has_constraints:
+            return ("SLSQP", "") if n <= DENSE else ("trust-constr", " (chosen for many variables)")
+        return ("L-BFGS-B", "") if has_bounds or n > DENSE else ("BFGS", "")
+    known = {name.lower(): name for name in METHODS}
+    if not isinstance(method, str) or method.lower() not in known:
+        raise ValueError(f"minimize has no method {method!r}, at {user_line()}. It has {', '.join(METHODS)}.")
+    name = known[method.lower()]
+    for what, is_given in (("bounds", has_bounds), ("constraints", has_constraints)):
+        if is_given and not getattr(METHODS[name], what):
+            able = [other for other, kind in METHODS.items() if getattr(kind, what)]
+            raise ValueError(f"{name} takes no {what}, at {user_line()}. Choose one of {', '.join(able)}.")
+    return name, ""
+
+
+def handed(name: str, conditions: list[Constraint]) -> list:
+    """Constraints as the method takes them."""
+    if name in ("SLSQP", "COBYLA"):
+        return [row for c in conditions for row in c.as_dicts()]
+    return [c.as_nonlinear() for c in conditions]
+
+
+def stopped(scipy: Any, watch: Watch, objective: Objective) -> Any:
+    """The result of a search that the user's callback has ended."""
+    assert watch.point is not None
+    return scipy.OptimizeResult(
+        x=watch.point, fun=objective.value(watch.point), nit=watch.iteration, nfev=objective.evaluations, success=False, status=99,
+        message="`callback` raised `StopIteration`.",
+    )  # fmt: skip
+
+
+def on_trees(result: Any, variables: Variables, notes: list[str]) -> Any:
+    """SciPy's result with trees like x0 for what has one number for each element of it."""
+    for name in ("x", "jac", "grad", "lagrangian_grad", "active_mask"):
+        found = result.get(name)
+        if isinstance(found, np.ndarray) and found.shape == (variables.size,):
+            result[name] = variables.tree(found)
+    if "allvecs" in result:
+        result["allvecs"] = [variables.tree(x) for x in result["allvecs"]]
+    result["how"] = listed(notes)
+    return result

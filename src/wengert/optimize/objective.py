@@ -1,0 +1,115 @@
+"""What is minimised, as SciPy asks for it: value and gradient of one call, products with the Hessian, or the Hessian itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.optimize.matrices import LARGE, SMALL, Matrix
+from wengert.optimize.program import AUTO, Program
+from wengert.optimize.variables import Variables, plain
+from wengert.transforms.gradients import grad, value_and_grad
+from wengert.transforms.products import jvp
+
+FEW_COLORS = 16
+"""A Hessian of so few colours costs less than the products that conjugate gradients ask for at one point."""
+
+
+class Objective:
+    """A scalar function of vectors with its derivatives up to an `order`: 0, 1, 2 for products with the Hessian, 3 for the Hessian."""
+
+    def __init__(self, f: Callable, args: tuple, variables: Variables, order: int, compile: bool | str, sparse: bool | str):
+        # without derivatives there is nothing to compile: numbers go to the function as it is
+        self.program = Program("The objective", f, args, variables, compile if order else False, is_scalar=True)
+        self.variables, self.order, self.evaluations = variables, order, 0
+        self.known: list[tuple[np.ndarray, float, np.ndarray]] = []
+        self.latest: tuple[np.ndarray, Any] | None = None
+        self.sparse: Matrix | None = None
+        if not np.isfinite(self.program.first):
+            raise ValueError(f"The objective is {self.program.first} at x0, at {user_line()}. Start where it is finite; see wg.why_nan.")
+        self.notes = ["values alone"]
+        if order:
+            self.both = self.program.made(value_and_grad, variables.start)
+            self.notes = [f"value and gradient in one call, {self.program.code}"]
+            self.refuse_bad_gradient()
+        if order == 2:
+            self.sparse = self.chosen(sparse)
+            if self.sparse is None:
+                self.multiplied = self.program.made(product_with_hessian, variables.start, variables.start)
+            self.notes.append(f"Hessian {self.sparse.described}" if self.sparse else f"products with the Hessian, {self.program.code}")
+        elif order == 3:
+            self.sparse = Matrix(self.program, sparse, is_hessian=True)
+            self.notes.append(f"Hessian {self.sparse.described}")
+        self.notes += self.program.notes if order else []
+
+    def refuse_bad_gradient(self) -> None:
+        t = self.gradient(self.variables.start)
+        self.evaluations = 0
+        wrong = ~np.isfinite(t)
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(
+                f"The gradient of the objective is {t[i]} in {self.variables.place(i)}, at {user_line()}. "
+                f"Start where it is finite; wg.why_nan shows where this comes from."
+            )
+
+    def chosen(self, sparse: bool | str) -> Matrix | None:
+        """The sparse Hessian, where products with it cost less than products by passes over the function.
+
+        Native passes cost about as much as a product with the sparse matrix, and need no pattern; passes by Python cost far more.
+        """
+        if sparse == AUTO and (self.program.is_native or not SMALL < self.variables.size < LARGE):
+            return None
+        matrix = Matrix(self.program, sparse, is_hessian=True) if sparse else None
+        return matrix if matrix is not None and matrix.is_sparse else None
+
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+        """Point, value and gradient; the latest are kept, because SciPy asks for both at one point, one after the other."""
+        for found in self.known:
+            if np.array_equal(found[0], x):
+                return found
+        value, t = self.both(x)
+        self.evaluations += 1
+        self.known = [(np.array(x), float(plain(value)), plain(t)), *self.known[:1]]
+        return self.known[0]
+
+    def value(self, x: np.ndarray) -> float:
+        if self.order:
+            return self.at(x)[1]
+        self.evaluations += 1
+        return float(plain(self.program.run(x)))
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        return self.at(x)[2]
+
+    def measure(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None, int]:
+        """Value and gradient at x, if they were computed lately, and the number of evaluations. Without derivatives, values are cheap."""
+        if not self.order:
+            return float(plain(self.program.run(x))), None, self.evaluations
+        value, gradient = next((found[1:] for found in self.known if np.array_equal(found[0], x)), (None, None))
+        return value, gradient, self.evaluations
+
+    def hessian(self, x: np.ndarray) -> Any:
+        assert self.sparse is not None
+        if self.latest is None or not np.array_equal(self.latest[0], x):
+            self.latest = np.array(x), self.sparse.dense(x) if self.order == 3 else self.sparse(x)
+        return self.latest[1]
+
+    def product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return self.hessian(x) @ p if self.sparse else plain(self.multiplied(x, np.ascontiguousarray(p)))
+
+    def derivatives(self) -> dict[str, Callable]:
+        """The derivatives of this order, by SciPy's names."""
+        found: dict[str, Callable] = {"jac": self.gradient} if self.order else {}
+        if self.order == 2:
+            found["hessp"] = self.product
+        elif self.order == 3:
+            found["hess"] = self.hessian
+        return found
+
+
+def product_with_hessian(f: Callable) -> Callable:
+    return lambda x, p: jvp(grad(f), (x,), (p,))[1]

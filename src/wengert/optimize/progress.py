@@ -1,0 +1,89 @@
+"""What is seen of a search while it runs: the user's callback, and a line of progress."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from wengert.optimize.variables import Variables
+
+PAUSE = 0.1
+"""The line is written anew after so many seconds."""
+
+
+class Watch:
+    """Called at each iteration with the point; `measure` gives its value and gradient if they are known, and the evaluations so far."""
+
+    def __init__(
+        self,
+        title: str,
+        variables: Variables,
+        callback: Callable | None,
+        progress: Any,
+        measure: Callable[[np.ndarray], tuple[float | None, np.ndarray | None, int]],
+    ):
+        self.title, self.variables, self.callback, self.measure = title, variables, callback, measure
+        self.wants_result = callback is not None and parameters(callback) == ["intermediate_result"]
+        self.iteration, self.began, self.shown = 0, perf_counter(), 0.0
+        self.point: np.ndarray | None = None
+        self.live = live(progress) if progress else None
+
+    def __enter__(self) -> Watch:
+        if self.live is not None:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def __call__(self, x: np.ndarray, *_: Any) -> None:
+        self.iteration += 1
+        self.point = np.array(x)
+        self.show(x)
+        if self.callback is None:
+            return
+        if not self.wants_result:
+            self.callback(self.variables.tree(self.point.copy()))
+            return
+        value, gradient, evaluations = self.measure(x)
+        state = {"x": self.variables.tree(self.point.copy()), "fun": value, "nit": self.iteration, "nfev": evaluations}
+        if gradient is not None:
+            state["jac"] = self.variables.tree(gradient.copy())
+        self.callback(intermediate_result=import_module("scipy.optimize").OptimizeResult(state))
+
+    def show(self, x: np.ndarray, last: bool = False) -> None:
+        """Write the line, if it is time to."""
+        now = perf_counter()
+        if self.live is None or (now - self.shown < PAUSE and not last):
+            return
+        self.shown = now
+        text = import_module("rich.text").Text(self.line(x, now - self.began))
+        self.live.update(text, refresh=True)
+
+    def line(self, x: np.ndarray, seconds: float) -> str:
+        value, gradient, evaluations = self.measure(x)
+        parts = [self.title, f"iteration {self.iteration}"]
+        if value is not None:
+            parts.append(f"value {value:.6g}")
+        if gradient is not None:
+            parts.append(f"|gradient| {np.linalg.norm(gradient):.2e}")
+        return "  ".join([*parts, f"evaluations {evaluations}", f"{seconds:.1f} s"])
+
+
+def live(progress: Any) -> Any:
+    """A line that is written over; `progress` may be a console of rich. Where there is no terminal, the last line alone is written."""
+    console = progress if hasattr(progress, "print") else import_module("rich.console").Console(stderr=True)
+    return import_module("rich.live").Live("", console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+
+
+def parameters(f: Callable) -> list[str]:
+    try:
+        return list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return []

@@ -1,0 +1,148 @@
+"""What is varied: a tree of arrays as one vector of float64, and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import GradientError, user_line
+from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.modes.reverse import Tensor
+from wengert.structure.operators import Flat
+from wengert.transforms.arguments import opened, places
+from wengert.transforms.call import layers
+
+
+class Variables:
+    """The start of a search, as a vector, and the way back to trees. `notes` says what was done to it."""
+
+    def __init__(self, x0: Any, name: str = "x0"):
+        refuse_tracked(x0, name)
+        leaves, self.structure = opened(x0)
+        self.notes: list[str] = []
+        numbers = []
+        for x, place in zip(map(plain, leaves), places(self.structure), strict=True):
+            if x.dtype.kind not in "iuf":
+                advice = "Vary its real and imaginary parts, as two arrays." if x.dtype.kind == "c" else "Pass floating-point numbers."
+                raise TypeError(f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers, at {user_line()}. {advice}")
+            if x.dtype.kind != "f":
+                self.notes.append(f"{name}{place} had dtype {x.dtype} and was taken as float64")
+            if not np.isfinite(x).all():
+                raise ValueError(f"{name}{place} has elements that are not finite, at {user_line()}. Start from finite numbers.")
+            numbers.append(np.asarray(x, np.float64))
+        self.flat = Flat(unflatten(self.structure, numbers), name)
+        self.name, self.size = name, self.flat.size
+        if not self.size:
+            raise ValueError(f"{name} has no elements, at {user_line()}: there is nothing to vary.")
+        self.start = np.array(self.flat.vector(unflatten(self.structure, numbers)))
+
+    def tree(self, vector: np.ndarray) -> Any:
+        return self.flat.tree(vector)
+
+    def place(self, i: int) -> str:
+        """Where element `i` of the vector is: `x0['w'][1, 0]`."""
+        for spec, place in zip(self.flat.specs, places(self.structure), strict=True):
+            if i < spec.size:
+                index = ", ".join(map(str, np.unravel_index(i, spec.shape)))
+                return f"{self.name}{place}[{index}]" if index else f"{self.name}{place}"
+            i -= spec.size
+        raise IndexError(i)
+
+    def bounds(self, given: Any) -> tuple[np.ndarray, np.ndarray] | None:
+        """The lower and upper bound of each element.
+
+        They are given as (lower, upper), each of them None, a number, an array or a tree like x0, of which a part may stand for all below
+        it; as `scipy.optimize.Bounds`; or, for one vector, as a list of pairs.
+        """
+        if given is None:
+            return None
+        if isinstance(given, import_module("scipy.optimize").Bounds):
+            lower, upper = (self.whole(side, sign) for side, sign in ((given.lb, -1), (given.ub, 1)))
+        elif isinstance(given, tuple) and len(given) == 2:
+            lower, upper = (self.spread(side, sign) for side, sign in zip(given, (-1, 1), strict=True))
+        elif isinstance(given, list) and self.structure is LEAF and len(given) == self.size and all(np.shape(p) == (2,) for p in given):
+            lower, upper = (np.array([sign * np.inf if p[i] is None else p[i] for p in given], float) for i, sign in ((0, -1), (1, 1)))
+        else:
+            raise TypeError(
+                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or for {self.size} "
+                f"elements of one vector a list of as many pairs; this is a {type(given).__name__}, at {user_line()}."
+            )
+        for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its lower bound"),
+                            (self.start > upper, "is above its upper bound")):  # fmt: skip
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                raise ValueError(f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}], at {user_line()}.")
+        return lower, upper
+
+    def whole(self, side: Any, sign: int) -> np.ndarray:
+        """A bound on the vector of all elements."""
+        try:
+            return np.broadcast_to(np.asarray(sign * np.inf if side is None else side, float), (self.size,)).copy()
+        except ValueError:
+            raise ValueError(
+                f"A bound of shape {np.shape(side)} does not fit the {self.size} elements of {self.name}, at {user_line()}."
+            ) from None
+
+    def spread(self, side: Any, sign: int) -> np.ndarray:
+        parts = []
+        for given, spec, place in zip(below(side, self.structure), self.flat.specs, places(self.structure), strict=True):
+            try:
+                parts.append(np.broadcast_to(np.asarray(sign * np.inf if given is None else given, float), spec.shape).reshape(-1))
+            except ValueError:
+                raise ValueError(
+                    f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}, at {user_line()}."
+                ) from None
+        return np.concatenate(parts)
+
+
+def below(tree: Any, structure: Structure) -> list:
+    """The leaves of a tree that has this structure, or has a number or None where the structure goes on.
+
+    >>> below({"w": 1.0, "b": None}, flatten({"w": [0, 0], "b": 0})[1])
+    [1.0, 1.0, None]
+    """
+    if structure is LEAF or tree is None or isinstance(tree, int | float):
+        return [tree] * structure.size
+    if not isinstance(tree, structure.make):
+        raise TypeError(f"bounds have a {type(tree).__name__} where x0 has the structure {structure!r}, at {user_line()}.")
+    known = set(tree) if isinstance(tree, dict) else set(range(len(tree))) if isinstance(tree, list | tuple) else set(structure.keys)
+    if known != set(structure.keys):
+        raise TypeError(f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}, at {user_line()}.")
+    indexed = isinstance(tree, dict | list | tuple)
+    children = zip(structure.keys, structure.children, strict=True)
+    return [leaf for key, child in children for leaf in below(tree[key] if indexed else getattr(tree, key), child)]
+
+
+def plain(x: Any) -> Any:
+    """A value as numbers."""
+    while isinstance(x, Array):
+        x = x.value
+    return x
+
+
+def refuse_tracked(tree: Any, what: str) -> None:
+    """A search is not differentiated: a gradient through it would be lost."""
+    for leaf in flatten(tree)[0]:
+        for layer in layers(leaf):
+            if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
+                raise GradientError(
+                    f"{what} has a value that is being differentiated or traced (a {type(layer).__name__}), at {user_line()}: the gradient "
+                    f"would be lost, because SciPy searches with plain numbers. Differentiate a solution with wg.implicit.argmin or "
+                    f"wg.implicit.root, or detach the value."
+                )
+
+
+def as_arguments(args: Any) -> tuple:
+    """Further arguments of a function, as SciPy takes them: a tuple, or one of them alone."""
+    found = args if isinstance(args, tuple) else (args,)
+    refuse_tracked(found, "args")
+    return found
+
+
+def listed(notes: Sequence[str]) -> str:
+    """What was done, in one line."""
+    return "; ".join(dict.fromkeys(notes))

@@ -17,7 +17,7 @@ OPERANDS = {"one": (A[0], B[0]), "stack": (A, B), "one matrix": (A[0], B), "one 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("operands", OPERANDS.values(), ids=OPERANDS)
-@pytest.mark.parametrize(("lower", "trans", "unit_diagonal"), itertools.product([True, False], [0, 1], [True, False]))
+@pytest.mark.parametrize(("lower", "trans", "unit_diagonal"), list(itertools.product([True, False], [0, 1], [True, False])))
 def test_as_eager(operands, lower, trans, unit_diagonal, dtype):
     f = lambda a, b: solve_triangular(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
     a, b = [x.astype(dtype) for x in operands]

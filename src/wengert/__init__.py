@@ -47,7 +47,6 @@ from wengert.modes.creation import (
     from_dlpack,
     full,
     identity,
-    linspace,
     ones,
     zeros,
 )
@@ -60,6 +59,7 @@ from wengert.modes.grids import (
     hanning,
     indices,
     kaiser,
+    linspace,
     logspace,
     tri,
 )

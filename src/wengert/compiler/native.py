@@ -42,6 +42,7 @@ THREADS = ctypes.c_int64(parallel.num_threads())
 TIDY = (fold, common, simplify, views)
 """What runs after operations were expanded: no reduction may become a contraction again."""
 
+
 class Build(NamedTuple):
     """A compiled program as it is kept on disk: `text` is LLVM's, compressed."""
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.array import Array, check_device, implements
+from wengert.core.array import Array, check_device
 from wengert.core.errors import user_line
-from wengert.core.primitive import gathered, holds_value, operand
+from wengert.core.primitive import gathered, holds_value
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops.elementwise import where
-from wengert.ops.shape import astype, broadcast_arrays, moveaxis, reshape
+from wengert.ops.shape import astype, reshape
 
 
 def _owned(value: Any, requires_grad: bool) -> Tensor:
@@ -51,33 +50,6 @@ empty = creation(np.empty)
 eye = creation(np.eye)
 identity = creation(np.identity)
 arange = creation(np.arange)
-_linspace = creation(np.linspace)
-
-
-@implements(np.linspace)
-def linspace(
-    start: Any,
-    stop: Any,
-    /,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Any:
-    """As `numpy.linspace`, but a tensor, and differentiable in both ends."""
-    if not isinstance(start, Array) and not isinstance(stop, Array):
-        return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
-    start, stop = operand(start), operand(stop)
-    share = np.linspace(0.0, 1.0, num, endpoint)
-    ends = broadcast_arrays(start, stop)
-    share = share.reshape(-1, *(1,) * ends[0].ndim)
-    points = moveaxis(where(share < 0.5, ends[0] + share * (ends[1] - ends[0]), ends[1] - (1.0 - share) * (ends[1] - ends[0])), 0, axis)
-    points = points if dtype is None else astype(points, dtype)
-    return (points, (stop - start) / (num - endpoint)) if retstep else points
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:

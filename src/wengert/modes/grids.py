@@ -9,9 +9,9 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.primitive import operand
-from wengert.modes.creation import asarray, creation, linspace
+from wengert.modes.creation import asarray, creation
 from wengert.ops.elementwise import power, where
-from wengert.ops.shape import astype, moveaxis
+from wengert.ops.shape import astype, broadcast_arrays, moveaxis
 from wengert.ops.special_bessel import i0
 
 tri = creation(np.tri)
@@ -19,9 +19,36 @@ bartlett = creation(np.bartlett)
 blackman = creation(np.blackman)
 hamming = creation(np.hamming)
 hanning = creation(np.hanning)
+_linspace = creation(np.linspace)
 _logspace = creation(np.logspace)
 _geomspace = creation(np.geomspace)
 _kaiser = creation(np.kaiser)
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """As `numpy.linspace`, but a tensor, and differentiable in both ends."""
+    if not isinstance(start, Array) and not isinstance(stop, Array):
+        return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
+    start, stop = operand(start), operand(stop)
+    share = np.linspace(0.0, 1.0, num, endpoint)
+    ends = broadcast_arrays(start, stop)
+    share = share.reshape(-1, *(1,) * ends[0].ndim)
+    points = moveaxis(where(share < 0.5, ends[0] + share * (ends[1] - ends[0]), ends[1] - (1.0 - share) * (ends[1] - ends[0])), 0, axis)
+    points = points if dtype is None else astype(points, dtype)
+    return (points, (stop - start) / (num - endpoint)) if retstep else points
 
 
 @implements(np.logspace)

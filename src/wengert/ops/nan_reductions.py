@@ -21,9 +21,9 @@ from wengert.ops.reduce import (
     any,
     argmax,
     argmin,
-    axes_of,
     collapsed,
     count_nonzero,
+    furthest,
     masked,
     mean,
     nanmean,
@@ -61,21 +61,13 @@ _nanmin = reduction(
 @implements(np.nanmax)
 def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The largest element that is not NaN."""
-    return _furthest(_nanmax, a, axis, out, keepdims, initial, where)
+    return furthest(_nanmax, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanmin)
 def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The smallest element that is not NaN."""
-    return _furthest(_nanmin, a, axis, out, keepdims, initial, where)
-
-
-def _furthest(extreme: Any, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, mask: Any) -> Any:
-    refuse_out(out)
-    if initial is None and mask is not True:
-        raise ValueError(f"nanmax and nanmin with `where` need a number to begin with, at {user_line()}. Pass it as `initial`.")
-    a = masked(operand(a), mask, initial)
-    return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
+    return furthest(_nanmin, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanargmax)

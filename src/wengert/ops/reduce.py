@@ -231,19 +231,20 @@ _min = reduction(
 @implements(np.max, np.amax)
 def max(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The largest element, or the number `initial` if that is larger."""
-    return _furthest(_max, a, axis, out, keepdims, initial, where)
+    return furthest(_max, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
 def min(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The smallest element, or the number `initial` if that is smaller."""
-    return _furthest(_min, a, axis, out, keepdims, initial, where)
+    return furthest(_min, a, axis, out, keepdims, initial, where)
 
 
-def _furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, mask: Any) -> Any:
+def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, mask: Any) -> Any:
+    """An operation that finds an extreme, with NumPy's arguments."""
     refuse_out(out)
     if initial is None and mask is not True:
-        raise ValueError(f"max and min with `where` need a number to begin with, at {user_line()}. Pass it as `initial`.")
+        raise ValueError(f"{extreme.__name__} with `where` needs a number to begin with, at {user_line()}. Pass it as `initial`.")
     a = masked(operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 

@@ -64,11 +64,15 @@ class Constraint:
         return made
 
     def as_nonlinear(self) -> Any:
-        """For trust-constr and COBYQA."""
+        """For trust-constr, and for COBYQA, which takes no derivatives."""
         make = import_module("scipy.optimize").NonlinearConstraint
         if self.jacobian is None:
             return make(self.value, self.lower, self.upper, keep_feasible=self.keep)
         return make(self.value, self.lower, self.upper, jac=self.jacobian, hess=self.hessian(), keep_feasible=self.keep)
+
+    def as_dense(self) -> Any:
+        """The same without sparse matrices."""
+        return self.as_nonlinear()
 
     def hessian(self) -> Callable:
         """The Hessian of the sum of the constraints with weights, as an operator: trust-constr only multiplies with it."""
@@ -147,11 +151,15 @@ class Linear(Constraint):
         return [f"{self.name[0].lower()}{self.name[1:]}: linear"]
 
     def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
-        rows = self.matrix.toarray() if hasattr(self.matrix, "toarray") else self.matrix
+        rows = self.matrix.toarray() if self.is_sparse else self.matrix
         return super().as_dict(kind, places, sign, limit) | {"jac": lambda x: sign * rows[places]}
 
     def as_nonlinear(self) -> Any:
         return import_module("scipy.optimize").LinearConstraint(self.matrix, self.lower, self.upper, keep_feasible=self.keep)
+
+    def as_dense(self) -> Any:
+        rows = self.matrix.toarray() if self.is_sparse else self.matrix
+        return Linear(self.name, rows, self.lower, self.upper, self.keep, self.variables).as_nonlinear()
 
 
 def linear(name: str, c: Any, variables: Variables) -> Linear:

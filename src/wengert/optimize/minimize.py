@@ -121,7 +121,7 @@ def handed(name: str, conditions: list[Constraint]) -> list:
     """Constraints as the method takes them."""
     if name in ("SLSQP", "COBYLA"):
         return [row for c in conditions for row in c.as_dicts()]
-    return [c.as_nonlinear() for c in conditions]
+    return [c.as_dense() if name == "COBYQA" else c.as_nonlinear() for c in conditions]
 
 
 def stopped(scipy: Any, watch: Watch, objective: Objective) -> Any:

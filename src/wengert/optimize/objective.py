@@ -26,6 +26,7 @@ class Objective:
         self.program = Program("The objective", f, args, variables, compile if order else False, is_scalar=True)
         self.variables, self.order, self.evaluations = variables, order, 0
         self.known: list[tuple[np.ndarray, float, np.ndarray]] = []
+        self.reported: list[tuple[np.ndarray, float, np.ndarray]] = []
         self.latest: tuple[np.ndarray, Any] | None = None
         self.sparse: Matrix | None = None
         if not np.isfinite(self.program.first):
@@ -47,7 +48,6 @@ class Objective:
 
     def refuse_bad_gradient(self) -> None:
         t = self.gradient(self.variables.start)
-        self.evaluations = 0
         wrong = ~np.isfinite(t)
         if wrong.any():
             i = int(np.argmax(wrong))
@@ -89,8 +89,11 @@ class Objective:
         """Value and gradient at x, if they were computed lately, and the number of evaluations. Without derivatives, values are cheap."""
         if not self.order:
             return float(plain(self.program.run(x))), None, self.evaluations
-        value, gradient = next((found[1:] for found in self.known if np.array_equal(found[0], x)), (None, None))
-        return value, gradient, self.evaluations
+        for found in [*self.known, *self.reported]:
+            if np.array_equal(found[0], x):
+                self.reported = [found]  # a method may stay where it is for some iterations, and look elsewhere
+                return found[1], found[2], self.evaluations
+        return None, None, self.evaluations
 
     def hessian(self, x: np.ndarray) -> Any:
         assert self.sparse is not None

@@ -41,6 +41,8 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         if self.live is not None:
             self.live.stop()
+            if not self.live.console.is_terminal:
+                self.live.console.line()
 
     def __call__(self, x: np.ndarray, *_: Any) -> None:
         self.iteration += 1

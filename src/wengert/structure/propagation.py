@@ -159,13 +159,6 @@ def found_labels(result: Any, labels: np.ndarray) -> np.ndarray | None:
     return None if result.dtype.kind != "i" or wrong.any() else places
 
 
-def overlaid(step: Step) -> Sets:
-    """The transpose of `windows`, which only moves."""
-    params = {name: value for name, value in step.params.items() if name != "shape"}
-    places = TABLE["windows"].impl(numbered(step.params["shape"]), **params)
-    return grouped(step.live[0][1], places, math.prod(step.params["shape"]))
-
-
 # Indexing, where numbers of the indices may be unknown: then a whole axis stands for each of its elements
 
 
@@ -315,7 +308,7 @@ def matrices(step: Step) -> list[Sets]:
 
 MOVING = (
     "reshape", "expand_dims", "transpose", "broadcast_to", "copy", "flip", "roll", "diagonal", "embed_diagonal", "tril", "triu",
-    "concatenate", "split", "getitem", "stack", "unstack", "pad", "windows",
+    "concatenate", "split", "getitem", "stack", "unstack", "pad",
 )  # fmt: skip
 OF_MATRICES = (
     "solve_triangular", "cholesky", "lu", "qr", "solve", "inv", "cofactor", "det", "logdet", "eigh", "eig", "svd", "pinv",
@@ -334,7 +327,6 @@ RULES: dict[str, Callable[[Step], Any]] = {
     "astype": unmoved,
     "gather": gather,
     "scatter": scatter,
-    "overlaid": overlaid,
     "matmul": matmul,
     "einsum": einsum,
     "cross": cross,

@@ -205,6 +205,9 @@ def test_derivatives_of_the_users_own_are_used():
     found = minimize(half, START, options={"maxiter": 1}, method="CG")
     np.testing.assert_allclose(Objective(half, (), Variables(START), 1, "auto", False).gradient(START), START)
     assert found.nit == 1
+    shift = np.ones(3)
+    with pytest.warns(RuntimeWarning, match="has changed while it was used"):
+        minimize(lambda x: half(x - shift), START, callback=lambda x: shift.fill(2.0), method="L-BFGS-B")
 
 
 def test_captured_tensors():

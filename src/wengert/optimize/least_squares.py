@@ -130,7 +130,7 @@ def least_squares(
                 message="`callback` raised `StopIteration`.",
             )  # fmt: skip
         watch.show(result.x, last=True)
-    program.warn_if_stale(result.x)
+    program.warn_if_stale(result.x, residuals.value)
     assert program.out is not None
     result["fun"] = program.out.tree(result.fun)
     return on_trees(result, variables, notes)

@@ -95,8 +95,9 @@ def minimize(
         except StopIteration:  # which some methods do not know
             result = stopped(scipy, watch, objective)
         watch.show(result.x, last=True)
-    for program in [objective.program, *[c.program for c in conditions if not isinstance(c, Linear)]]:
-        program.warn_if_stale(result.x)
+    checked: list[Objective | Constraint] = [objective, *[c for c in conditions if not isinstance(c, Linear)]]
+    for part in checked:
+        part.program.warn_if_stale(result.x, part.value)
     return on_trees(result, variables, notes)
 
 

@@ -14,9 +14,6 @@ from wengert.optimize.variables import Variables, plain
 from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.products import jvp
 
-FEW_COLORS = 16
-"""A Hessian of so few colours costs less than the products that conjugate gradients ask for at one point."""
-
 
 class Objective:
     """A scalar function of vectors with its derivatives up to an `order`: 0, 1, 2 for products with the Hessian, 3 for the Hessian."""

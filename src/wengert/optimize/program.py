@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.compiled import compile as compiled
 from wengert.core.errors import user_line
 from wengert.core.tree import LEAF, flatten
 from wengert.modes.symbolic import Constants
@@ -86,8 +87,6 @@ class Program:
     def made(self, derive: Callable[[Callable], Callable], *example: Any) -> Callable:
         """What `derive` makes of the function: native code if it was traced, which has been tried on arguments like these."""
         if self.is_native:
-            from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
-
             native = compiled(derive(self.run))
             try:
                 native(*example)
@@ -99,9 +98,9 @@ class Program:
                 return native
         return derive(self.run)
 
-    def warn_if_stale(self, x: np.ndarray) -> None:
-        """Compiled code has the numbers that captured arrays had when it was traced: say so if they have changed."""
-        if self.is_native and not agree(plain(self.eager(x.copy())), plain(self.run(x.copy())), self.first):
+    def warn_if_stale(self, x: np.ndarray, native: Callable) -> None:
+        """Compiled code, `native`, has the numbers that captured arrays had when it was traced: say so if they have changed."""
+        if self.is_native and not agree(plain(self.eager(x.copy())), native(x), self.first):
             warnings.warn(
                 f"{self.what} has changed while it was used, at {user_line()}: run by Python, it gives another value at the solution than "
                 f"the trace does. Something that it captures, or args, was changed in place. Pass compile=False to have changes seen.",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from wengert.core.array import SCIPY_UFUNCS
-from wengert.ops.reduce import logsumexp
 from wengert.ops.special_bessel import i0, i0e, i1, i1e, iv, j0, j1, jn, jv, kv, y0, y1, yv
-from wengert.ops.special_entropy import entr, expit, kl_div, log_expit, log_softmax, logit, rel_entr, softmax, xlog1py, xlogy
+from wengert.ops.special_entropy import entr, expit, kl_div, log_expit, log_softmax, logit, logsumexp, rel_entr, softmax, xlog1py, xlogy
 from wengert.ops.special_error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from wengert.ops.special_gamma import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
 from wengert.ops.special_incomplete import betainc, gammainc, gammaincc

@@ -229,6 +229,11 @@ def test_bad_shapes():
         np.linalg.matrix_power(x, 2)
 
 
+def test_the_exponent_of_a_matrix_is_an_integer():
+    with pytest.raises(TypeError, match=r"integer.*test_linalg.py.*sqrtm"):
+        np.linalg.matrix_power(tensor(np.eye(2)), 0.5)
+
+
 def test_the_first_power_is_not_its_operand():
     x = tensor(np.eye(2))
     y = np.linalg.matrix_power(x, 1)

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
+from tests.oracle import check_derivatives
 
 import wengert as wg
 from wengert import special
@@ -238,6 +239,28 @@ def test_softmax():
     p = special.softmax(x[0])
     np.testing.assert_allclose(wg.jacobian(special.softmax)(x[0]), np.diag(p) - np.outer(p, p), atol=1e-14)
     assert special.softmax([1, 1]).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("sign", [False, True])
+def test_logsumexp_with_weights(sign):
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(3, 4)), rng.normal(size=4) if sign else np.array([0.5, 0.0, 2.0, 1.0])
+    for axis, keepdims in ((1, True), ((0, 1), False), (None, False)):
+        found = special.logsumexp(a, axis, b, keepdims, sign)
+        np.testing.assert_allclose(found, scipy.special.logsumexp(a, axis, b, keepdims, sign), rtol=1e-13)
+
+    def total(a, b):
+        out = special.logsumexp(a, 1, b, return_sign=sign)
+        return np.sum(np.sin(out[0] if sign else out))
+
+    check_derivatives(total, [a, b], [0, 1])
+
+
+def test_logsumexp_weights_may_leave_out_what_would_overflow():
+    a, b = np.array([1e4, 1e9]), np.array([1.0, 0.0])
+    assert special.logsumexp(a, b=b) == 1e4
+    np.testing.assert_array_equal(wg.grad(lambda a: special.logsumexp(a, b=b))(a), [1, 0])
+    assert special.logsumexp(np.float32([1, 2]), b=2.0, return_sign=True)[0].dtype == np.float32
 
 
 @pytest.mark.parametrize("f", [special.logit, special.ndtri, special.erfcinv, special.entr])

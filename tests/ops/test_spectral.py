@@ -187,6 +187,11 @@ def test_exactly_equal_eigenvalues_of_a_stack():
     np.testing.assert_allclose(gradient, 3 * a @ a, atol=1e-12)
 
 
+@pytest.mark.parametrize("f", [linalg.eigvalsh, linalg.svdvals, lambda a: linalg.eigh(a).eigenvectors])
+def test_a_stack_of_no_matrices(f):
+    assert wg.grad(lambda a: f(a).sum())(np.ones((0, 3, 3))).shape == (0, 3, 3)
+
+
 @pytest.mark.parametrize(
     ("f", "a"),
     [

@@ -49,7 +49,7 @@ def test_robust_losses_and_bounds(loss):
 
 def test_residuals_may_be_trees():
     found = least_squares(lambda p: {"u": p[0] - 1.0, "v": [p[1] * np.ones((2, 2)) - 3.0]}, (0.0, 0.0))
-    assert isinstance(found.x, tuple)
+    assert isinstance(found.x, np.ndarray)
     np.testing.assert_allclose(found.x, (1.0, 3.0))
     assert found.fun["v"][0].shape == (2, 2)
 

@@ -375,3 +375,19 @@ def test_bad_options(options, match):
 
 def test_names_of_methods_do_not_mind_case():
     assert minimize(rosenbrock, START, method="newton-cg").how.startswith("Newton-CG")
+
+
+def test_lists_of_numbers_are_vectors_and_pairs_are_bounds_as_in_scipy():
+    bowl = lambda x: ((x - np.array([-1.0, 5.0])) ** 2).sum()
+    for bounds in (((0, 1), (2, 3)), [(0, 1), (2, 3)], [(0, None), (None, 3)]):
+        found = minimize(bowl, [0.5, 2.5], bounds=bounds)
+        assert isinstance(found.x, np.ndarray)
+        np.testing.assert_allclose(found.x, scipy.optimize.minimize(bowl, [0.5, 2.5], bounds=bounds).x, atol=1e-6)
+    found = minimize(bowl, [0.5, 2.5], bounds=(np.array([0.0, 1.0]), np.array([2.0, 3.0])))
+    np.testing.assert_allclose(found.x, [0.0, 3.0], atol=1e-8)
+
+
+def test_many_variables_are_all_found():
+    n = 20_000
+    found = minimize(lambda x: (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum(), np.full(n, 1.2), method="Newton-CG")
+    np.testing.assert_allclose(found.x, np.ones(n), atol=1e-4)

@@ -385,3 +385,10 @@ def test_generators():
     assert first.random() != second.random()
     assert first.random() != default_rng(5).random()
     assert repr(rng) == "wengert.random.Generator(PCG64)"
+
+
+@pytest.mark.parametrize(("name", "method"), [("normal", "normal"), ("randn", "standard_normal"), ("randint", "integers")])
+def test_functions_without_a_generator_name_its_method(name, method):
+    with pytest.raises(AttributeError, match=rf"default_rng\(seed\), and rng\.{method}\("):
+        getattr(wg.random, name)
+    assert not hasattr(wg.random, "no_such_name")

@@ -198,6 +198,21 @@ def test_single_precision_stays(name, shapes):
     assert wg.grad(lambda x: family.logpdf(x, *shapes, LOC, SCALE).sum())(x).dtype == np.float32
 
 
+def test_parameters_given_once():
+    x = np.linspace(0.1, 2.0, 5)
+    ours, theirs = stats.gamma(2.0, scale=3.0), scipy.stats.gamma(2.0, scale=3.0)
+    for method in ("logpdf", "pdf", "cdf", "logsf"):
+        np.testing.assert_allclose(getattr(ours, method)(x), getattr(theirs, method)(x), rtol=1e-12)
+    np.testing.assert_allclose(ours.ppf(0.3), theirs.ppf(0.3), rtol=1e-12)
+    np.testing.assert_allclose([ours.mean(), ours.std()], [theirs.mean(), theirs.std()], rtol=1e-12)
+    assert wg.grad(lambda a: stats.gamma(a).logpdf(0.7))(2.0) == wg.grad(lambda a: stats.gamma.logpdf(0.7, a))(2.0)
+    np.testing.assert_array_equal(ours.rvs(4, default_rng(1)), stats.gamma.rvs(2.0, scale=3.0, size=4, random_state=default_rng(1)))
+    np.testing.assert_array_equal(stats.poisson(2.0).pmf([0, 1]), stats.poisson.pmf([0, 1], 2.0))
+    assert stats.multivariate_normal(np.zeros(2), np.eye(2)).logpdf(np.ones(2)) == stats.multivariate_normal.logpdf(np.ones(2), np.zeros(2))
+    with pytest.raises(AttributeError, match="fit"):
+        ours.fit(x)
+
+
 def test_arguments():
     x = np.linspace(0.1, 2.0, 5)
     np.testing.assert_array_equal(stats.gamma.logpdf(x, a=2.0, scale=3.0), stats.gamma.logpdf(x, 2.0, 0.0, 3.0))

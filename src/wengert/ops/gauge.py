@@ -50,7 +50,7 @@ def is_negligible(x: Any) -> Any:
 
 def _margin(size: Any) -> Any:
     """How far values of these sizes, computed together, may be off."""
-    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True) if size.size else size
+    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True, initial=0)
 
 
 def are_coincident(x: Any) -> Any:
@@ -171,7 +171,8 @@ def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: 
         if np.any(suspicious & mask):
             warnings.warn(
                 f"The derivative of {name} at {user_line()} depends on how the vectors of coinciding {what}, or of those that are 0, were "
-                f"chosen. Use functions that treat coinciding values alike, and the projector on the span of their vectors.",
+                f"chosen. Use functions that treat coinciding values alike, and the projector on the span of their vectors; instead of "
+                f"V f(w) V^H, use expm, logm, sqrtm, inv or matrix_power.",
                 GaugeWarning,
                 stacklevel=2,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,12 @@ def matrix_power(a: Any, /, n: int) -> Any:
         raise np.linalg.LinAlgError(f"matrix_power needs square matrices, and got shape {a.shape}, at {user_line()}.")
     if not isinstance(a, Array):
         return np.linalg.matrix_power(a, n)
+    try:
+        n = index(n)
+    except TypeError:
+        raise TypeError(
+            f"matrix_power needs an integer as exponent, and got {n!r}, at {user_line()}. For others use expm(n * logm(a)) or sqrtm(a)."
+        ) from None
     if n == 1:
         return a.copy()
     if n < 0:

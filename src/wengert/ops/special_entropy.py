@@ -13,10 +13,12 @@ import numpy as np
 
 from wengert.core.kinds import case, elementwise, nondifferentiable, shifted_axes
 from wengert.core.primitive import operand
-from wengert.ops.elementwise import POSITIVE, divide_live, exp, sigmoid, softplus
-from wengert.ops.reduce import Axis, axes_of, logsumexp
-from wengert.ops.scipy_functions import of_scipy
-from wengert.ops.shape import astype
+from wengert.ops import reduce
+from wengert.ops.elementwise import POSITIVE, absolute, divide_live, exp, log, minimum, sigmoid, sign, softplus, where
+from wengert.ops.predicates import equal
+from wengert.ops.reduce import Axis, axes_of
+from wengert.ops.scipy_functions import constants_for, of_scipy
+from wengert.ops.shape import astype, broadcast_arrays, reshape
 
 xlogy = elementwise(
     "xlogy",
@@ -106,4 +108,23 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
     """x - logsumexp(x) along the axes, accurate beside the largest x."""
     x = _inexact(x)
     x = x - _offset(x, axis=axes_of(x, axis))
-    return x - logsumexp(x, axis, keepdims=True)
+    return x - reduce.logsumexp(x, axis, keepdims=True)
+
+
+def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """log(sum(b * exp(a))) along the axes, without overflow; with `return_sign` that of the absolute value, and the sum's sign.
+
+    >>> float(logsumexp([1000.0, 1e9], b=[0.5, 0.0]))
+    999.3068528194401
+    """
+    if b is None and not return_sign:
+        return reduce.logsumexp(a, axis, keepdims=keepdims)
+    a = _inexact(a)
+    a, b = broadcast_arrays(a, *constants_for(a, 1.0 if b is None else b))
+    offset = _offset(where(equal(b, 0), -math.inf, a), axis=axes_of(a, axis))
+    a = a - offset
+    if a.dtype.kind == "f":
+        a = minimum(a, math.log(np.finfo(a.dtype).max) - 1.0)  # what b leaves out may be above the offset, and 0 times inf is no number
+    total = reduce.sum(b * exp(a), axis, keepdims=keepdims)
+    offset = reshape(offset, total.shape)
+    return (log(absolute(total)) + offset, sign(total)) if return_sign else log(total) + offset

@@ -13,7 +13,7 @@ from wengert.optimize.matrices import Matrix
 from wengert.optimize.minimize import on_trees
 from wengert.optimize.program import Program
 from wengert.optimize.progress import Watch
-from wengert.optimize.variables import Variables, as_arguments, plain
+from wengert.optimize.variables import Variables, as_arguments, as_start, plain
 
 METHODS = ("trf", "dogbox", "lm")
 LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
@@ -98,7 +98,7 @@ def least_squares(
     taken = sorted({"jac", "jac_sparsity", "args", "kwargs", "bounds", "method", "loss", "callback"} & set(options))
     if taken:
         raise ValueError(f"least_squares: options has {taken}, at {user_line()}. Pass it as an argument, or leave it out: jac is exact.")
-    variables = Variables(x0)
+    variables = Variables(as_start(x0))
     limits = variables.bounds(bounds)
     must_be_dense = method == "lm" or options.get("tr_solver") == "exact"
     residuals = Residuals(f, as_arguments(args), variables, compile, sparse, must_be_dense)

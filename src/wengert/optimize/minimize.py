@@ -12,7 +12,7 @@ from wengert.core.errors import user_line
 from wengert.optimize.constraints import Constraint, Linear, constraints_of
 from wengert.optimize.objective import Objective
 from wengert.optimize.progress import Watch
-from wengert.optimize.variables import Variables, as_arguments, listed
+from wengert.optimize.variables import Variables, as_arguments, as_start, listed
 
 
 class Method(NamedTuple):
@@ -32,6 +32,10 @@ METHODS = {
 
 DENSE = 300
 """Up to so many variables, methods that keep a dense matrix of all of them are chosen."""
+
+
+LARGE = 10_000
+"""Newton-CG ends when the average step is short; with so many variables single ones may then be far off, and the sum counts instead."""
 
 
 def minimize(
@@ -66,7 +70,7 @@ def minimize(
     >>> found.how
     'BFGS; value and gradient in one call, native code'
     """
-    variables = Variables(x0)
+    variables = Variables(as_start(x0))
     many = constraints is not None and (not isinstance(constraints, tuple | list) or len(constraints) > 0)
     name, why = chosen(method, variables.size, bounds is not None, many)
     kind = METHODS[name]
@@ -78,6 +82,8 @@ def minimize(
         notes += [note for c in conditions for note in c.differentiated(name == "trust-constr")]
     if name == "trust-constr" and conditions:  # which wants all of one kind
         options = {"sparse_jacobian": any(c.is_sparse for c in conditions)} | (options or {})
+    if name == "Newton-CG" and tol is None and variables.size > LARGE:
+        options = {"xtol": 1e-4 / variables.size} | (options or {})
     scipy = import_module("scipy.optimize")
     with Watch(name, variables, callback, progress, objective.measure) as watch:
         try:

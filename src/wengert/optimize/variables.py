@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,16 @@ from wengert.modes.reverse import Tensor
 from wengert.structure.operators import Flat
 from wengert.transforms.arguments import opened, places
 from wengert.transforms.call import layers
+
+
+def as_start(x0: Any) -> Any:
+    """Where a search begins: a list of numbers is a vector, as in SciPy; any other list is a tree."""
+    return np.array(x0) if isinstance(x0, list | tuple) and x0 and all(isinstance(x, Real) for x in x0) else x0
+
+
+def is_pair(bounds: Any) -> bool:
+    """The lower and upper bound of one element, numbers or None."""
+    return isinstance(bounds, list | tuple) and len(bounds) == 2 and all(b is None or isinstance(b, Real) for b in bounds)
 
 
 class Variables:
@@ -56,16 +67,16 @@ class Variables:
         """The lower and upper bound of each element.
 
         They are given as (lower, upper), each of them None, a number, an array or a tree like x0, of which a part may stand for all below
-        it; as `scipy.optimize.Bounds`; or, for one vector, as a list of pairs.
+        it; as `scipy.optimize.Bounds`; or, for one vector, as pairs of numbers, one for each element, as in SciPy.
         """
         if given is None:
             return None
         if isinstance(given, import_module("scipy.optimize").Bounds):
             lower, upper = (self.whole(side, sign) for side, sign in ((given.lb, -1), (given.ub, 1)))
+        elif self.structure is LEAF and isinstance(given, list | tuple) and len(given) == self.size and all(map(is_pair, given)):
+            lower, upper = (np.array([sign * np.inf if p[i] is None else p[i] for p in given], float) for i, sign in ((0, -1), (1, 1)))
         elif isinstance(given, tuple) and len(given) == 2:
             lower, upper = (self.spread(side, sign) for side, sign in zip(given, (-1, 1), strict=True))
-        elif isinstance(given, list) and self.structure is LEAF and len(given) == self.size and all(np.shape(p) == (2,) for p in given):
-            lower, upper = (np.array([sign * np.inf if p[i] is None else p[i] for p in given], float) for i, sign in ((0, -1), (1, 1)))
         else:
             raise TypeError(
                 f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or for {self.size} "

@@ -20,6 +20,7 @@ from wengert.ops.predicates import floor, logical_and, logical_or
 from wengert.ops.sampling import counts
 from wengert.random.drawing import Draw, Size
 from wengert.random.generator import default_rng
+from wengert.stats.frozen import Distribution
 
 Formula = Callable[..., Any]
 
@@ -37,7 +38,7 @@ def quiet(function: Callable) -> Callable:
     return run
 
 
-class Family:
+class Family(Distribution):
     """A distribution by name: what continuous and discrete ones share.
 
     `shapes` are its parameters; `valid` says which of them make a distribution; `support` are its ends, two numbers or functions of the

@@ -25,6 +25,7 @@ from wengert.random.continuous import shares
 from wengert.random.drawing import Draw, Size, extents
 from wengert.random.generator import default_rng
 from wengert.stats.families import as_counts, beside, converted, precision, quiet
+from wengert.stats.frozen import Distribution
 
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
@@ -66,7 +67,7 @@ def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
     return sum_(scaled * scaled, -1), sum_(log(diagonal(lower, 0, -2, -1)), -1), n
 
 
-class MultivariateNormal:
+class MultivariateNormal(Distribution):
     """The normal distribution of vectors."""
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
@@ -88,7 +89,7 @@ class MultivariateNormal:
         return default_rng(random_state).multivariate_normal(mean, matrix_of(cov, n), size, method="cholesky")
 
 
-class MultivariateT:
+class MultivariateT(Distribution):
     """Student's t distribution of vectors."""
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1.0, df: Any = 1.0) -> Any:
@@ -111,7 +112,7 @@ class MultivariateT:
         return loc + reshape(spread, (*spread.shape, 1)) * noise
 
 
-class Dirichlet:
+class Dirichlet(Distribution):
     """The distribution of shares that add up to 1. As in SciPy, the shares are along the first axis of x, and the last may be left out."""
 
     def _shares(self, x: Any, alpha: Any) -> tuple[Any, Any]:
@@ -157,7 +158,7 @@ class Dirichlet:
         return shares(Draw(default_rng(random_state).numpy, (alpha[0],), extents(size)), alpha)
 
 
-class Multinomial:
+class Multinomial(Distribution):
     """How often each of several things happens in n trials, along the last axis."""
 
     @quiet

@@ -6,6 +6,10 @@ import inspect
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.special
+import scipy.stats
 from tests.oracle import check_derivatives
 
 import wengert as wg
@@ -179,3 +183,18 @@ def test_binary_ufuncs_take_lists_and_numbers(ufunc):
     np.testing.assert_array_equal(ufunc(x, [1, 2]).numpy(), ufunc(plain, [1, 2]))
     np.testing.assert_array_equal(ufunc([1, 2], x).numpy(), ufunc([1, 2], plain))
     np.testing.assert_array_equal(ufunc(1, x).numpy(), ufunc(1, plain))
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (lambda x: scipy.linalg.expm(x), r"This was scipy\.linalg\.expm; use wg\.linalg\.expm instead"),
+        (lambda x: scipy.special.softmax(x), r"use wg\.special\.softmax instead"),
+        (lambda x: scipy.integrate.quad(lambda t: t * x[0, 0], 0.0, 1.0), r"use wg\.integrate\.quad instead"),
+        (lambda x: scipy.stats.norm.logpdf(x), r"use what wg\.stats has instead"),
+        (lambda x: np.asarray(x), "Use an operation of wengert or NumPy instead"),
+    ],
+)
+def test_a_function_of_scipy_that_would_lose_a_derivative_names_ours(call, advice):
+    with pytest.raises(wg.TrackedValueError, match=rf"test_numpy\.py:\d+\. {advice}|test_numpy\.py:\d+.*{advice}"):
+        call(leaf(np.eye(2)))

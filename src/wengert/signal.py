@@ -1,5 +1,6 @@
-"""`wg.signal`: convolution in any number of dimensions. That of rows is `wg.convolve` and `wg.correlate`, as in NumPy."""
+"""`wg.signal`: convolution and correlation in any number of dimensions, with channels or without, by the names of `scipy.signal`."""
 
-from wengert.ops.convolution import convolution, convolve2d
+from wengert.ops.convolution import convolution
+from wengert.ops.filtering import convolve, convolve2d, correlate
 
-__all__ = ["convolution", "convolve2d"]
+__all__ = ["convolution", "convolve", "convolve2d", "correlate"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wengert.core.array import SCIPY_UFUNCS
+from wengert.ops.elementwise import cbrt, exp2, expm1, log1p
 from wengert.ops.special_bessel import i0, i0e, i1, i1e, iv, j0, j1, jn, jv, kv, y0, y1, yv
 from wengert.ops.special_entropy import entr, expit, kl_div, log_expit, log_softmax, logit, logsumexp, rel_entr, softmax, xlog1py, xlogy
 from wengert.ops.special_error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
@@ -69,3 +70,4 @@ __all__ = [
 
 SCIPY_UFUNCS.update({name: globals()[name] for name in __all__})
 SCIPY_UFUNCS.update({"_zeta": zeta, "_riemann_zeta": zeta, "_lambertw": lambertw})
+SCIPY_UFUNCS.update({"cbrt": cbrt, "exp2": exp2, "expm1": expm1, "log1p": log1p})

@@ -10,7 +10,8 @@ from scipy.signal import convolve2d as scipy_convolve2d
 from tests.oracle import numerical_gradient
 
 import wengert as wg
-from wengert.ops.convolution import convolution, convolve2d
+from wengert.ops.convolution import convolution
+from wengert.ops.filtering import convolve2d
 
 RNG = np.random.default_rng(0)
 

@@ -187,6 +187,11 @@ def test_exactly_equal_eigenvalues_of_a_stack():
     np.testing.assert_allclose(gradient, 3 * a @ a, atol=1e-12)
 
 
+def exponential_by_eigh(a):
+    w, v = np.linalg.eigh(a)
+    return (v * np.exp(w)) @ v.T
+
+
 @pytest.mark.parametrize("f", [linalg.eigvalsh, linalg.svdvals, lambda a: linalg.eigh(a).eigenvectors])
 def test_a_stack_of_no_matrices(f):
     assert wg.grad(lambda a: f(a).sum())(np.ones((0, 3, 3))).shape == (0, 3, 3)
@@ -200,8 +205,9 @@ def test_a_stack_of_no_matrices(f):
         (lambda a: wg.real(np.linalg.eigvals(a)[0]), np.eye(3)),
         (lambda a: np.linalg.svdvals(a)[0], unitary(3)),
         (lambda a: np.linalg.svd(a).U[1, 0], unitary(3)),
+        (lambda a: exponential_by_eigh(a)[0, 1], with_eigenvalues([2.0, 2.0, 5.0])),
     ],
-    ids=["eigenvalue", "eigenvector", "eigenvalue in general", "singular value", "singular vector"],
+    ids=["eigenvalue", "eigenvector", "eigenvalue in general", "singular value", "singular vector", "matrix function"],
 )
 def test_what_depends_on_the_gauge_says_so(f, a):
     with pytest.warns(GaugeWarning, match=r"test_spectral.py.*coinciding"):

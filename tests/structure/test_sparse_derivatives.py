@@ -164,6 +164,25 @@ def test_float32_stays():
         assert sparse_jacobian(lambda x, t: x * t, compile=native)(X.astype(np.float32), 2.0).dtype == np.float32
 
 
+def test_the_check_allows_for_the_rounding_of_the_arguments():
+    matrix = RNG.normal(size=(24, 24))
+    found = sparse_jacobian(lambda x: np.cos(x) @ matrix, check=True)(X.astype(np.float32))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found.toarray(), (-np.sin(X)[:, None] * matrix).T, atol=1e-5)
+
+
+def test_a_jacobian_is_not_taken_for_symmetric():
+    f = lambda x: np.roll(x, 1) ** 2 + 3 * np.roll(x, -1)
+    coloring = color(sparsity(f, X), by="star")
+    for way in ("symmetric", "star", "acyclic", coloring):
+        with pytest.raises(ValueError, match="need not be symmetric, at .*test_sparse_derivatives"):
+            sparse_jacobian(f, coloring=way)
+    gradient = wg.grad(HESSIANS["chain"])
+    known = sparse_jacobian(gradient, pattern=Pattern(sparsity(gradient, X), symmetric=True), coloring="star")
+    for J in (known, wg.compile(known)):
+        np.testing.assert_allclose(J(X).toarray(), wg.hessian(HESSIANS["chain"])(X), rtol=1e-12, atol=1e-12)
+
+
 def test_results_are_the_users_own():
     J = sparse_jacobian(lambda x: x**2, check=True)
     first = J(X)

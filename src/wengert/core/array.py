@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.absent import why_absent
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, library_call, user_line
 
 if TYPE_CHECKING:
     from wengert.core.primitive import Primitive
@@ -35,6 +35,9 @@ FUNCTIONS: dict[Callable, Callable] = {}
 """What runs when any other NumPy function is called on an Array."""
 
 NO_PARAMS: dict[str, Any] = {}
+
+FAMILIES = ("fft", "integrate", "linalg", "optimize", "random", "signal", "special", "stats")
+"""Modules of SciPy that have a counterpart here, by the same name."""
 
 STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """The versions of the array API standard that the package follows."""
@@ -152,7 +155,8 @@ class Array:
     def _plain(self, what: str) -> np.ndarray:
         raise TrackedValueError(
             f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative, "
-            f"at {user_line()}. Use an operation of wengert or NumPy instead (wg.stack for a list of values), or x.detach() of a tensor."
+            f"at {user_line()}. {own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
+            f"or x.detach() of a tensor."
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -271,6 +275,20 @@ def in_order(function: Callable, target: Callable, args: tuple, kwargs: dict[str
             break
         args = (*args, kwargs.pop(name))
     return args, kwargs
+
+
+def own_function() -> str | None:
+    """What to use in place of a function of NumPy or SciPy that is about to lose a derivative: the one of its name, or its module."""
+    call = library_call()
+    if call is None:
+        return None
+    module, name = call
+    family = module.partition(".")[2].partition(".")[0]
+    space = getattr(sys.modules["wengert"], family, None) if family in FAMILIES else sys.modules["wengert"]
+    where = f"wg.{family}" if family in FAMILIES else "wg"
+    if hasattr(space, name):
+        return f"This was {module}.{name}; use {where}.{name} instead"
+    return f"This was in {module}; use what {where} has instead" if family in FAMILIES else None
 
 
 def check_device(device: Any) -> None:

@@ -19,6 +19,21 @@ class TrackedValueError(TypeError):
     """A value whose history matters was about to become a plain number or array, losing its gradient."""
 
 
+def library_call() -> tuple[str, str] | None:
+    """The module and name of the function of NumPy or SciPy that the user's line called, if it is one: ("scipy.linalg", "expm")."""
+    frame, called = sys._getframe(1), None
+    while frame is not None:
+        filename, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
+        if not filename.startswith(OURS):
+            if not any(part in filename for part in THEIRS):
+                return called
+            if module.startswith(("numpy", "scipy")) and not frame.f_code.co_name.startswith("_"):
+                public = [part for part in module.split(".") if not part.startswith("_")]
+                called = ".".join(public), frame.f_code.co_name
+        frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
+    return called
+
+
 def user_line() -> str:
     """`file.py:12`, the innermost line that is running outside this package and the libraries that call it.
 

@@ -220,7 +220,8 @@ def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None
     line = user_line()
     if line not in str(error) and not getattr(error, "__notes__", None):
         shapes = " and ".join(str(a.shape) for a in args if isinstance(a, SHAPED))
-        error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}. Reshape an operand, or insert axes: x[:, None].")
+        advice = "" if isinstance(error, np.linalg.LinAlgError) else " Reshape an operand, or insert axes: x[:, None]."
+        error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}.{advice}")
 
 
 SHAPED = (Array, np.ndarray, np.generic)

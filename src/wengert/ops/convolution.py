@@ -19,7 +19,6 @@ from wengert.core.errors import user_line
 from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
-from wengert.ops.shape import flip, reshape
 
 Lengths = tuple[int, ...]
 Widths = tuple[tuple[int, int], ...]
@@ -316,34 +315,3 @@ def _padding(padding: int | str | Sequence[Any], reach: Lengths, rank: int) -> W
     if len(pairs) != rank or min(map(min, pairs)) < 0:
         raise ValueError(f"padding={padding!r} for {rank} axes, at {user_line()}. Give one number of zeros, one, or a pair for each axis.")
     return tuple(pairs)
-
-
-def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0) -> Any:
-    """The convolution of two matrices, as `scipy.signal.convolve2d` has it, with zeros around the first.
-
-    >>> convolve2d([[1.0, 2.0]], [[1.0, 1.0]]).tolist()
-    [[1.0, 3.0, 2.0]]
-    """
-    in1, in2 = operand(in1), operand(in2)
-    if in1.ndim != 2 or in2.ndim != 2:
-        raise ValueError(f"convolve2d takes matrices, and got shapes {in1.shape} and {in2.shape}, at {user_line()}.")
-    if boundary != "fill" or fillvalue:
-        raise NotImplementedError(
-            f"convolve2d with another boundary than zeros, at {user_line()}. Pad first, with np.pad, and use mode='valid'."
-        )
-    if mode == "valid" and any(m < n for m, n in zip(in1.shape, in2.shape, strict=True)):
-        in1, in2 = in2, in1
-    reach = in2.shape
-    widths = {"valid": [(0, 0)] * 2, "full": [(n - 1, n - 1) for n in reach], "same": [(n // 2, (n - 1) // 2) for n in reach]}.get(mode)
-    if widths is None:
-        raise ValueError(f"convolve2d: mode={mode!r}, at {user_line()}. The modes are 'full', 'same' and 'valid'.")
-    if math.prod(in1.shape) == 0 or math.prod(in2.shape) == 0:
-        raise ValueError(f"convolve2d of an empty matrix, at {user_line()}.")
-    signal = reshape(in1, (1, 1, *in1.shape))
-    filters = reshape(flip(in2), (1, 1, *in2.shape))
-    return reshape(convolution(signal, filters, padding=widths), _resulting(in1.shape, reach, mode))
-
-
-def _resulting(shape: Lengths, reach: Lengths, mode: str) -> Lengths:
-    change = {"full": 1, "same": 0, "valid": -1}[mode]
-    return tuple([n + change * (r - 1) for n, r in zip(shape, reach, strict=True)])

@@ -152,8 +152,9 @@ def _pairs(values: np.ndarray) -> np.ndarray:
 def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: bool = False) -> None:
     """Warn where cotangents tell coinciding values apart, as far as these are known.
 
-    `t` are the cotangents of the values, `turned` those of turning vectors into each other, whose skew part should vanish. `kink` says
-    that values are not smooth at 0.
+    `t` are the cotangents of the values, `turned` those of turning vectors into each other, whose skew part should vanish. What is left is
+    right for a projector. With cotangents of the values beside it, it may also be that of V f(w) V^H, which lacks f'(w) between vectors of
+    coinciding values: no rule can know. `kink` says that values are not smooth at 0.
     """
     if isinstance(t, Array) or isinstance(turned, Array):
         return warn_of_second_derivative(name, what, values)
@@ -165,14 +166,16 @@ def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: 
         (t, t[..., :, None] - t[..., None, :], pairs),
         (turned, turned - np.conj(turned.swapaxes(-1, -2)), pairs),
         (t, t, at_zero),
+        (turned, turned * bool(t.any()), pairs),
     ]
     for whole, difference, mask in suspects:
         suspicious = np.abs(difference) > 1e3 * np.finfo(whole.dtype).eps * np.max(np.abs(whole), initial=0)
         if np.any(suspicious & mask):
             warnings.warn(
                 f"The derivative of {name} at {user_line()} depends on how the vectors of coinciding {what}, or of those that are 0, were "
-                f"chosen. Use functions that treat coinciding values alike, and the projector on the span of their vectors; instead of "
-                f"V f(w) V^H, use expm, logm, sqrtm, inv or matrix_power.",
+                f"chosen, or lacks what changes of these values contribute between their vectors. Use functions that treat coinciding "
+                f"values alike, and the projector on the span of their vectors; instead of V f(w) V^H, use expm, logm, sqrtm, inv or "
+                f"matrix_power.",
                 GaugeWarning,
                 stacklevel=2,
             )

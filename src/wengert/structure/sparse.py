@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
@@ -22,6 +23,8 @@ from wengert.transforms.arguments import Argnums, opened
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import ranges, several
 from wengert.transforms.runs import Tape, pushed
+
+SYMMETRIC_WAYS = ("symmetric", "star", "acyclic")
 
 
 class PatternError(ValueError):
@@ -131,6 +134,11 @@ class SparseDerivative:
         self.function = grad(f, argnums) if hessian else f
         self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
         self.wanted = coloring if coloring is not None else "auto"
+        if self.way in SYMMETRIC_WAYS and not (hessian or (isinstance(pattern, Pattern) and pattern.symmetric)):
+            raise ValueError(
+                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need not be symmetric, at "
+                f"{user_line()}. Leave the colouring out, or, if it is, pass pattern=Pattern(matrix, symmetric=True)."
+            )
         self.plans: dict[Any, Plan] = {}
         self.fast: dict[Any, Plan] = {}
         update_wrapper(self, f, updated=())
@@ -148,6 +156,10 @@ class SparseDerivative:
         if self.check:
             self.probe(plan, arrays, matrix)
         return matrix
+
+    @property
+    def way(self) -> str:
+        return self.wanted.kind if isinstance(self.wanted, Coloring) else self.wanted
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """The entries alone, in the order of the pattern: on values of any mode, so that they can be differentiated and compiled."""
@@ -193,8 +205,9 @@ class SparseDerivative:
         tangents = [rng.uniform(0.5, 1.5, x.shape).astype(x.dtype) for x in leaves]
         v = np.concatenate([np.reshape(t, -1) for t in tangents])
         expected, found = plan.product(arrays, tangents), matrix @ v
+        coarsest = max(np.finfo(x.dtype).eps for x in (matrix, *leaves))
         with np.errstate(all="ignore"):
-            tolerance = np.sqrt(np.finfo(matrix.dtype).eps) * (abs(matrix) @ v + np.abs(expected))
+            tolerance = np.sqrt(coarsest) * (abs(matrix) @ v + np.abs(expected))
             close = (np.abs(expected - found) <= tolerance) | (expected == found) | (np.isnan(expected) & np.isnan(found))
         wrong = np.nonzero(~close)[0]
         if wrong.size:
@@ -208,10 +221,9 @@ class SparseDerivative:
         """The same with native code for its entries: what `wg.compile` makes of it."""
         if self.native:
             return self
-        return SparseDerivative(
-            self.f, self.argnums, self.given, None if self.wanted == "auto" else self.wanted,
-            hessian=self.hessian, check=self.check, compile=True, chunk_size=self.chunk_size,
-        )  # fmt: skip
+        native = copy.copy(self)
+        native.native, native.plans, native.fast = True, {}, {}
+        return native
 
 
 def sparse_jacobian(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.workload import Workload
-from benchmarks.workloads import chain, convolution, diamond, elementwise, linalg, mlp, rosenbrock, sparse
+from benchmarks.workloads import chain, convolution, diamond, elementwise, linalg, mlp, rosenbrock
 from benchmarks.workloads.compiled import COMPILED_WORKLOADS
 
 WORKLOADS: dict[str, Workload] = {
@@ -17,7 +17,6 @@ WORKLOADS: dict[str, Workload] = {
         diamond.fan,
         *linalg.workloads,
         *convolution.workloads,
-        *sparse.workloads,
     )
 }
 EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS

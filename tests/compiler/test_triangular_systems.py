@@ -28,6 +28,13 @@ def test_as_eager(operands, lower, trans, unit_diagonal, dtype):
     assert not report.fallbacks
 
 
+@pytest.mark.parametrize(("a", "b"), [(A, B[0]), (A[:, :1, :1], B[:, :1]), (A[0][:1, :1], B[0][:1]), (A[0][:0, :0], B[0][:0])])
+def test_what_blas_does_not_get(a, b):
+    f = lambda a, b: solve_triangular(a, b, lower=True)
+    np.testing.assert_allclose(wg.compile(f)(a, b), f(a, b), rtol=1e-12)
+    np.testing.assert_allclose(wg.compile(lambda b: f(a, b))(b), f(a, b), rtol=1e-12)
+
+
 def test_a_singular_matrix_is_an_error_and_the_next_call_is_not():
     solve = wg.compile(lambda a, b: solve_triangular(a, b, lower=True) * 2.0)
     singular = A[0].copy()

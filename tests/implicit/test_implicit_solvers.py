@@ -107,6 +107,14 @@ class TestSolvers:
     def test_roots_by_name(self, solver):
         np.testing.assert_allclose(wg.grad(square_root)(4.0, solver=solver), 0.5, rtol=1e-6)
 
+    @pytest.mark.parametrize("solver", ["L-BFGS-B", "TNC", "SLSQP"])
+    def test_methods_do_not_end_while_the_gradient_is_large(self, solver):
+        rng = np.random.default_rng(0)
+        for theta, matrix in [(rng.standard_normal(3), rng.standard_normal((3, 3))) for _ in range(8)]:
+            f = lambda x, t, matrix=matrix: ((x - t) ** 4).sum() + np.cosh(matrix @ x).sum()
+            found, expected = (implicit.argmin(f, np.zeros(3), theta, solver=s) for s in (solver, None))
+            np.testing.assert_allclose(found, expected, atol=1e-5)
+
     @pytest.mark.parametrize("solver", [None, *MINIMISERS])
     def test_minima_by_name(self, solver):
         f = lambda a: implicit.argmin(lambda x, a: (x - a) ** 4 + x**2, np.float64(0.5), a, solver=solver, tol=1e-4)
@@ -210,6 +218,21 @@ class TestErrors:
         with pytest.raises(implicit.ConvergenceError, match="singular system"):
             implicit.root(lambda x: x**2 - 1.0, 0.0)
 
+    def test_a_function_without_a_minimum(self):
+        with pytest.raises(implicit.ConvergenceError, match="singular system"):
+            implicit.argmin(lambda x: x.sum(), np.zeros(2))
+
+    def test_gmres_gives_up_after_a_bounded_number_of_steps(self):
+        steps = []
+
+        def shifted(y):  # a cycle, on which GMRES makes no progress before its last step
+            steps.append(1)
+            return np.roll(y, 1)
+
+        with pytest.raises(implicit.ConvergenceError, match="gmres did not solve"):
+            implicit.linear_solve(shifted, np.eye(300)[0], "gmres", restart=20)
+        assert len(steps) < 3500
+
     def test_a_singular_derivative(self):
         equations = lambda x, a: np.stack([x[0] + x[1] - a, 2.0 * (x[0] + x[1] - a)])
         solve = lambda a: implicit.root(equations, np.array([0.5, 0.5]), a, solver="lm").sum()
@@ -220,6 +243,8 @@ class TestErrors:
     def test_wrong_shapes_dtypes_and_names(self):
         with pytest.raises(ValueError, match="2 unknowns and 1 equations"):
             implicit.root(lambda x: x[:1], np.ones(2))
+        with pytest.raises(TypeError, match=r"given a ndarray, at .*test_implicit_solvers.*lambda y: A @ y"):
+            implicit.linear_solve(GENERAL, B)
         with pytest.raises(TypeError, match="must be real"):
             implicit.root(lambda x: x, np.ones(2) + 0j)
         with pytest.raises(TypeError, match="structure"):

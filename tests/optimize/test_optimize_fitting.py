@@ -188,3 +188,23 @@ def test_root_is_the_differentiable_one():
     solve = lambda a: root(lambda x, a: x**3 - a, 1.0, a)
     np.testing.assert_allclose(solve(8.0), 2.0)
     np.testing.assert_allclose(wg.grad(solve)(8.0), 1.0 / 12.0)
+
+
+def test_bounds_of_two_parameters_are_lower_and_upper_as_in_scipy():
+    residual = lambda x: x - np.array([3.0, 4.0])
+    for bounds in (([-1, 5], [0, 9]), ((-1.0, 5.0), (0.0, 9.0))):
+        found = least_squares(residual, [-0.5, 6.0], bounds=bounds).x
+        np.testing.assert_allclose(found, scipy.optimize.least_squares(residual, [-0.5, 6.0], bounds=bounds).x, atol=1e-6)
+    x = np.linspace(0.0, 1.0, 9)
+    line = lambda x, a, b: a * x + b
+    bounds = ([0.0, 0.0], [1.0, 5.0])
+    found = curve_fit(line, x, 2 * x + 1, [0.5, 0.5], bounds=bounds).params
+    np.testing.assert_allclose(found, scipy.optimize.curve_fit(line, x, 2 * x + 1, [0.5, 0.5], bounds=bounds)[0], atol=1e-6)
+
+
+def test_lists_of_parameters_give_vectors_even_where_nothing_is_determined():
+    x = np.arange(5.0)
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="do not determine"):
+        fit = curve_fit(lambda x, a, b: a * b * x, x, x, [1.0, 1.0])
+    assert isinstance(fit.params, np.ndarray)
+    np.testing.assert_array_equal(fit.errors, np.array([np.inf, np.inf]), strict=True)

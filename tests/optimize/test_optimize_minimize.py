@@ -391,3 +391,10 @@ def test_many_variables_are_all_found():
     n = 20_000
     found = minimize(lambda x: (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum(), np.full(n, 1.2), method="Newton-CG")
     np.testing.assert_allclose(found.x, np.ones(n), atol=1e-4)
+
+
+def test_the_line_of_progress_is_not_broken_in_a_file(capsys):
+    minimize(rosenbrock, np.full(50, 1.2), method="trust-constr", progress=True)
+    line = capsys.readouterr().err.strip()
+    assert len(line) > 80
+    assert "\n" not in line

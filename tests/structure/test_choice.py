@@ -109,6 +109,8 @@ def test_a_dense_hessian_stays_dense():
 
 
 def test_what_was_not_asked_for_is_named():
+    (gradient,) = wg.derivatives(energy, X, want="gradient")
+    np.testing.assert_array_equal(gradient, wg.grad(energy)(X))
     with pytest.raises(ValueError, match="want='curvature'.*Choose among"):
         wg.derivatives(energy, X, want=("curvature",))
     with pytest.raises(AttributeError, match="hessian was not asked for"):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
+from wengert.structure import coloring as colorings
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.ordering import incidence_degree, largest_first, smallest_last
 from wengert.structure.patterns import Pattern
@@ -194,3 +195,14 @@ def test_drawings_show_where_entries_are():
     assert Pattern(band(1000, 0)).svg(size=100).count("M") == 100
     with pytest.raises(ValueError, match="square"):
         Pattern(np.zeros((2, 3)), symmetric=True)
+
+
+def test_splits_that_cannot_win_are_not_tried(monkeypatch):
+    grid = np.pad(np.arange(400).reshape(20, 20), 1, constant_values=-1)
+    near = np.stack([grid[1:-1, 1:-1], grid[2:, 1:-1], grid[:-2, 1:-1], grid[1:-1, 2:], grid[1:-1, :-2]]).reshape(5, -1)
+    rows = np.broadcast_to(np.arange(400), near.shape)[near >= 0]
+    stencil = csr_array((np.ones(rows.size, bool), (rows, near[near >= 0])), shape=(400, 400))
+    calls = []
+    monkeypatch.setattr(colorings, "apart", lambda matrix, apart=colorings.apart: (calls.append(matrix.shape), apart(matrix))[1])
+    assert color(stencil).number <= 8
+    assert calls == [(400, 400), (400, 400)]

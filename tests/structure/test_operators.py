@@ -197,6 +197,11 @@ class TestErrors:
             hessian_operator(lambda x: x**2, np.ones(2)) @ np.ones(2)
 
 
+def test_trees_of_tracked_vectors():
+    operator = hessian_operator(loss, PARAMS)
+    np.testing.assert_allclose(wg.hessian(lambda v: loss(operator.tree(v)))(POINT), operator @ np.eye(POINT.size), atol=1e-12)
+
+
 def test_scipy_and_llvm_are_imported_by_the_first_operator():
     code = "import sys, wengert.structure.operators; print('scipy' in sys.modules, 'llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]

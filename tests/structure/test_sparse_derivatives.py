@@ -224,6 +224,8 @@ def test_a_pattern_that_misses_an_entry_is_detected():
 
 def test_wrong_arguments():
     f = lambda x: x**2
+    with pytest.raises(TypeError, match="sparsity takes a function, and was given a int, at .*test_sparse_derivatives"):
+        sparsity(3, X)
     with pytest.raises(ValueError, match="the pattern has 3 columns, and there are 24 elements"):
         sparse_jacobian(f, pattern=np.eye(3))(X)
     with pytest.raises(ValueError, match="24 results, and its pattern 3 rows"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.workload import Workload
-from benchmarks.workloads.compiled import chain, elementwise, lstm, mixture, mlp, reprojection, rosenbrock
+from benchmarks.workloads.compiled import chain, elementwise, lstm, mixture, mlp, reprojection, rosenbrock, sparse
 
 COMPILED_WORKLOADS: dict[str, Workload] = {
     workload.name: workload
@@ -16,5 +16,6 @@ COMPILED_WORKLOADS: dict[str, Workload] = {
         rosenbrock.hessian,
         reprojection.workload,
         lstm.workload,
+        *sparse.workloads,
     )
 }

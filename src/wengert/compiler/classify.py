@@ -72,7 +72,7 @@ def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
         return Kind.GATHER
     if name == "scatter" and is_native_key(node.params["key"], node.shape, node.args[1:]) and fills_key(node):
         return Kind.SCATTER
-    if name in ("matmul", "solve_triangular") and node.size and is_for_blas(node):
+    if is_for_blas(node) and (name == "matmul" or (name == "solve_triangular" and has_own_place(node))):
         return Kind.LIBRARY
     return Kind.FALLBACK
 
@@ -92,6 +92,11 @@ def fills_key(node: Operation) -> bool:
 def is_for_blas(node: Operation) -> bool:
     """Whether the operands are matrices of one floating-point dtype, or stacks of them that need no broadcasting."""
     return node.dtype.kind == "f" and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args) and is_uniform_stack(node)
+
+
+def has_own_place(node: Operation) -> bool:
+    """Whether the right-hand sides of systems fill the place of the result, in which they are solved, and nothing is a mere number."""
+    return node.size > 1 and node.args[1].shape == node.shape and node.args[0].size > 1
 
 
 def is_matrix_transpose(node: Node) -> bool:

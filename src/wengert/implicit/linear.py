@@ -29,6 +29,11 @@ def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None,
     >>> linear_solve(lambda y: A @ y, np.array([1.0, 2.0]), solver="cg").round(6)
     array([0.090909, 0.636364])
     """
+    if not callable(matvec):
+        raise TypeError(
+            f"linear_solve takes a function, and was given a {type(matvec).__name__}, at {user_line()}. "
+            f"For a matrix A pass lambda y: A @ y, or use numpy.linalg.solve."
+        )
     flat = Flat(b, "b")
     method = method_of(solver, flat, tol)
     vector = snapshot(flat.vector(b))

@@ -131,7 +131,9 @@ class LinearMap:
         basis = np.repeat(np.eye(self.size, dtype=self.dtype)[:, None, :], self.blocks, axis=1).reshape(self.size, -1)
         level = new_level()
         try:
-            columns = below(below(self.forward(Batched(basis, level)), level + 1).value, self.bound)
+            columns = below(self.forward(Batched(basis, level)), level + 1)
+            is_zero = not (isinstance(columns, Batched) and columns.level == level)  # a product that does not depend on its vector
+            columns = np.zeros_like(basis) if is_zero else below(columns.value, self.bound)
         except TrackedValueError:  # plain NumPy code that takes no batches
             columns = np.stack([self.product(e, False) for e in basis])
         return np.moveaxis(columns.reshape(self.size, self.blocks, self.size), 0, -1)

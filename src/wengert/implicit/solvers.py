@@ -62,6 +62,7 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
     options = {"rtol": max(TOLERANCE, 50 * float(np.finfo(b.dtype).eps))} | options
     if method == "gmres":
         options = {"restart": min(b.size, 100)} | options
+        options = {"maxiter": 10 * -(-b.size // options["restart"])} | options  # which counts restarts, not steps
     solution, info = getattr(sparse, method)(operator, b, **options)
     if info or not np.isfinite(solution).all():
         left = float(np.linalg.norm(product(solution) - b) / np.linalg.norm(b))
@@ -131,6 +132,8 @@ def scipy_minimum(
     """The minimum by a method of `scipy.optimize.minimize`, with exact gradients; products with the Hessian if it takes them."""
     if method not in MINIMISERS:
         raise ValueError(f"There is no solver {method!r} of minima, at {user_line()}. There are {', '.join(MINIMISERS)}.")
+    if method in ("L-BFGS-B", "TNC", "SLSQP"):
+        options = {"ftol": 1e-15} | options  # which else ends them when values, and not gradients, stand still
     more = dict(zip(("jac", "hessp")[: MINIMISERS[method]], (gradient, product), strict=False))
     return import_module("scipy.optimize").minimize(f, x, method=method, tol=tol, options=options, **more).x
 

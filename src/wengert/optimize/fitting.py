@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.errors import user_line
 from wengert.optimize.least_squares import least_squares
-from wengert.optimize.variables import Variables, refuse_tracked
+from wengert.optimize.variables import Variables, as_start, refuse_tracked
 from wengert.transforms.arguments import opened
 
 
@@ -71,7 +71,7 @@ def curve_fit(
     if not np.isfinite(y).all():
         raise ValueError(f"curve_fit: ydata has elements that are not finite, at {user_line()}. Leave these points out.")
     weigh = weighing(sigma, y)
-    variables = Variables(p0, "p0")
+    variables = Variables(as_start(p0), "p0")
 
     def residual(p: Any) -> Any:
         values = f(xdata, **p) if isinstance(p, dict) else f(xdata, *one_by_one(p))
@@ -86,7 +86,8 @@ def curve_fit(
     chi_square = float(np.sum(np.square(result.fun)))
     covariance = inverse(result.jac, variables.size)
     if not absolute_sigma:
-        covariance = covariance * (chi_square / degrees if degrees > 0 else np.inf)
+        with np.errstate(invalid="ignore"):  # infinity times zero: a perfect fit that does not determine the parameters
+            covariance = covariance * (chi_square / degrees if degrees > 0 else np.inf)
     if not np.isfinite(covariance).all():
         covariance = np.full((variables.size, variables.size), np.inf)
         warnings.warn(

@@ -99,7 +99,7 @@ def least_squares(
     if taken:
         raise ValueError(f"least_squares: options has {taken}, at {user_line()}. Pass it as an argument, or leave it out: jac is exact.")
     variables = Variables(as_start(x0))
-    limits = variables.bounds(bounds)
+    limits = variables.bounds(bounds, prefer_pairs=False)
     must_be_dense = method == "lm" or options.get("tr_solver") == "exact"
     residuals = Residuals(f, as_arguments(args), variables, compile, sparse, must_be_dense)
     m, n = residuals.program.first.size, variables.size

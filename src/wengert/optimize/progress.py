@@ -12,6 +12,8 @@ import numpy as np
 
 from wengert.optimize.variables import Variables
 
+WIDTH = 200
+"""Of what is no terminal, where the line is not to be broken."""
 PAUSE = 0.1
 """The line is written anew after so many seconds."""
 
@@ -80,7 +82,10 @@ class Watch:
 
 def live(progress: Any) -> Any:
     """A line that is written over; `progress` may be a console of rich. Where there is no terminal, the last line alone is written."""
-    console = progress if hasattr(progress, "print") else import_module("rich.console").Console(stderr=True)
+    console = progress
+    if not hasattr(progress, "print"):
+        console = import_module("rich.console").Console(stderr=True)
+        console.width = console.width if console.is_terminal else WIDTH
     return import_module("rich.live").Live("", console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
 
 

@@ -63,17 +63,18 @@ class Variables:
             i -= spec.size
         raise IndexError(i)
 
-    def bounds(self, given: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    def bounds(self, given: Any, prefer_pairs: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
         """The lower and upper bound of each element.
 
         They are given as (lower, upper), each of them None, a number, an array or a tree like x0, of which a part may stand for all below
-        it; as `scipy.optimize.Bounds`; or, for one vector, as pairs of numbers, one for each element, as in SciPy.
+        it; as `scipy.optimize.Bounds`; or, for one vector, as pairs of numbers, one for each element, as in SciPy. What could be both,
+        a tuple of two pairs for two elements, is read as SciPy reads it: as pairs by `minimize`, as (lower, upper) by `least_squares`.
         """
         if given is None:
             return None
         if isinstance(given, import_module("scipy.optimize").Bounds):
             lower, upper = (self.whole(side, sign) for side, sign in ((given.lb, -1), (given.ub, 1)))
-        elif self.structure is LEAF and isinstance(given, list | tuple) and len(given) == self.size and all(map(is_pair, given)):
+        elif self.is_pairs(given) and (prefer_pairs or not (isinstance(given, tuple) and self.size == 2)):
             lower, upper = (np.array([sign * np.inf if p[i] is None else p[i] for p in given], float) for i, sign in ((0, -1), (1, 1)))
         elif isinstance(given, tuple) and len(given) == 2:
             lower, upper = (self.spread(side, sign) for side, sign in zip(given, (-1, 1), strict=True))
@@ -88,6 +89,9 @@ class Variables:
                 i = int(np.argmax(wrong))
                 raise ValueError(f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}], at {user_line()}.")
         return lower, upper
+
+    def is_pairs(self, given: Any) -> bool:
+        return self.structure is LEAF and isinstance(given, list | tuple) and len(given) == self.size and all(map(is_pair, given))
 
     def whole(self, side: Any, sign: int) -> np.ndarray:
         """A bound on the vector of all elements."""

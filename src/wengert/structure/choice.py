@@ -118,7 +118,7 @@ class Derivatives:
 def derivatives(
     f: Callable,
     *args: Any,
-    want: Sequence[str] = ("value", "gradient", "hessian"),
+    want: str | Sequence[str] = ("value", "gradient", "hessian"),
     argnums: Argnums = 0,
     explain: bool = False,
     **kwargs: Any,
@@ -134,6 +134,7 @@ def derivatives(
     >>> gradient
     array([2., 4.])
     """
+    want = (want,) if isinstance(want, str) else want
     unknown = [w for w in want if w not in WANTS]
     if unknown:
         raise ValueError(f"derivatives: want={unknown[0]!r}, at {user_line()}. Choose among {', '.join(map(repr, WANTS))}.")

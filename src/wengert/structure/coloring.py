@@ -206,7 +206,8 @@ def splits(matrix: csr_array, limit: int) -> list[tuple[np.ndarray, np.ndarray]]
     candidates.sort(key=lambda candidate: candidate[0] + candidate[1])
     found = []
     for threshold, _, dense in candidates[:4]:
-        if threshold >= limit:
+        fullest = int(np.bincount(matrix[dense].indices, minlength=1).max())
+        if threshold - 1 + fullest >= limit:  # a colour for each entry of the fullest row that is left, and of the fullest column
             continue
         rows = unused(m)
         rows[dense] = apart(matrix[dense].T.tocsr())

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.spec import Spec
 from wengert.ops.elementwise import exp, softplus
@@ -92,7 +93,7 @@ def operator_class() -> Any:
             return self.input.vector(tree)
 
         def tree(self, v: Any) -> Any:
-            return self.input.tree(np.asarray(v))
+            return self.input.tree(v if isinstance(v, Array) else np.asarray(v))
 
         def cast(self, v: Any) -> np.ndarray:
             return np.asarray(v, self.dtype)

@@ -169,6 +169,8 @@ def sparsity(f: Callable, *args: Any, argnums: Argnums = 0, kind: str = "jacobia
     >>> sparsity(lambda x: (x[1:] - x[:-1]) ** 2, np.ones(50))
     <pattern 49 x 50, 98 nonzeros (4.00%)>
     """
+    if not callable(f):
+        raise TypeError(f"sparsity takes a function, and was given a {type(f).__name__}, at {user_line()}.")
     if kind not in KINDS:
         raise ValueError(f"sparsity: kind={kind!r}, at {user_line()}. Choose one of {', '.join(map(repr, KINDS))}.")
     if scope not in SCOPES:

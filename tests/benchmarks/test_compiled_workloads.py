@@ -29,6 +29,8 @@ TINY = {
     "hessian": 4,
     "reprojection": 3,
     "lstm": 2,
+    "brusselator": 3,
+    "arrowhead": 20,
 }
 PEER = """
 import json, sys

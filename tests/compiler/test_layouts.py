@@ -237,3 +237,18 @@ def test_many_runs_give_the_same_bits():
     first = [np.asarray(y).tobytes() for y in compiled(x)]
     for _ in range(10):
         assert [np.asarray(y).tobytes() for y in compiled(x)] == first
+
+
+MASK = np.array([True, False, True, True])
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x[:, MASK], lambda x: x[MASK[:3]] * 2.0, lambda x: x[x.shape[0] - 2 :, MASK].sum(0), lambda x: x[KNOWN]]
+)
+def test_masks_that_are_known(f):
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(wg.compile(f)(x), f(x))
+    np.testing.assert_allclose(wg.compile(wg.jacobian(f))(x), wg.jacobian(f)(x))
+
+
+KNOWN = np.arange(12.0).reshape(3, 4) > 4.0

@@ -295,3 +295,10 @@ def test_no_reference_cycles():
 def test_scipy_is_imported_by_the_first_solve():
     code = "import sys, wengert.implicit; print('scipy' in sys.modules, 'llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]
+
+
+def test_a_list_of_numbers_is_a_vector():
+    found = wg.implicit.root(lambda x, a: [x[0] ** 2 - a, x[1] - x[0]], [1.0, 1.0], 4.0)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, [2.0, 2.0])
+    np.testing.assert_allclose(wg.implicit.argmin(lambda x: ((x - 3.0) ** 2).sum(), [0, 0]), [3.0, 3.0])

@@ -208,3 +208,10 @@ def test_lists_of_parameters_give_vectors_even_where_nothing_is_determined():
         fit = curve_fit(lambda x, a, b: a * b * x, x, x, [1.0, 1.0])
     assert isinstance(fit.params, np.ndarray)
     np.testing.assert_array_equal(fit.errors, np.array([np.inf, np.inf]), strict=True)
+
+
+def test_a_fit_unpacks_as_in_scipy():
+    t = np.linspace(0.0, 1.0, 9)
+    popt, pcov = curve_fit(lambda t, a, b: a * np.exp(-b * t), t, 2.0 * np.exp(-t), [1.0, 0.5])
+    np.testing.assert_allclose(popt, [2.0, 1.0], rtol=1e-6)
+    assert pcov.shape == (2, 2)

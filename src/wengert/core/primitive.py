@@ -224,6 +224,10 @@ def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None
         error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}.{advice}")
 
 
+FILLED_IN = frozenset(("full_like",))
+"""Operations whose result is there to be filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their operand, although
+none of its numbers, and so no derivative, goes into it."""
+
 SHAPED = (Array, np.ndarray, np.generic)
 
 

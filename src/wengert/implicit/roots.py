@@ -14,7 +14,7 @@ from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
 from wengert.implicit.maps import LinearMap, below, derivative, unsupported
-from wengert.implicit.solvers import DENSE, ConvergenceError, iterated, judged, newton, scipy_minimum, scipy_root
+from wengert.implicit.solvers import DENSE, ConvergenceError, as_start, iterated, judged, newton, scipy_minimum, scipy_root
 from wengert.implicit.theorem import implicit
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -154,6 +154,7 @@ class Equation:
     """What is solved: the residual that `make` makes of f is to be zero, at `x0` to begin with."""
 
     def __init__(self, name: str, f: Callable, make: Callable, x0: Any, theta: tuple, linear: Solver, is_symmetric: bool = False):
+        x0 = as_start(x0)
         self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
         self.flat = Flat(x0, "x0")
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)

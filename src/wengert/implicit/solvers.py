@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ MINIMISERS = {
 
 TOLERANCE = 1e-10
 """To what part of the right-hand side a Krylov method reduces the residual."""
+
+
+def as_start(x0: Any) -> Any:
+    """Where a search begins: a list of numbers is a vector, as in SciPy; any other list is a tree."""
+    return np.array(x0) if isinstance(x0, list | tuple) and x0 and all(isinstance(x, Real) for x in x0) else x0
 
 
 class ConvergenceError(RuntimeError):

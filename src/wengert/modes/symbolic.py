@@ -17,6 +17,7 @@ from wengert.core.infer import infer, is_elementwise
 from wengert.core.primitive import OUTPUT, Primitive, gathered
 from wengert.core.source import source
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Node, Operation, constant, is_one_number, weakness
+from wengert.ops.key import Hole
 
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""
@@ -84,6 +85,9 @@ class Symbol(Array):
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         nodes: list[Node] = []
         constants = None
+        if primitive.name == "gather" and Hole.MASK in params["key"].key:
+            key, indices = params["key"].without_masks(args[1:])
+            args, params = (args[0], *indices), {"key": key}
         for a in args:
             if a.__class__ is Symbol and a.level == level:
                 nodes.append(a.value)

@@ -45,6 +45,22 @@ class Index:
         arrays = iter(indices)
         return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
 
+    def without_masks(self, indices: Sequence[Any]) -> tuple[Index, list]:
+        """The key, and its arrays, with the places of known masks in their stead: then the shape of what it selects is known."""
+        parts: list[Any] = []
+        arrays: list[Any] = []
+        remaining = iter(indices)
+        for part in self.key:
+            index: Any = next(remaining) if isinstance(part, Hole) else None
+            if part is Hole.MASK and not isinstance(index, Array) and index.ndim:
+                places = np.nonzero(index)
+                parts += [Hole.ARRAY] * len(places)
+                arrays += places
+            else:
+                parts.append(part)
+                arrays += [index] * isinstance(part, Hole)
+        return Index(tuple(parts), self.repeats), arrays
+
     def parts(self, ndim: int) -> list:
         """One part for each axis of an array and each new axis: the ellipsis written out, what is missing added."""
         given = list(self.key) if isinstance(self.key, tuple) else [self.key]

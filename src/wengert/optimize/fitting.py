@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_line
+from wengert.implicit.solvers import as_start
 from wengert.optimize.least_squares import least_squares
-from wengert.optimize.variables import Variables, as_start, refuse_tracked
+from wengert.optimize.variables import Variables, refuse_tracked
 from wengert.transforms.arguments import opened
 
 
@@ -31,6 +32,10 @@ class Fit:
     chi_square: float
     degrees: int
     result: Any
+
+    def __iter__(self) -> Iterator:
+        """As in SciPy: `popt, pcov = curve_fit(...)`."""
+        return iter((self.params, self.covariance))
 
     @property
     def how(self) -> str:

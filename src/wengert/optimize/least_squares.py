@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_line
+from wengert.implicit.solvers import as_start
 from wengert.optimize.matrices import Matrix
 from wengert.optimize.minimize import on_trees
 from wengert.optimize.program import Program
 from wengert.optimize.progress import Watch
-from wengert.optimize.variables import Variables, as_arguments, as_start, plain
+from wengert.optimize.variables import Variables, as_arguments, plain
 
 METHODS = ("trf", "dogbox", "lm")
 LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.errors import user_line
+from wengert.implicit.solvers import as_start
 from wengert.optimize.constraints import Constraint, Linear, constraints_of
 from wengert.optimize.objective import Objective
 from wengert.optimize.progress import Watch
-from wengert.optimize.variables import Variables, as_arguments, as_start, listed
+from wengert.optimize.variables import Variables, as_arguments, listed
 
 
 class Method(NamedTuple):

@@ -18,11 +18,6 @@ from wengert.transforms.arguments import opened, places
 from wengert.transforms.call import layers
 
 
-def as_start(x0: Any) -> Any:
-    """Where a search begins: a list of numbers is a vector, as in SciPy; any other list is a tree."""
-    return np.array(x0) if isinstance(x0, list | tuple) and x0 and all(isinstance(x, Real) for x in x0) else x0
-
-
 def is_pair(bounds: Any) -> bool:
     """The lower and upper bound of one element, numbers or None."""
     return isinstance(bounds, list | tuple) and len(bounds) == 2 and all(b is None or isinstance(b, Real) for b in bounds)

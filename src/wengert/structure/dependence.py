@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.primitive import Primitive, gathered, new_level
+from wengert.core.primitive import FILLED_IN, Primitive, gathered, new_level
 from wengert.modes.forward import differentiable
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Constants, Symbol
 from wengert.ops.key import Hole
 from wengert.structure.incidence import Sets, none, one_after_the_other, unit
-from wengert.structure.propagation import Step, propagated, without_masks
+from wengert.structure.propagation import Step, propagated
 from wengert.transforms.arguments import opened
 from wengert.transforms.tracing import input_of
 
@@ -38,14 +38,15 @@ class Dependence(Array):
         if params.get("reuse"):
             params = params | {"reuse": False}
         if primitive.name == "gather" and Hole.MASK in params["key"].key:
-            key, indices = without_masks(params["key"], args[1:])
+            key, indices = params["key"].without_masks(args[1:])
             args, params = (args[0], *indices), {"key": key}
         mine = [isinstance(a, Dependence) and a.level == level for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         out = primitive.op(*values, **params)
         sets = [a.extra if m and differentiable(primitive, i) else None for i, (a, m) in enumerate(zip(args, mine, strict=True))]
         if all(s is None for s in sets):
-            return out
+            fills = primitive.name in FILLED_IN and out.dtype.kind in "fc"
+            return Dependence(out, none(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
         outs = out if isinstance(out, tuple) else (out,)
         if not is_symbolic(args):
             values, outs = [numbers(v) for v in values], tuple([numbers(y) for y in outs])

@@ -185,23 +185,6 @@ def reading(shape: Shape, key: Index, indices: Sequence[Any]) -> Reading | None:
     return Reading(taken(np.asarray(places), corner.size) @ taken(groups, corner.size).T.tocsr(), np.shape(places))
 
 
-def without_masks(key: Index, indices: Sequence[Any]) -> tuple[Index, list]:
-    """A key with the places of known masks in their stead: then the shape of what it selects is known."""
-    parts: list[Any] = []
-    arrays: list[Any] = []
-    remaining = iter(indices)
-    for part in key.key:
-        index: Any = next(remaining) if isinstance(part, Hole) else None
-        if part is Hole.MASK and not isinstance(index, Array) and index.ndim:
-            places = np.nonzero(index)
-            parts += [Hole.ARRAY] * len(places)
-            arrays += places
-        else:
-            parts.append(part)
-            arrays += [index] * isinstance(part, Hole)
-    return Index(tuple(parts), key.repeats), arrays
-
-
 def gather(step: Step) -> Sets:
     read = reading(step.shapes[0], step.params["key"], step.values[1:])
     sets = step.live[0][1]

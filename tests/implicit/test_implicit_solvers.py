@@ -302,3 +302,30 @@ def test_a_list_of_numbers_is_a_vector():
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found, [2.0, 2.0])
     np.testing.assert_allclose(wg.implicit.argmin(lambda x: ((x - 3.0) ** 2).sum(), [0, 0]), [3.0, 3.0])
+
+
+def bratu(u, force):
+    """The discrete u'' - u**3 + force, zero at both ends: too ill-conditioned for a Krylov method, and sparse."""
+    r = np.zeros_like(u)
+    r[1:-1] = u[2:] - 2.0 * u[1:-1] + u[:-2]
+    r[0] = u[1] - 2.0 * u[0]
+    r[-1] = u[-2] - 2.0 * u[-1]
+    return r * (u.size + 1) ** 2 - u**3 + force
+
+
+@pytest.mark.parametrize("n", [600, 3000])
+def test_large_sparse_equations_are_factored(n):
+    force, direction = np.ones(n), np.sin(np.arange(n))
+    total = lambda force: implicit.root(bratu, np.zeros(n), force).sum()
+    np.testing.assert_allclose(bratu(implicit.root(bratu, np.zeros(n), force), force), 0.0, atol=1e-7)
+    forward, backward = wg.jvp(total, (force,), (direction,))[1], wg.grad(total)(force)
+    np.testing.assert_allclose(backward @ direction, forward, rtol=1e-7)
+    wide = 1e-2 * force
+    differences = (total(force + wide) - total(force - wide)) / 2e-2
+    np.testing.assert_allclose(backward.sum(), differences, rtol=1e-6)
+
+
+def test_a_large_sparse_system_without_a_solution_says_so():
+    singular = lambda x, b: np.concatenate([x[:1] - x[1:2], x[:-1] - x[1:]]) - b
+    with pytest.raises(implicit.ConvergenceError, match="singular"):
+        implicit.root(singular, np.zeros(600), np.ones(600))

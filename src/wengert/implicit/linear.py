@@ -22,8 +22,9 @@ def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None,
 
     `b`, and y like it, may be a tree of real arrays. `solver` is the name of a Krylov method of SciPy ("cg", "minres" for symmetric
     systems; "gmres", "bicgstab", "lgmres", "tfqmr", "gcrotmk"), to which `options` go (`rtol=1e-10`, `maxiter`, `M` ...), or a function
-    `solver(matvec, b) -> y` on plain arrays. None makes a matrix of up to 512 unknowns, and takes GMRES for more. Derivatives solve with
-    the same solver, and with the transposed product where they need it. `tol` is the relative residual above which a solution is refused.
+    `solver(matvec, b) -> y` on plain arrays. None makes a matrix of up to 512 unknowns, and of more if it is sparse, and takes GMRES
+    otherwise. Derivatives solve with the same solver, and with the transposed product where they need it. `tol` is the relative residual
+    above which a solution is refused.
 
     >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
     >>> linear_solve(lambda y: A @ y, np.array([1.0, 2.0]), solver="cg").round(6)

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.core.primitive import new_level
-from wengert.implicit.solvers import DENSE, Factors, krylov
+from wengert.implicit.solvers import DENSE, Factors, SparseFactors, krylov
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
@@ -46,6 +46,10 @@ def unsupported(x: Array) -> GradientError:
     return GradientError(f"Implicit differentiation does not know values of the kind {type(x).__name__}, at {user_line()}.")
 
 
+FEW = 64
+"""A large matrix with no more entries than this in each row, on average, is factored."""
+
+
 class LinearMap:
     """A square matrix that is multiplied, and solved with: `blocks` of `size` unknowns each, which do not know each other.
 
@@ -69,6 +73,7 @@ class LinearMap:
         self.method, self.options, self.what = method, options or {}, what
         self.lower: dict[float, LinearMap] = {}
         self.factors: list[Factors] = []
+        self.sparse: list[SparseFactors | None] = []
 
     def product(self, v: Any, transpose: bool) -> Any:
         return below((self.backward if transpose else self.forward)(v), self.bound)
@@ -100,6 +105,11 @@ class LinearMap:
         """The solution for plain numbers, in the last axis of b."""
         if self.method is None and self.size <= DENSE:
             return self.by_factors(b, transpose)
+        if self.method is None:
+            if not self.sparse:
+                self.sparse = [self.sparse_factors()]
+            if self.sparse[0] is not None:
+                return self.sparse[0].solve(b.T, transpose).T
         if b.ndim > 1:
             return np.stack([self.solve(row, transpose) for row in b]) if len(b) else b
         product = lambda v: self.product(np.asarray(v, self.dtype), transpose)
@@ -129,14 +139,38 @@ class LinearMap:
     def matrices(self) -> np.ndarray:
         """The blocks as matrices: all of them times one basis vector after the other, in one batch."""
         basis = np.repeat(np.eye(self.size, dtype=self.dtype)[:, None, :], self.blocks, axis=1).reshape(self.size, -1)
+        return np.moveaxis(self.products(basis).reshape(self.size, self.blocks, self.size), 0, -1)
+
+    def products(self, vectors: np.ndarray) -> np.ndarray:
+        """The matrix times each row of an array, in one batch."""
         level = new_level()
         try:
-            columns = below(self.forward(Batched(basis, level)), level + 1)
-            is_zero = not (isinstance(columns, Batched) and columns.level == level)  # a product that does not depend on its vector
-            columns = np.zeros_like(basis) if is_zero else below(columns.value, self.bound)
+            out = below(self.forward(Batched(vectors, level)), level + 1)
+            is_zero = not (isinstance(out, Batched) and out.level == level)  # a product that does not depend on its vector
+            return np.zeros_like(vectors) if is_zero else below(out.value, self.bound)
         except TrackedValueError:  # plain NumPy code that takes no batches
-            columns = np.stack([self.product(e, False) for e in basis])
-        return np.moveaxis(columns.reshape(self.size, self.blocks, self.size), 0, -1)
+            return np.stack([self.product(v, False) for v in vectors])
+
+    def sparse_factors(self) -> SparseFactors | None:
+        """The factors of a large matrix with few entries, found by their pattern; None where it has many, or where it cannot be traced."""
+        from wengert.structure.coloring import color  # which bring SciPy along
+        from wengert.structure.patterns import sparsity
+
+        n = self.size * self.blocks
+        probes = np.zeros((3, n), self.dtype)
+        probes[range(3), np.random.default_rng(0).integers(n, size=3)] = 1
+        if np.count_nonzero(self.products(probes)) > 3 * FEW:
+            return None
+        try:
+            pattern = sparsity(self.forward, np.zeros(n, self.dtype))
+        except (TrackedValueError, GradientError):
+            return None
+        if pattern.shape != (n, n) or pattern.nnz > FEW * n:
+            return None
+        colors = color(pattern, "column")
+        seeds = np.zeros((colors.number, n), self.dtype)
+        seeds[colors.columns, range(n)] = 1
+        return SparseFactors(pattern.filled(self.products(seeds)[colors.columns[pattern.cols], pattern.rows]), self.what)
 
 
 def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, recorded: bool) -> LinearMap:

@@ -1,7 +1,8 @@
 """Solvers on plain vectors: what runs inside, and is never differentiated.
 
-Linear systems: dense LU up to `DENSE` unknowns, Krylov methods of SciPy beyond. Nonlinear ones: Newton's method on the exact Jacobian,
-plain iteration for fixed points, a trust region for minima, or any method of `scipy.optimize` by name.
+Linear systems: dense LU up to `DENSE` unknowns; beyond, sparse LU where the matrix has few entries, and Krylov methods of SciPy. Nonlinear
+ones: Newton's method on the exact Jacobian, plain iteration for fixed points, a trust region for minima, or any method of
+`scipy.optimize` by name.
 """
 
 from __future__ import annotations
@@ -57,6 +58,21 @@ class Factors:
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
         return self.back(self.lu, self.pivots, b, trans=int(transpose))[0]
+
+
+class SparseFactors:
+    """A sparse matrix in its LU factors."""
+
+    def __init__(self, matrix: Any, what: str):
+        try:
+            self.factors = import_module("scipy.sparse.linalg").splu(matrix.tocsc())
+        except RuntimeError as error:  # SuperLU's word for it
+            raise np.linalg.LinAlgError(
+                f"{what} is singular, at {user_line()}: there is no unique solution, and none of its derivatives exists."
+            ) from error
+
+    def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
+        return self.factors.solve(np.ascontiguousarray(b), "T" if transpose else "N")
 
 
 def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any]) -> np.ndarray:

@@ -1,60 +1,16 @@
-"""BLAS: products of matrices and triangular systems, by the library that NumPy itself uses, found without importing more.
+"""BLAS: products of matrices and triangular systems, by the library that NumPy itself uses.
 
 Matrices here are stored by rows and BLAS counts by columns, so the product of the transposes is asked for, in reverse order.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from wengert.compiler.lanes import I64, Code, Lanes, Type, select
+from wengert.core.blas import blas
 from wengert.graph.ir import Node, Operation
-
-
-class Blas(NamedTuple):
-    """The addresses of the functions, and the width of the integers that they take."""
-
-    addresses: dict[str, int]
-    bits: int
-
-
-FUNCTIONS = ("dgemm", "sgemm", "dtrsm", "strsm")
-
-
-@cache
-def blas() -> Blas:
-    return bundled() or from_scipy()
-
-
-def bundled() -> Blas | None:
-    """The OpenBLAS that comes with NumPy's wheels: it is loaded already."""
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    for path in sorted(folder.glob("libscipy_openblas64_*")):
-        library = ctypes.CDLL(str(path))
-        try:
-            functions = {name: getattr(library, f"scipy_{name}_64_") for name in FUNCTIONS}
-        except AttributeError:
-            continue
-        return Blas({f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64)
-    return None
-
-
-def from_scipy() -> Blas:
-    """Whatever SciPy was built with, from the table that it offers to Cython."""
-    from scipy.linalg import cython_blas  # type: ignore[import-untyped]  # slow to import, so only where it is needed
-
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsules = {name: cython_blas.__pyx_capi__[name] for name in FUNCTIONS}
-    return Blas({f"wengert.{name}": get_pointer(capsule, get_name(capsule)) for name, capsule in capsules.items()}, 32)
 
 
 class Operand(NamedTuple):

@@ -21,12 +21,13 @@ import llvmlite
 import numpy as np
 
 from wengert.compiler import cache as disk
-from wengert.compiler import entry, library, program, python_objects, target
+from wengert.compiler import entry, program, python_objects, target
 from wengert.compiler.expand import expand
 from wengert.compiler.program import Program
 from wengert.compiler.simd.library import object_of
 from wengert.compiler.upcall import upcall
 from wengert.core import memory, parallel
+from wengert.core.blas import blas
 from wengert.core.errors import user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
@@ -67,7 +68,7 @@ class Native:
         made = build.program
         addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.symbols()}
         if made.uses_blas:
-            addresses |= library.blas().addresses
+            addresses |= blas().addresses
         self.loaded = target.Loaded(build.code, addresses)
         self.kept: list[Any] = []
         self.fill(made.constants)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core import blas
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, general, unchanged
@@ -106,6 +107,10 @@ def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: boo
     return out
 
 
+LARGE = 64
+"""From so many rows on, NumPy's own library solves triangular systems (see `core/blas.py`); for fewer, SciPy's is called faster."""
+
+
 def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     """One system. An array whose rows lie together is read as its transpose, whose columns do: BLAS then copies nothing but y."""
     if not unit_diagonal and not x.diagonal().all():
@@ -113,6 +118,11 @@ def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, uni
         raise np.linalg.LinAlgError(
             f"Singular matrix: the triangular matrix has a zero at place {place} of its diagonal, at {user_line()}."
         )
+    if len(x) >= LARGE and (x.flags.c_contiguous or x.flags.f_contiguous):
+        out = np.array(y, order="C")
+        rows, is_lower, is_transposed = (x, lower, trans) if x.flags.c_contiguous else (x.T, not lower, 1 - trans)
+        blas.solver(out.dtype.char)(rows, out, bool(is_lower), bool(is_transposed), bool(unit_diagonal))
+        return out
     if not x.flags.f_contiguous:
         x, lower, trans = x.T, not lower, 1 - trans
     if y.flags.f_contiguous:

@@ -1,0 +1,76 @@
+"""BLAS: the library that NumPy itself uses, found without importing more, and called without another one's threads in its way.
+
+SciPy brings a library of its own. Where both take turns on large matrices, the threads of one wait busily while those of the other work,
+and everything takes several times as long.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Blas(NamedTuple):
+    """The addresses of the functions, and the width of the integers that they take."""
+
+    addresses: dict[str, int]
+    bits: int
+
+
+FUNCTIONS = ("dgemm", "sgemm", "dtrsm", "strsm", "ctrsm", "ztrsm")
+
+
+@cache
+def blas() -> Blas:
+    return bundled() or from_scipy()
+
+
+def bundled() -> Blas | None:
+    """The OpenBLAS that comes with NumPy's wheels: it is loaded already."""
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    for path in sorted(folder.glob("libscipy_openblas64_*")):
+        library = ctypes.CDLL(str(path))
+        try:
+            functions = {name: getattr(library, f"scipy_{name}_64_") for name in FUNCTIONS}
+        except AttributeError:
+            continue
+        return Blas({f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64)
+    return None
+
+
+def from_scipy() -> Blas:
+    """Whatever SciPy was built with, from the table that it offers to Cython."""
+    from scipy.linalg import cython_blas  # type: ignore[import-untyped]  # slow to import, so only where it is needed
+
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsules = {name: cython_blas.__pyx_capi__[name] for name in FUNCTIONS}
+    return Blas({f"wengert.{name}": get_pointer(capsule, get_name(capsule)) for name, capsule in capsules.items()}, 32)
+
+
+@cache
+def solver(char: str) -> Callable[[np.ndarray, np.ndarray, bool, bool, bool], None]:
+    """trsm for arrays of this dtype: solves a triangular system in the place of its right-hand sides, both stored by rows.
+
+    What is stored by rows BLAS reads as the transpose, stored by columns, and so it solves from the other side.
+    """
+    known = blas()
+    integer = ctypes.c_int64 if known.bits == 64 else ctypes.c_int32
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[char]
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 11)(known.addresses[f"wengert.{letter}trsm"])
+    one = np.ones(1, char)
+
+    def solve(x: np.ndarray, y: np.ndarray, lower: bool, transposed: bool, unit_diagonal: bool) -> None:
+        letters = [ctypes.c_char(c) for c in (b"R", b"U" if lower else b"L", b"T" if transposed else b"N", b"U" if unit_diagonal else b"N")]
+        rows, columns = integer(y.shape[0]), integer(y.shape[1])
+        parts = (*map(ctypes.byref, (*letters, columns, rows)), one.ctypes.data, x.ctypes.data, ctypes.byref(rows), y.ctypes.data)
+        call(*parts, ctypes.byref(columns))
+
+    return solve

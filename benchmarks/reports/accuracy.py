@@ -15,7 +15,7 @@ from benchmarks.machine import machine
 from benchmarks.tables import BEGIN, END, Table, markdown
 from benchmarks.timing import best_of_rounds
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
-from wengert.compiler.simd import exponential, hyperbolic, inverse_trigonometric, logarithm, power, special, trigonometric  # noqa: F401
+from wengert.compiler.simd import exponential, hyperbolic, inverse_trigonometric, logarithm, power, special, trigonometric  # noqa: F401  # registers the functions
 from wengert.compiler.simd.library import FUNCTIONS, call, definitions
 from wengert.compiler.target import Loaded, object_code, vector_bytes
 
@@ -221,9 +221,9 @@ def times(name: str, kind: str) -> tuple[str, str]:
     out = np.empty(ELEMENTS, dtype)
     runs: dict[str, Callable] = {"wengert": kernel(name, kind, NATIVE[kind]).on(out, *xs)}
     if f.numpy is not None:
-        runs["numpy"] = lambda: f.numpy(*xs, out=out)  # type: ignore[misc]
+        runs["numpy"] = lambda: f.numpy(*xs, out=out)  # type: ignore[misc]  # None where NumPy has none, seen above
     seconds = best_of_rounds(runs, 3, block=0.02, rest=0.0)
-    return tuple(f"{seconds[s] / ELEMENTS * 1e9:.2f}" if s in seconds else "" for s in ("wengert", "numpy"))  # type: ignore[return-value]
+    return tuple(f"{seconds[s] / ELEMENTS * 1e9:.2f}" if s in seconds else "" for s in ("wengert", "numpy"))  # type: ignore[return-value]  # two of them
 
 
 def accuracy_table(count: int = POINTS) -> Table:

@@ -242,10 +242,12 @@ from wengert.ops.nan_reductions import (
     nancumprod,
     nancumsum,
     nanmax,
+    nanmean,
     nanmedian,
     nanmin,
     nanprod,
     nanstd,
+    nansum,
     nanvar,
 )
 from wengert.ops.polynomials import (
@@ -307,8 +309,6 @@ from wengert.ops.reduce import (
     mean,
     median,
     min,
-    nanmean,
-    nansum,
     ptp,
     std,
     sum,

@@ -26,13 +26,11 @@ from wengert.ops.reduce import (
     furthest,
     masked,
     mean,
-    nanmean,
     per,
     reducing,
     root,
     sum,
     take_last,
-    without_nan,
 )
 from wengert.ops.shape import astype, concatenate, expand_dims
 
@@ -95,7 +93,23 @@ def _comparable(a: Any, axis: int | None, last: float) -> Any:
     return where(isnan(a), last, a)
 
 
-# Products, and sums along the way
+# Sums, means and products
+
+
+@implements(np.nansum)
+def nansum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    """The sum without NaNs, which get no gradient."""
+    return sum(_replaced(a, 0.0), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """The mean without NaNs, which get no gradient."""
+    a = operand(a)
+    counted = masked(logical_not(isnan(a)), where, False)
+    return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
 
 
 @implements(np.nanprod)
@@ -103,23 +117,25 @@ def nanprod(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
     """The product without NaNs."""
-    return prod(_ones_for_nan(operand(a)), axis, dtype, out, keepdims, initial, where)
+    return prod(_replaced(a, 1.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nancumsum)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The sums of all elements up to each one, with zeros for NaNs."""
-    return cumsum(without_nan(operand(a)), axis, dtype, out)
+    return cumsum(_replaced(a, 0.0), axis, dtype, out)
 
 
 @implements(np.nancumprod)
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The products of all elements up to each one, with ones for NaNs."""
-    return cumprod(_ones_for_nan(operand(a)), axis, dtype, out)
+    return cumprod(_replaced(a, 1.0), axis, dtype, out)
 
 
-def _ones_for_nan(a: Any) -> Any:
-    return where(isnan(a), 1.0, a) if a.dtype.kind in "fc" else a
+def _replaced(a: Any, number: float) -> Any:
+    """a with a number for NaNs."""
+    a = operand(a)
+    return where(isnan(a), number, a) if a.dtype.kind in "fc" else a
 
 
 # Statistics

@@ -19,7 +19,7 @@ from wengert.core.errors import user_line
 from wengert.core.kinds import case, elementwise, linear, nondifferentiable, reduction, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import POSITIVE, absolute, add, exp, square, where
-from wengert.ops.predicates import STEPS, TRUTH, equal, isnan, logical_not, refuse_out
+from wengert.ops.predicates import STEPS, TRUTH, equal, isnan, refuse_out
 from wengert.ops.shape import astype, broadcast_to, expand_dims, moveaxis, reshape, transpose
 
 Axis = int | tuple[int, ...] | None
@@ -189,27 +189,6 @@ def std(
 ) -> Any:
     """The standard deviation. Where it is 0, its derivative is taken to be 0."""
     return root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
-
-
-@implements(np.nansum)
-def nansum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
-) -> Any:
-    """The sum without NaNs, which get no gradient."""
-    return sum(without_nan(operand(a)), axis, dtype, out, keepdims, initial, where)
-
-
-@implements(np.nanmean)
-def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """The mean without NaNs, which get no gradient."""
-    a = operand(a)
-    counted = masked(logical_not(isnan(a)), where, False)
-    return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
-
-
-def without_nan(a: Any) -> Any:
-    """a with zeros for NaNs."""
-    return where(isnan(a), 0.0, a) if a.dtype.kind in "fc" else a
 
 
 # Extremes: ties share equally.

@@ -251,4 +251,12 @@ def test_masks_that_are_known(f):
     np.testing.assert_allclose(wg.compile(wg.jacobian(f))(x), wg.jacobian(f)(x))
 
 
+@pytest.mark.parametrize("f", [lambda x: x[MASK], lambda x: x[..., MASK[:3]], lambda x: x[:, None, MASK[1:]], lambda x: x[KNOWN.T]])
+def test_masks_that_do_not_fit_are_refused(f):
+    x = np.arange(12.0).reshape(3, 4)
+    for run in (f, wg.compile(f), wg.sparse_jacobian(f)):
+        with pytest.raises(IndexError):
+            run(x)
+
+
 KNOWN = np.arange(12.0).reshape(3, 4) > 4.0

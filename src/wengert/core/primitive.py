@@ -152,7 +152,7 @@ def bind(primitive: Primitive) -> Callable:
     op: Any = (_bind_unary if arity == 1 and plain else _bind_binary if arity == 2 and plain else _bind_any)(primitive)
     op.__name__ = op.__qualname__ = primitive.name
     op.primitive = primitive
-    if arity == 2 and primitive.params is None:
+    if arity and primitive.params is None and not plain:
         op.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in primitive.inputs])
     return op
 

@@ -86,7 +86,7 @@ class Symbol(Array):
         nodes: list[Node] = []
         constants = None
         if primitive.name == "gather" and Hole.MASK in params["key"].key:
-            key, indices = params["key"].without_masks(args[1:])
+            key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
         for a in args:
             if a.__class__ is Symbol and a.level == level:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.errors import user_line
 from wengert.core.primitive import operand
 
 
@@ -45,20 +46,27 @@ class Index:
         arrays = iter(indices)
         return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
 
-    def without_masks(self, indices: Sequence[Any]) -> tuple[Index, list]:
+    def without_masks(self, shape: tuple[int, ...], indices: Sequence[Any]) -> tuple[Index, list]:
         """The key, and its arrays, with the places of known masks in their stead: then the shape of what it selects is known."""
+        remaining = iter(indices)
+        given: list[tuple[Any, Any]] = [(part, next(remaining) if isinstance(part, Hole) else None) for part in self.key]
+        lengths = [index.ndim if part is Hole.MASK else int(part is not None and part is not Ellipsis) for part, index in given]
         parts: list[Any] = []
         arrays: list[Any] = []
-        remaining = iter(indices)
-        for part in self.key:
-            index: Any = next(remaining) if isinstance(part, Hole) else None
-            if part is Hole.MASK and not isinstance(index, Array) and index.ndim:
+        axis = 0
+        for (part, index), length in zip(given, lengths, strict=True):
+            if part is Hole.MASK and not isinstance(index, Array) and length:
+                if index.shape != shape[axis : axis + length]:
+                    raise IndexError(
+                        f"A mask of shape {index.shape} does not match an array of shape {shape} at axis {axis}, at {user_line()}."
+                    )
                 places = np.nonzero(index)
                 parts += [Hole.ARRAY] * len(places)
                 arrays += places
             else:
                 parts.append(part)
                 arrays += [index] * isinstance(part, Hole)
+            axis += len(shape) - sum(lengths) if part is Ellipsis else length
         return Index(tuple(parts), self.repeats), arrays
 
     def parts(self, ndim: int) -> list:

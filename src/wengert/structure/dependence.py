@@ -38,7 +38,7 @@ class Dependence(Array):
         if params.get("reuse"):
             params = params | {"reuse": False}
         if primitive.name == "gather" and Hole.MASK in params["key"].key:
-            key, indices = params["key"].without_masks(args[1:])
+            key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
         mine = [isinstance(a, Dependence) and a.level == level for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]

@@ -197,8 +197,7 @@ class ProgramWriter:
             singular = code.label("singular")
             code.branch(library.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
             code.begin(singular)
-            self.run_fallback(step, table)
-            self.summary.pop()
+            self.call_numpy(step, table)
             code.jump(done)
         else:
             code.jump(regular)
@@ -210,6 +209,10 @@ class ProgramWriter:
         self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
+        self.call_numpy(step, table)
+        self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
+
+    def call_numpy(self, step: Operation, table: Lanes) -> None:
         code, number = self.code, len(self.fallbacks)
         results: tuple[Where | None, ...]
         if step.spec.__class__ is Spec:
@@ -227,7 +230,6 @@ class ProgramWriter:
         self.release()
         code.do(f"ret i32 {RAISED}")
         code.begin(go_on)
-        self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
 
     def where(self, node: Node) -> Where:
         if is_immediate(node):

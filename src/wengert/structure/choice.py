@@ -107,9 +107,7 @@ class Derivatives:
 
     def explain(self) -> str:
         """One line for each derivative: the mode, the number of passes, and why."""
-        return "\n".join(
-            f"{want}: {plan.mode}, {plan.passes} pass{'es' * (plan.passes != 1)}: {plan.why}" for want, plan in self.plans.items()
-        )
+        return "\n".join(f"{want}: {plan.text}" for want, plan in self.plans.items())
 
     def __repr__(self) -> str:
         return f"<derivatives: {', '.join(self.found)}>"

@@ -34,6 +34,10 @@ class Plan(NamedTuple):
     passes: int
     why: str
 
+    @property
+    def text(self) -> str:
+        return f"{self.mode}, {self.passes} pass{'es' * (self.passes != 1)}: {self.why}"
+
 
 class Jacobian:
     """The function that computes the Jacobian of `f`; `explain` says how it would."""
@@ -50,7 +54,7 @@ class Jacobian:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         chosen, plan, tape = self.planned(args, kwargs)
         if self.prints:
-            print(f"jacobian: {plan.mode}, {plan.passes} pass{'es' * (plan.passes != 1)}: {plan.why}")
+            print(f"jacobian: {plan.text}")
         return self.computed(chosen, plan, tape, args, kwargs)
 
     def computed(self, chosen: Chosen, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -138,9 +138,14 @@ class Array:
         return self.size * self.dtype.itemsize
 
     @property
+    def is_live(self) -> bool:
+        """Whether a derivative may flow through this value at its own level: integers and booleans have none in any mode."""
+        return self.dtype.kind in "fc"
+
+    @property
     def has_derivative(self) -> bool:
-        """Whether a derivative may flow through this value."""
-        return True
+        """Whether a derivative may flow through this value, at its own level or below."""
+        return self.is_live or (isinstance(self.value, Array) and self.value.has_derivative)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -150,14 +155,30 @@ class Array:
     def __bool__(self) -> bool:
         return bool(self.value)
 
-    # Becoming plain numbers, which only a value without history can.
+    # Becoming plain numbers, which only a value without a derivative can: then the numbers at the bottom are all there is to it.
 
     def _plain(self, what: str) -> np.ndarray:
-        raise TrackedValueError(
-            f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative, "
-            f"at {user_line()}. {own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
-            f"or x.detach() of a tensor."
-        )
+        if self.is_live:
+            raise TrackedValueError(
+                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative, "
+                f"at {user_line()}. {own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
+                f"or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow."
+            )
+        value = self.value
+        return value._plain(what) if isinstance(value, Array) else value
+
+    # To look at, a number is free: nothing can be computed with its text, and `item` and `tolist` say what they do.
+
+    def item(self, *index: Any) -> Any:
+        """The number, for arrays of one element, or at an index: without its derivative."""
+        return self.value.item(*index)
+
+    def tolist(self) -> Any:
+        """The numbers in nested lists, without their derivatives."""
+        return self.value.tolist()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(repr(self), spec)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         plain = np.asarray(self._plain("Conversion to an ndarray"))

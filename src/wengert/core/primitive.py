@@ -228,6 +228,12 @@ FILLED_IN = frozenset(("full_like",))
 """Operations whose result is there to be filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their operand, although
 none of its numbers, and so no derivative, goes into it."""
 
+
+def gives_constants(primitive: Primitive) -> bool:
+    """Whether no derivative flows through an operation, so that its results are numbers like any other."""
+    return primitive.kind == "nondifferentiable" and primitive.name not in FILLED_IN
+
+
 SHAPED = (Array, np.ndarray, np.generic)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import OUTPUT, Primitive, gathered, lookup, new_level
+from wengert.core.primitive import OUTPUT, Primitive, gathered, gives_constants, lookup, new_level
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
@@ -60,10 +60,11 @@ class Recording:
 
 
 class Mark(NamedTuple):
-    """What a recorded value carries beside its number."""
+    """What a recorded value carries beside its number; `varies` says that a derivative flows from the arguments to it."""
 
     node: Node
     recording: Recording
+    varies: bool
 
 
 class Recorded(Array):
@@ -85,20 +86,22 @@ class Recorded(Array):
         nodes = tuple([a.extra.node if m else known(recording, a) for a, m in zip(args, mine, strict=True)])
         out = primitive.op(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
         node = recording.add(primitive, nodes, params, out)
+        recorded = switches.recording()
+        varies = recorded and not gives_constants(primitive) and any(a.extra.varies for a, m in zip(args, mine, strict=True) if m)
         if primitive.outputs == 1:
-            if not switches.recording():  # inside of no_grad
+            if not recorded:  # inside of no_grad
                 node = recording.add(lookup("stop_gradient"), (node,), {}, out)
-            return Recorded(out, level, Mark(node, recording))
+            return Recorded(out, level, Mark(node, recording, varies))
         parts = []
         for i, part in enumerate(out):
             picked = Operation(OUTPUT, (node,), {"index": i}, Spec.of(part), None, None, node.source)
             recording.values[picked] = part
-            parts.append(Recorded(part, level, Mark(picked, recording)))
+            parts.append(Recorded(part, level, Mark(picked, recording, varies)))
         return tuple(parts)
 
-    def _plain(self, what: str) -> np.ndarray:
-        """Whole numbers may be used as such: no derivative is lost with them."""
-        return np.asarray(self.value) if self.dtype.kind in "biu" else super()._plain(what)
+    @property
+    def is_live(self) -> bool:
+        return self.extra.varies and super().is_live
 
     def detach(self) -> Any:
         """The value alone."""
@@ -130,7 +133,7 @@ def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
         node = Input(Spec.of(value), name=name)
         recording.inputs.append(node)
         recording.values[node] = value
-        watched.append(Recorded(value, level, Mark(node, recording)))
+        watched.append(Recorded(value, level, Mark(node, recording, True)))
     given, named = unflatten(recording.arguments, watched)
     with np.errstate(all="ignore"):
         outs, recording.result = flatten(f(*given, **named))

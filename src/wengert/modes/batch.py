@@ -57,6 +57,10 @@ class Batched(Array):
     def size(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def is_live(self) -> bool:
+        return False  # a batch is differentiated at other levels
+
     def _plain(self, what: str) -> np.ndarray:
         raise TrackedValueError(
             f"{what} needs one number or array, but under vmap this value is a batch of {self.value.shape[0]}, at {user_line()}. "
@@ -74,6 +78,9 @@ class Batched(Array):
 
     def tolist(self) -> Any:
         return self._plain("tolist()")
+
+    def __format__(self, spec: str) -> str:
+        return format(self._plain(f"A number in the format {spec!r}") if spec and self.size == 1 else repr(self), spec)
 
     def detach(self) -> Batched:
         """The same batch, without what is known of it at lower levels."""

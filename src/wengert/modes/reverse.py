@@ -154,9 +154,7 @@ class Tensor(Array):
             )
         self.node = Leaf(self.value, self)
 
-    @property
-    def has_derivative(self) -> bool:
-        return self.node is not None or (isinstance(self.value, Array) and self.value.has_derivative)
+    is_live = requires_grad
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         self.requires_grad = requires_grad
@@ -300,23 +298,9 @@ class Tensor(Array):
 
     # Becoming plain numbers.
 
-    def _plain(self, what: str) -> np.ndarray:
-        return super()._plain(what) if self.node is not None or self.level else self.value
-
     def numpy(self) -> np.ndarray:
         """The numbers as a read-only array that shares memory; copy it to write to it."""
         return self.__array__()
-
-    def item(self, *index: Any) -> Any:
-        """The number, for arrays of one element, or at a place."""
-        value = self.value
-        return value.item(*index)
-
-    def tolist(self) -> Any:
-        return self.value.tolist()
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.size == 1 else format(repr(self), spec)
 
     def __repr__(self) -> str:
         numbers = np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(") if self.level == 0 else repr(self.value)

@@ -17,7 +17,7 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import SHAPED, Primitive, new_level
+from wengert.core.primitive import SHAPED, Primitive, gives_constants, new_level
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, snapshot
 from wengert.modes.tape import Node, next_sequence, pull_back
@@ -229,6 +229,8 @@ class Kept(Array):
         mine = [isinstance(a, Kept) and a.level == level for a in args]
         results = next(a.extra for a, m in zip(args, mine, strict=True) if m)
         out = results.of(primitive, [a.value if m else a for a, m in zip(args, mine, strict=True)], params)
+        if gives_constants(primitive):
+            return out
         return Kept(out, level, results) if primitive.outputs == 1 else tuple([Kept(o, level, results) for o in out])
 
 

@@ -31,7 +31,7 @@ from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Constants, Symbol
 from wengert.modes.taylor import Jet
 from wengert.ops.shape import astype
-from wengert.transforms.call import layers
+from wengert.transforms.call import bare, layers
 from wengert.transforms.tracing import described, traced
 
 Static = Sequence[int] | int
@@ -147,7 +147,10 @@ class Compiled:
             return self.f(*args, **kwargs)  # the graph does not know the user's own derivatives
         if tracked or signature.captured:
             call = CompiledCall(signature, leaves)
-            return unflatten(signature.result, call(operation_of(self.name)))
+            outs = call(operation_of(self.name))
+            if not tracked and not any(x.has_derivative for x in signature.captured):
+                outs = [bare(y) for y in outs]  # NumPy goes in, and NumPy comes out
+            return unflatten(signature.result, outs)
         outs = signature.native([x for x in leaves if is_traced(x)])
         if signature.native.entry is not None:
             self.fast = signature.native.entry

@@ -15,6 +15,7 @@ from wengert.implicit.theorem import solved
 from wengert.modes.reverse import Tensor, snapshot
 from wengert.structure.operators import Flat
 from wengert.transforms.call import layers
+from wengert.transforms.runs import as_given
 
 
 def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None, *, tol: float = 1e-6, **options: Any) -> Any:
@@ -55,7 +56,7 @@ def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None,
     matrix = LinearMap(product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound)
     y = solved(matrix, vector)
     refuse_nonlinear(matrix, numbers(y), numbers(vector), tol)
-    return flat.tree(y)
+    return flat.tree(as_given(y, b))
 
 
 def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:

@@ -24,6 +24,7 @@ from wengert.ops.join import stack
 from wengert.structure.operators import Flat
 from wengert.transforms.call import layers
 from wengert.transforms.gradients import grad
+from wengert.transforms.runs import as_given
 
 Solver = str | Callable | None
 
@@ -184,7 +185,7 @@ class Equation:
         x0, theta = map_tree(unhistoried, (self.x0, self.theta))
         x = self.numbers(solve, tol, x0, theta)
         self.theta = map_tree(snapshot, self.theta)  # which the user may change before the walk back
-        return self.flat.tree(implicit(self.residual, x, self.derivative))
+        return self.flat.tree(as_given(implicit(self.residual, x, self.derivative), (self.x0, self.theta)))
 
     def numbers(self, solve: Callable[[Plain], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
         """The solution as numbers, for each element of a batch on its own."""

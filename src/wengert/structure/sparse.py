@@ -49,18 +49,18 @@ class Plan:
         call = lambda given: self.signature.call(self.function, [*given, *others])
         parts = []
         if self.coloring.column_colors:
-            parts.append(self.forward(call, leaves))
+            parts.append(self.forward(call, leaves, arrays))
         if self.coloring.row_colors:
             parts.append(self.backward(call, leaves))
         if not parts:
             return np.zeros(0, np.result_type(float, *[x.dtype for x in leaves]))
         return self.recovery.entries(concatenate(parts) if len(parts) > 1 else parts[0])
 
-    def forward(self, call: Callable, leaves: Sequence[Any]) -> Any:
+    def forward(self, call: Callable, leaves: Sequence[Any], arrays: Sequence[Any]) -> Any:
         """The products with sums of unit vectors from the right, one after the other."""
 
         def run(tangents: Sequence[Any]) -> list:
-            results = opened(pushed(call, leaves, tangents)[1])[0]
+            results = opened(pushed(call, leaves, tangents, arrays)[1])[0]
             self.refuse_rows(sum(y.size for y in results))
             return [flat(results)]
 
@@ -82,7 +82,7 @@ class Plan:
     def product(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> np.ndarray:
         """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
         call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
-        return np.asarray(flat(opened(pushed(call, arrays[: self.signature.count], tangents)[1])[0]))
+        return np.asarray(flat(opened(pushed(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0]))
 
     def refuse_rows(self, rows: int) -> None:
         if rows != self.pattern.shape[0]:

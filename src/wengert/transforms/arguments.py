@@ -88,6 +88,11 @@ class Chosen:
             changed[i] = x
         return f(*changed, **self.kwargs)
 
+    @property
+    def given(self) -> tuple:
+        """All arguments of the call, those that are not differentiated too."""
+        return self.args, self.kwargs
+
     def place(self, i: int) -> str:
         """Where leaf `i` is: `argument 0['w']`."""
         if isinstance(self.argnums, int):

@@ -76,7 +76,7 @@ def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) 
         chosen = Chosen("laplacian", argnums, args, kwargs)
         columns, structure = seconds(f, chosen, chunk_size)
         user = any(map(is_users, chosen.leaves))
-        return closed(structure, [settled(column.sum(axis=0), user) for column in columns])
+        return closed(structure, [settled(column.sum(axis=0), user, chosen.given) for column in columns])
 
     return trace
 
@@ -120,7 +120,7 @@ def derivative(f: Callable, n: int = 1) -> Callable:
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
         if x.ndim:
             mapped(lambda t: refuse_reshaped(t, x), coefficient)
-        return mapped(lambda t: settled(t * float(math.factorial(n)), is_users(x)), coefficient)
+        return mapped(lambda t: settled(t * float(math.factorial(n)), is_users(x), (x, args, kwargs)), coefficient)
 
     return differentiated
 

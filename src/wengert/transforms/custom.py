@@ -19,6 +19,7 @@ from wengert.core.array import UFUNCS, Array
 from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.modes.reverse import Tensor
 from wengert.transforms.call import Call, Transposed, bare, is_smooth, operation, tensors, zeros
+from wengert.transforms.runs import as_given
 
 
 class Custom:
@@ -50,7 +51,7 @@ class Custom:
 
         call = self.call(live)
         if not call.has_values:
-            return self.f(*bound.args, **bound.kwargs)
+            return tree.map(lambda y: as_given(y, (args, kwargs)), self.f(*bound.args, **bound.kwargs))
         call.function = lambda *live: self.f(*whole(*live), **bound.kwargs)
         call.whole, call.keywords = whole, bound.kwargs
         call.constants = tuple([bound.args[i] for i in nondiff])

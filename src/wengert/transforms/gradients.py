@@ -47,13 +47,13 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
         chosen = Chosen("grad", argnums, args, kwargs)
         if holomorphic:
             refuse_real(chosen)
-        tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, has_aux)
+        tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.given, has_aux)
         y = tape.result
         spec = scalar(y, holomorphic)
-        found = handed_out(tape.pull([y], [spec.dtype.type(1)]), chosen.leaves)
+        found = handed_out(tape.pull([y], [spec.dtype.type(1)]), chosen.leaves, chosen.given)
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
-        value = lowered(y, tape.level)
+        value = lowered(y, tape.level, chosen.given)
         return (value, tape.aux) if has_aux else value, closed(chosen.structure, found)
 
     return value_and_gradient

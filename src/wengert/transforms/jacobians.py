@@ -16,7 +16,7 @@ from wengert.ops.join import stack
 from wengert.ops.shape import moveaxis, reshape
 from wengert.transforms.arguments import Argnums, Chosen, closed, opened
 from wengert.transforms.runs import Tape, is_users, pushed, settled
-from wengert.transforms.vmap import vmap
+from wengert.transforms.vmap import run_batched
 
 MODES = ("auto", "forward", "reverse")
 MANY = 256
@@ -111,7 +111,7 @@ class Jacobian:
         structure: list[Structure] = []
 
         def run(tangents: Sequence[Any]) -> list:
-            _, tangent, _ = pushed(lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents)
+            _, tangent, _ = pushed(lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.given)
             leaves, found = opened(tangent)
             structure[:] = [found]
             return leaves
@@ -175,7 +175,7 @@ def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, 
     blocks: list[list] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-            block.append(settled(reshape(row[start:stop], spec.shape + x.shape), is_users(x)))
+            block.append(settled(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
     return closed(structure, [closed(chosen.structure, block) for block in blocks])
 
 
@@ -190,7 +190,7 @@ def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_siz
     if chunk_size == 1 or count == 1:
         results = [run([row[i] for row in rows]) for i in range(count)]
         return [stack(column) for column in zip(*results, strict=True)]
-    return vmap(run, chunk_size=chunk_size)(list(rows))
+    return run_batched(run, (list(rows),), {}, chunk_size=chunk_size)
 
 
 def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
@@ -218,4 +218,4 @@ def assembled(column: Any, chosen: Chosen) -> Any:
     user = any(map(is_users, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]
     blocks = [reshape(moveaxis(p, 0, -1), p.shape[1:] + spec.shape) for p, spec in zip(parts, specs, strict=True)]
-    return closed(chosen.structure, [settled(block, user) for block in blocks])
+    return closed(chosen.structure, [settled(block, user, chosen.given) for block in blocks])

@@ -27,7 +27,7 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     """
     chosen = everything("jvp", primals, kwargs)
     given = directions("tangent", sequence("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves)))
-    value, tangent, aux = pushed(lambda leaves: chosen.call(f, leaves), chosen.leaves, given, has_aux)
+    value, tangent, aux = pushed(lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux)
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -55,10 +55,10 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
 
     def pullback(cotangent: Any) -> tuple:
         given = [conjugate(t) for t in outputs(cotangent)]
-        found = handed_out(pull(given), tape.inputs, taken=given)
+        found = handed_out(pull(given), tape.inputs, (chosen.given, given), taken=given)
         return closed(chosen.structure, [conjugate(t) for t in found])
 
-    value = mapped(lambda y: lowered(y, tape.level), tape.result)
+    value = mapped(lambda y: lowered(y, tape.level, chosen.given), tape.result)
     return (value, pullback, tape.aux) if has_aux else (value, pullback)
 
 
@@ -74,7 +74,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     """
     chosen = everything("linearize", primals, kwargs)
     tape, _, pull = recorded(f, chosen)
-    value = mapped(lambda y: lowered(y, tape.level), tape.result)
+    value = mapped(lambda y: lowered(y, tape.level, chosen.given), tape.result)
     leaves, structure = opened(value)
     transposed = Tape(pull, [no_tangent(y) for y in leaves])
     user = any(map(is_users, chosen.leaves))
@@ -82,8 +82,9 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
 
     def derivative(*tangents: Any) -> Any:
         given = directions("tangent", tangents, chosen.structure, specs)
-        found = handed_out(transposed.pull(transposed.result, given, retain=True), transposed.inputs, taken=given)
-        return closed(structure, [settled(t, user) for t in found])
+        passed = chosen.given, given
+        found = handed_out(transposed.pull(transposed.result, given, retain=True), transposed.inputs, passed, taken=given)
+        return closed(structure, [settled(t, user, passed) for t in found])
 
     return value, derivative
 
@@ -107,7 +108,7 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
 
     def transpose(cotangent: Any) -> tuple:
         given = outputs(cotangent)
-        return closed(chosen.structure, handed_out(pull(given), inputs, taken=given))
+        return closed(chosen.structure, handed_out(pull(given), inputs, (chosen.given, given), taken=given))
 
     return transpose
 
@@ -143,7 +144,7 @@ def recorded(f: Callable, chosen: Chosen, has_aux: bool = False) -> tuple[Tape, 
 
     Inputs are copied: the user may change them before the walk back.
     """
-    tape = Tape(lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], has_aux)
+    tape = Tape(lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], chosen.given, has_aux)
     leaves, structure = opened(tape.result)
     specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in leaves]
     return tape, lambda cotangent: directions("cotangent", cotangent, structure, specs), lambda given: tape.pull(leaves, given, retain=True)

@@ -15,6 +15,7 @@ from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.primitive import new_level
 from wengert.core.spec import Spec
+from wengert.core.tree import flatten
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.forward import Dual
@@ -34,7 +35,7 @@ class Tape:
 
     aux: Any
 
-    def __init__(self, call: Call, inputs: Sequence[Any], has_aux: bool = False):
+    def __init__(self, call: Call, inputs: Sequence[Any], given: Any = (), has_aux: bool = False):
         self.level = level = new_level()
         self.inputs = inputs
         self.nodes = [Leaf(x) for x in inputs]
@@ -42,7 +43,7 @@ class Tape:
         result = called(call, tracked, level)
         self.result, self.aux = pair(result) if has_aux else (result, None)
         if has_aux:
-            self.aux = mapped(lambda y: lowered(y, level), self.aux)
+            self.aux = mapped(lambda y: aside(y, level, given), self.aux)
 
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list:
         """The cotangents of the inputs, for those of `outputs` (leaves of the result); None where nothing depends on an input."""
@@ -56,19 +57,19 @@ class Tape:
         return [None if (t := found.get(node)) is None else conform(t, node.shape, node.dtype) for node in self.nodes]
 
 
-def pushed(call: Call, inputs: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, Any, Any]:
+def pushed(call: Call, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False) -> tuple[Any, Any, Any]:
     """The result of a function, its tangent, and what else it returned; all trees."""
     level = new_level()
     result = called(call, [Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)], level)
     aux = None
     if has_aux:
         result, aux = pair(result)
-        aux = mapped(lambda y: lowered(y, level), aux)
+        aux = mapped(lambda y: aside(y, level, given), aux)
     user = any(map(is_users, inputs))
     taken = set(map(id, tangents))
 
     def own(y: Any) -> Any:
-        t = settled(y.tangent if isinstance(y, Dual) and y.level == level else no_tangent(y), user)
+        t = settled(y.tangent if isinstance(y, Dual) and y.level == level else no_tangent(y), user, given)
         if t.__class__ is np.ndarray:
             t = t.copy() if id(t) in taken else t
             taken.add(id(t))
@@ -77,7 +78,7 @@ def pushed(call: Call, inputs: Sequence[Any], tangents: Sequence[Any], has_aux: 
 
     kept: list = []  # so that no id is used twice
     tangent = mapped(own, result)
-    return mapped(lambda y: lowered(y, level), result), tangent, aux
+    return mapped(lambda y: lowered(y, level, given), result), tangent, aux
 
 
 def called(call: Call, arguments: Sequence[Any], level: int) -> Any:
@@ -99,9 +100,24 @@ def pair(result: Any) -> tuple[Any, Any]:
     return result
 
 
-def lowered(y: Any, level: int) -> Any:
-    """A result as those outside a level see it."""
-    return unboxed(y.value if isinstance(y, Array) and y.level == level else y)
+def lowered(y: Any, level: int, given: Any) -> Any:
+    """A result as those outside a level see it, who have `given` the arguments."""
+    return unboxed(as_given(y.value if isinstance(y, Array) and y.level == level else y, given))
+
+
+def aside(y: Any, level: int, given: Any) -> Any:
+    """What a function returned beside its result: what did not pass through the level is the user's own, and stays as it is."""
+    return lowered(y, level, given) if isinstance(y, Array) and y.level == level else y
+
+
+def as_given(y: Any, given: Any) -> Any:
+    """A tensor without history as its numbers, unless there is one in the tree that was `given`: NumPy in, NumPy out.
+
+    It is a constant, or was computed from constants that were tensors.
+    """
+    if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(is_users, flatten(given)[0])):
+        return unboxed(y.value)
+    return y
 
 
 def unboxed(y: Any) -> Any:
@@ -120,10 +136,14 @@ def forgetful(y: Any, level: int) -> Any:
     return y.detach() if isinstance(y, Tensor) else y
 
 
-def settled(t: Any, user: bool) -> Any:
-    """A derivative as it is handed out: a tensor where the `user` gave tensors, writeable and nobody else's otherwise."""
+def settled(t: Any, user: bool, given: Any) -> Any:
+    """A derivative as it is handed out: a tensor where the `user` gave tensors, writeable and nobody else's otherwise.
+
+    `given` has all that the user gave, what is not differentiated too.
+    """
     if user:
         return t if isinstance(t, Array) else Tensor(t)
+    t = as_given(t, given)
     if t.__class__ is np.ndarray:
         return t[()] if not t.ndim else t if t.flags.writeable and t.base is None else t.copy()
     return t
@@ -138,12 +158,12 @@ def is_users(x: Any) -> bool:
     return False
 
 
-def handed_out(cotangents: Sequence[Any], inputs: Sequence[Any], taken: Sequence[Any] = ()) -> list:
+def handed_out(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, taken: Sequence[Any] = ()) -> list:
     """Pulled cotangents as derivatives in the inputs: zeros for None, and no two of them (or of those `taken`) one array."""
     taken_ids = set(map(id, taken))
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
-        t = settled(np.zeros(x.shape, x.dtype) if t is None else t, is_users(x))
+        t = settled(np.zeros(x.shape, x.dtype) if t is None else t, is_users(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:
                 t = t.copy()

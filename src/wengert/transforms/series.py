@@ -16,7 +16,7 @@ from wengert.core.primitive import new_level, operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros
 from wengert.modes.taylor import Jet, Run, Series
-from wengert.transforms.runs import called
+from wengert.transforms.runs import as_given, called
 
 
 def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
@@ -38,7 +38,7 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
     leaves, structure = tree.flatten(called(lambda curves: f(*curves), arguments, level))
-    columns = [_terms(y, level, order) for y in leaves]
+    columns = [[as_given(term, (primals, series)) for term in _terms(y, level, order)] for y in leaves]
     value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
     return value, coefficients
 

@@ -11,9 +11,11 @@ import numpy as np
 from wengert.core.errors import user_line
 from wengert.core.primitive import SHAPED, new_level
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.core.tree import map as map_tree
 from wengert.modes.batch import Batched
 from wengert.ops.shape import broadcast_to, concatenate, moveaxis
 from wengert.transforms.arguments import places
+from wengert.transforms.runs import as_given
 
 
 def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
@@ -34,33 +36,42 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
 
     @wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = flatten((args, kwargs))
-        args_structure, kwargs_structure = structure.children
-        axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
-        names = names_of(structure)
-        leaves = [x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)]
-        n = batch_size(leaves, axes, names)
-
-        def run(first: int, last: int) -> tuple[list, Structure]:
-            """The results for these elements, with the batch in its place."""
-            level = new_level()
-            whole = first == 0 and last == n
-            parts = [x if axis is None else Batched(x if whole else x[first:last], level) for x, axis in zip(leaves, axes, strict=True)]
-            chunk_args, chunk_kwargs = unflatten(structure, parts)
-            outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
-            results = zip(outs, spread(out_axes, out_structure, "out_axes"), places(out_structure), strict=True)
-            placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
-            return [owned(out, leaves) for out in placed], out_structure
-
-        if chunk_size is None or n <= chunk_size:
-            outs, out_structure = run(0, n)
-            return unflatten(out_structure, outs)
-        chunks = [run(i, min(i + chunk_size, n)) for i in range(0, n, chunk_size)]
-        out_structure = chunks[0][1]
-        columns = zip(spread(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
-        return unflatten(out_structure, [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns])
+        result = run_batched(f, args, kwargs, in_axes, out_axes, chunk_size)
+        given = flatten((args, kwargs))[0]
+        return map_tree(lambda out: owned(as_given(out, given), given), result)
 
     return batched
+
+
+def run_batched(
+    f: Callable, args: tuple, kwargs: dict[str, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
+) -> Any:
+    """What `vmap` computes, which may share memory with the arguments."""
+    leaves, structure = flatten((args, kwargs))
+    args_structure, kwargs_structure = structure.children
+    axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
+    names = names_of(structure)
+    leaves = [x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)]
+    n = batch_size(leaves, axes, names)
+
+    def run(first: int, last: int) -> tuple[list, Structure]:
+        """The results for these elements, with the batch in its place."""
+        level = new_level()
+        whole = first == 0 and last == n
+        parts = [x if axis is None else Batched(x if whole else x[first:last], level) for x, axis in zip(leaves, axes, strict=True)]
+        chunk_args, chunk_kwargs = unflatten(structure, parts)
+        outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
+        results = zip(outs, spread(out_axes, out_structure, "out_axes"), places(out_structure), strict=True)
+        placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
+        return placed, out_structure
+
+    if chunk_size is None or n <= chunk_size:
+        outs, out_structure = run(0, n)
+        return unflatten(out_structure, outs)
+    chunks = [run(i, min(i + chunk_size, n)) for i in range(0, n, chunk_size)]
+    out_structure = chunks[0][1]
+    columns = zip(spread(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
+    return unflatten(out_structure, [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns])
 
 
 def spread(axes: Any, structure: Structure, what: str) -> list:

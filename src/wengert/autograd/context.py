@@ -104,8 +104,9 @@ class Saved:
 
     def __init__(self, values: Sequence[Any], arrays: Sequence[bool], origins: Sequence[int | None], level: int, below: Sequence[tuple]):
         self.values, self.unpack = tuple(values), None
-        if recording.state.packing is not None:
-            pack, self.unpack = recording.state.packing
+        packing = recording.current().packing
+        if packing is not None:
+            pack, self.unpack = packing
             self.values = tuple(map(pack, values))
         self.arrays, self.origins, self.level, self.below = arrays, origins, level, tuple(below)
         self.node: Callable[[], Node | None] = lambda: None

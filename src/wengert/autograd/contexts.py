@@ -1,11 +1,12 @@
-"""Switches of recording, for one thread: each is a context manager and a decorator, of generators too."""
+"""Switches of recording, for one context (`contextvars`): each is a context manager and a decorator, of generators too."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import threading
+import sys
 from collections.abc import Callable, Generator
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,31 +16,47 @@ from wengert.core.spec import Spec
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, as_tensor
 
+DISGUISED = frozenset(("contextlib", "_pytest.fixtures"))
+"""Modules whose generators are context managers: what they switch is meant for those who run while they are suspended."""
 
-class Entered(threading.local):
-    """What one thread has to go back to when it leaves a context."""
 
-    before: bool | None = None  # for `set_grad_enabled`, which switches before it is entered
+def generator_of(frame: FrameType | None) -> FrameType | None:
+    """The frame of the generator whose block is entered or left in this frame, and that may be suspended inside it; None if there is none.
 
-    def __init__(self) -> None:
-        self.previous: list[dict[str, Any]] = []
+    A block in a function under `contextlib.contextmanager` belongs to whoever is inside the `with` of that.
+    """
+    while frame is not None:
+        is_generator = bool(frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR))
+        is_disguised = frame.f_back is not None and frame.f_back.f_globals.get("__name__") in DISGUISED
+        if is_generator and not is_disguised:
+            return frame
+        if not is_generator and frame.f_globals.get("__name__") not in (__name__, *DISGUISED):
+            return None
+        frame = frame.f_back
+    return None
 
 
 class Switch:
-    """Attributes of the recording state, set while the context lasts; may be entered again inside itself, and by several threads."""
+    """Settings of recording while the context lasts; may be entered again inside itself, and by several threads, tasks and generators."""
 
     def __init__(self, **settings: Any):
         self.settings = settings
-        self.entered = Entered()
+        self.blocks: list[recording.Block] = []  # open ones, of all contexts
 
     def __enter__(self) -> None:
-        self.entered.previous.append({attribute: getattr(recording.state, attribute) for attribute in self.settings})
-        for attribute, value in self.settings.items():
-            recording.switch(attribute, value)
+        self.blocks.append(recording.enter(recording.Block(self.settings, generator_of(sys._getframe(1)))))
 
     def __exit__(self, *exc: Any) -> None:
-        for attribute, value in self.entered.previous.pop().items():
-            recording.switch(attribute, value)
+        generator = generator_of(sys._getframe(1))
+        blocks = self.here() or self.blocks
+        block = next((b for b in reversed(blocks) if b.generator is generator), blocks[-1])
+        self.blocks.remove(block)
+        recording.leave(block)
+
+    def here(self) -> list[recording.Block]:
+        """The open blocks of this context."""
+        known = recording.blocks_here()
+        return [block for block in self.blocks if block in known]
 
     def __call__(self, function: Callable) -> Callable:
         """`function`, run inside this context."""
@@ -111,12 +128,12 @@ class set_grad_enabled(Switch):
 
     def __init__(self, mode: bool):
         super().__init__(enabled=bool(mode))
-        self.entered.before = recording.state.enabled
-        recording.switch("enabled", bool(mode))
+        self.before = recording.current().enabled
+        self.lasting = recording.switch(enabled=bool(mode))
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
-        if not self.entered.previous:
+        if not self.here():
             self._undo()
 
     def __call__(self, function: Callable) -> Callable:
@@ -124,10 +141,10 @@ class set_grad_enabled(Switch):
         return super().__call__(function)
 
     def _undo(self) -> None:
-        """Take back, once, what making this object switched in the thread that made it."""
-        before, self.entered.before = self.entered.before, None
-        if before is not None:
-            recording.switch("enabled", before)
+        """Take back, in the context that made this object, what making it switched."""
+        if self.lasting in recording.blocks_here():
+            recording.leave(self.lasting)
+            recording.switch(enabled=self.before)
 
 
 class inference_mode(Switch):
@@ -141,7 +158,7 @@ class inference_mode(Switch):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded in this thread."""
+    """Whether operations are recorded in this context."""
     return recording.recording()
 
 

@@ -78,7 +78,7 @@ class Function:
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
         inputs = [Tensor(np.asarray(bottom(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
-        with recording.switched("enabled", False):
+        with recording.switched(enabled=False):
             returned = cls.forward(ctx, *inputs, **kwargs)
         levels = sorted({layer.level for a in args for layer in layers(a)})
         if not levels:
@@ -217,7 +217,7 @@ def pull(cls: type[Function], t: list, ctx: Context) -> list:
         public(c) if c is not None else Tensor(np.zeros(shape, dtype)) if ctx._materialize and dtype.kind != "O" else None
         for c, shape, dtype in zip(t, whole.shape, whole.dtype, strict=True)
     ]
-    with recording.switched("enabled", recorded):
+    with recording.switched(enabled=recorded):
         gradients = list(listed(cls.backward(ctx, *grad_outputs)))
         return [c if c is None or recorded else c.value for c in checked(cls.__name__, gradients, whole.parents)]
 
@@ -252,7 +252,7 @@ def once_differentiable(backward: Callable) -> Callable:
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
         recorded = recording.recording()
-        with recording.switched("enabled", False):
+        with recording.switched(enabled=False):
             returned = listed(backward(ctx, *[Tensor(bottom(g)) if isinstance(g, Tensor) else g for g in grad_outputs]))
         if not recorded:
             return tuple(returned)

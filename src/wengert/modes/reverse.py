@@ -259,7 +259,7 @@ class Tensor(Array):
 
     @data.setter
     def data(self, value: Any) -> None:
-        with recording.switched("enabled", False):
+        with recording.switched(enabled=False):
             self._rebind(as_tensor(value).detach())
 
     # Changing in place. Numbers that the tape has saved, or that another value shares, are never written to: the buffer is reused only

@@ -140,9 +140,9 @@ def walk(
         targets = targets_of(inputs)
         if sink is sink_gradient:
             sink = sink_into(inputs)
-    with recording.switched("enabled", True) if create_graph else nullcontext():
+    with recording.switched(enabled=True) if create_graph else nullcontext():
         seeds = seeds_of(outputs, gradients, create_graph)
-        if recording.state.check_nan and any(map(has_nan, seeds.values())):
+        if recording.current().check_nan and any(map(has_nan, seeds.values())):
             raise GradientError(f"The gradient to start from has a NaN in it already, at {user_line()}.")
         pull_back(
             seeds,
@@ -150,5 +150,5 @@ def walk(
             targets=targets,
             retain=create_graph if retain_graph is None else retain_graph,
             lift=lift if create_graph else None,
-            check=find_anomaly if recording.state.check_nan else None,
+            check=find_anomaly if recording.current().check_nan else None,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -237,13 +236,11 @@ class Transposed:
         self.inputs = [None if v is None else Tensor(v, self.level, node) for v, node in zip(values, self.nodes, strict=True)]
 
     def __enter__(self) -> Transposed:
-        self.contexts = ExitStack()
-        self.contexts.enter_context(recording.switched("enabled", True))
-        self.contexts.enter_context(recording.switched("inference", False))
+        self.recorded = recording.enter(recording.Block({"enabled": True, "inference": False}))
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self.contexts.close()
+        recording.leave(self.recorded)
 
     def transpose(self, outs: Sequence[Any], t: Sequence[Any], arrived: dict[Node, Any] | None = None) -> list:
         """The cotangents of the inputs, None where there are none, on top of what has already `arrived` at their nodes."""

@@ -85,7 +85,7 @@ def called(call: Call, arguments: Sequence[Any], level: int) -> Any:
     """The result of a function that is being differentiated, whatever is switched off around it."""
     if not recording.active or recording.recording():
         return call(arguments)
-    with recording.switched("enabled", True), recording.switched("inference", False):
+    with recording.switched(enabled=True, inference=False):
         result = call(arguments)
     return mapped(lambda y: forgetful(y, level), result)
 

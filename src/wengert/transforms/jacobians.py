@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
-from wengert.core.tree import Structure
+from wengert.core.tree import Structure, flatten
 from wengert.ops.join import stack
 from wengert.ops.shape import moveaxis, reshape
 from wengert.transforms.arguments import Argnums, Chosen, closed, opened
@@ -190,7 +190,7 @@ def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_siz
     if chunk_size == 1 or count == 1:
         results = [run([row[i] for row in rows]) for i in range(count)]
         return [stack(column) for column in zip(*results, strict=True)]
-    return run_batched(run, (list(rows),), {}, chunk_size=chunk_size)
+    return run_batched(lambda *row: run(row), *flatten((tuple(rows), {})), chunk_size=chunk_size)[0]
 
 
 def basis(specs: Sequence[Spec]) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from wengert.core.errors import user_line
 from wengert.core.primitive import SHAPED, new_level
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
-from wengert.core.tree import map as map_tree
 from wengert.modes.batch import Batched
 from wengert.ops.shape import broadcast_to, concatenate, moveaxis
 from wengert.transforms.arguments import places
@@ -36,18 +35,17 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
 
     @wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        result = run_batched(f, args, kwargs, in_axes, out_axes, chunk_size)
-        given = flatten((args, kwargs))[0]
-        return map_tree(lambda out: owned(as_given(out, given), given), result)
+        leaves, structure = flatten((args, kwargs))
+        outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size)
+        return unflatten(out_structure, [owned(as_given(out, leaves), leaves) for out in outs])
 
     return batched
 
 
 def run_batched(
-    f: Callable, args: tuple, kwargs: dict[str, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
-) -> Any:
-    """What `vmap` computes, which may share memory with the arguments."""
-    leaves, structure = flatten((args, kwargs))
+    f: Callable, leaves: Sequence[Any], structure: Structure, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
+) -> tuple[list, Structure]:
+    """What `vmap` computes from the leaves of (args, kwargs), and its structure. Results may share memory with the arguments."""
     args_structure, kwargs_structure = structure.children
     axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
     names = names_of(structure)
@@ -66,12 +64,11 @@ def run_batched(
         return placed, out_structure
 
     if chunk_size is None or n <= chunk_size:
-        outs, out_structure = run(0, n)
-        return unflatten(out_structure, outs)
+        return run(0, n)
     chunks = [run(i, min(i + chunk_size, n)) for i in range(0, n, chunk_size)]
     out_structure = chunks[0][1]
     columns = zip(spread(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
-    return unflatten(out_structure, [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns])
+    return [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns], out_structure
 
 
 def spread(axes: Any, structure: Structure, what: str) -> list:

@@ -336,7 +336,7 @@ def test_progress_ends_when_the_function_raises():
     ("f", "x0", "kind", "match"),
     [
         (lambda x: x, START, ValueError, r"must be one number, and is an array of shape \(3,\).*least_squares"),
-        (lambda x: x[:1], START, ValueError, r"an array of shape \(1,\)"),
+        (lambda x: x[:0], START, ValueError, r"an array of shape \(0,\)"),
         (lambda x: (x[0], x[1]), START, ValueError, "must be one number, and is a tuple"),
         (lambda x: None, START, ValueError, "is a NoneType"),
         (lambda x: "text", START, TypeError, "is a str"),

@@ -122,10 +122,30 @@ class TestValues:
 
     def test_what_does_not_depend(self):
         assert grad(lambda x: 3.0)(1.0) == 0.0
-        assert grad(lambda x: 3)(1.0) == 0.0
         np.testing.assert_array_equal(grad(lambda x, y: x * 1.0, 1)(1.0, np.ones(2)), [0, 0])
         assert grad(lambda x: np.floor(x) * 1.0)(1.5) == 0.0
         assert grad(lambda x: stop_gradient({"x": x})["x"] * x)(3.0) == 3.0
+
+    @pytest.mark.parametrize(
+        "f", [lambda x: 3, lambda x: True, lambda x: x > 1.0, lambda x: int(np.floor(x)), np.argmax, lambda x: x.astype(int), np.int64]
+    )
+    def test_of_integers_and_booleans_there_is_none(self, f):
+        for transform in (grad, lambda f: wg.compile(grad(f)), value_and_grad):
+            with pytest.raises((wg.GradientError, wg.TrackedValueError), match=r"test_gradients\.py"):
+                transform(f)(1.5)
+
+    @pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
+    def test_an_array_of_one_element_is_one_number(self, shape):
+        f = lambda x: (x**3).sum().reshape(shape)
+        x = np.array([1.0, 2.0])
+        for transform in (value_and_grad, lambda f: wg.compile(value_and_grad(f))):
+            value, found = transform(f)(x)
+            np.testing.assert_array_equal(value, np.full(shape, 9.0), strict=True)  # as the function returned it
+            np.testing.assert_array_equal(found, [3.0, 12.0])
+        np.testing.assert_array_equal(wg.hvp(f, x, np.ones(2)), [6.0, 12.0])
+        np.testing.assert_allclose(wg.optimize.minimize(lambda x: ((x - 1.0) ** 2).sum().reshape(shape), x).x, [1.0, 1.0], atol=1e-6)
+        with pytest.raises(wg.GradientError, match=r"shape \(2,\)"):
+            grad(lambda x: x)(x)
 
     def test_outputs_that_are_inputs(self):
         assert grad(lambda x: x)(2.0) == 1.0

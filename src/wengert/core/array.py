@@ -11,12 +11,13 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.core.absent import why_absent
+from wengert.core.assignment import is_assignment, raise_in
 from wengert.core.errors import TrackedValueError, library_call, user_line
 
 if TYPE_CHECKING:
@@ -189,13 +190,28 @@ class Array:
         return view
 
     def __float__(self) -> float:
-        return float(self._plain("float(x), or a function of the math module,"))
+        return float(self._number("float(x), or a function of the math module,", sys._getframe(1)))
 
     def __int__(self) -> int:
-        return int(self._plain("int(x)"))
+        return int(self._number("int(x)", sys._getframe(1)))
 
     def __complex__(self) -> complex:
-        return complex(self._plain("complex(x)"))
+        return complex(self._number("complex(x)", sys._getframe(1)))
+
+    def _number(self, what: str, frame: FrameType) -> np.ndarray:
+        """The number, for a frame that asks for it; NumPy does so to assign it to an element of a plain array."""
+        try:
+            return self._plain(what)
+        except TrackedValueError:
+            if not is_assignment(frame):
+                raise
+        try:
+            return self._plain(
+                "Assignment to an element of a plain ndarray (make it by wg.zeros, or by np.zeros_like(x), to hold such values)"
+            )
+        except TrackedValueError as error:
+            raise_in(frame, error)
+            raise
 
     def __index__(self) -> int:
         return self._plain("Use as an index").__index__()

@@ -19,7 +19,7 @@ from wengert.core.array import Array, check_device
 from wengert.core.errors import user_line
 from wengert.core.primitive import gathered, holds_value
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops.shape import astype, reshape
+from wengert.ops.shape import astype, broadcast_to, reshape
 
 
 def _owned(value: Any, requires_grad: bool) -> Tensor:
@@ -45,11 +45,24 @@ def creation(function: Callable) -> Callable:
 
 zeros = creation(np.zeros)
 ones = creation(np.ones)
-full = creation(np.full)
 empty = creation(np.empty)
 eye = creation(np.eye)
 identity = creation(np.identity)
 arange = creation(np.arange)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, requires_grad: bool = False) -> Any:
+    """As `numpy.full`, but a tensor; of a value that is being differentiated, one that depends on it.
+
+    >>> full(2, 7.0)
+    tensor([7., 7.])
+    """
+    check_device(device)
+    if not holds_value(fill_value):
+        return _owned(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # any order, checked by NumPy
+    fill = gathered(fill_value)
+    sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
+    return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:

@@ -89,7 +89,7 @@ STATE: ContextVar[State] = ContextVar("wengert_recording", default=NOTHING_SWITC
 def current() -> Settings:
     """The settings in this context, at this moment."""
     state = STATE.get()
-    return together(tuple([b for b in state.blocks if b.acts])) if state.settings is None else state.settings
+    return state.settings or together(tuple([b for b in state.blocks if b.acts]))
 
 
 def recording() -> bool:

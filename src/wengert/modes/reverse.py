@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import OUTPUT, Primitive, gathered
+from wengert.core.primitive import OUTPUT, Primitive, gathered, holds_value
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.tape import Handle, Leaf, Node, several
@@ -353,15 +353,21 @@ def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | N
     return new
 
 
-def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Any:
     """A new tensor with its own copy of the data: a number, an array, or nested lists of them.
+
+    Of values that are being differentiated it makes a value that depends on them, as `wg.stack` does.
 
     >>> tensor([[1, 2], [3, 4]], dtype=float, requires_grad=True)
     tensor([[1., 2.],
             [3., 4.]], requires_grad=True)
     """
-    if isinstance(data, Tensor):
-        data = data._plain("wg.tensor(x)")
+    if holds_value(data):
+        values = data = gathered(data)
+        while isinstance(data, Tensor) and data.node is None:
+            data = data.value
+        if isinstance(data, Array):
+            return astype(values, values.dtype if dtype is None else dtype)
     value = np.array(data, dtype=dtype)
     if value.dtype.kind not in "biufc":
         raise TypeError(

@@ -12,6 +12,7 @@ from wengert.compiler.compiled import compile as compiled
 from wengert.core.errors import user_line
 from wengert.core.tree import LEAF, flatten
 from wengert.modes.symbolic import Constants
+from wengert.ops.shape import reshape
 from wengert.optimize.variables import Variables, plain, refuse_tracked
 from wengert.structure.operators import Flat
 from wengert.transforms.arguments import opened
@@ -53,7 +54,7 @@ class Program:
         if self.out is not None:
             return self.out.vector(value)
         leaves, structure = opened(value)
-        if structure is not LEAF or leaves[0].shape != ():
+        if structure is not LEAF or leaves[0].size != 1:
             found = f"an array of shape {leaves[0].shape}" if structure is LEAF else f"a {type(value).__name__}"
             raise ValueError(
                 f"{self.what} must be one number, and is {found}, at {user_line()}. Sum it, or minimise its squares with least_squares."
@@ -62,7 +63,7 @@ class Program:
             raise TypeError(f"{self.what} is complex, at {user_line()}, and complex numbers have no order. Return a real number.")
         if leaves[0].dtype.kind not in "biuf":
             raise TypeError(f"{self.what} is a {type(value).__name__}, at {user_line()}. Return a real number.")
-        return value
+        return reshape(value, ()) if leaves[0].ndim else value
 
     def trace(self) -> None:
         start, met = self.variables.start, Constants()

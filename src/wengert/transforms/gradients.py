@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
@@ -16,7 +18,7 @@ from wengert.transforms.runs import Tape, handed_out, lowered
 
 
 def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
-    """The function that computes the gradient of a scalar function `f`.
+    """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
     `argnums` says in which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple. With `has_aux`, f returns
     (value, anything) and the result is (gradient, anything). In complex arguments the gradient of a real f points in the direction of
@@ -36,7 +38,7 @@ def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: 
 
 
 def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
-    """As `grad`, with the value: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
+    """As `grad`, with the value as f returned it: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
     (np.float64(6.0), (np.float64(3.0), np.float64(2.0)))
@@ -50,7 +52,7 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
         tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.given, has_aux)
         y = tape.result
         spec = scalar(y, holomorphic)
-        found = handed_out(tape.pull([y], [spec.dtype.type(1)]), chosen.leaves, chosen.given)
+        found = handed_out(tape.pull([y], [np.ones(spec.shape, spec.dtype)[()]]), chosen.leaves, chosen.given)
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
         value = lowered(y, tape.level, chosen.given)
@@ -69,7 +71,7 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
                 f"Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all of it."
             )
         y = leaves[0]
-    if y.shape != ():
+    if y.size != 1:
         raise GradientError(
             f"grad needs a function that returns one number; this one returned an array of shape {y.shape}, at {user_line()}. "
             f"Sum it, or use jacobian (all its derivatives) or vjp (a combination of them)."
@@ -80,7 +82,7 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
             f"grad of a complex result ({y.dtype}), at {user_line()}: which number should grow? Return its real part or absolute value, or "
             f"pass holomorphic=True for the complex derivative of a holomorphic function."
         )
-    if kind not in "fc" and isinstance(y, Array):
+    if kind not in "fc":
         raise GradientError(f"grad of a result of dtype {y.dtype}, at {user_line()}: it does not vary continuously. Return a float.")
     if kind == "f" and holomorphic:
         raise GradientError(f"grad with holomorphic=True of a real result ({y.dtype}), at {user_line()}. Leave holomorphic out.")

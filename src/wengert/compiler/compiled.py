@@ -20,7 +20,7 @@ from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import SHAPED
+from wengert.core.primitive import SHAPED, as_constant
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
@@ -162,7 +162,8 @@ class Compiled:
             places = {i + len(args) if i < 0 else i for i in self.places}
             args = tuple([Fixed(a) if i in places else a for i, a in enumerate(args)])
             kwargs = {k: Fixed(v) if k in self.names else v for k, v in kwargs.items()}
-        return flatten((args, kwargs))
+        leaves, structure = flatten((args, kwargs))
+        return [as_constant(x) for x in leaves], structure
 
     def signature(self, leaves: Sequence[Any], structure: Structure) -> Signature:
         """What is known of calls like this one."""

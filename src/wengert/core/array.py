@@ -65,6 +65,7 @@ class Array:
 
     __slots__ = ("__weakref__", "_grad", "extra", "level", "value")
     __array_priority__ = 1000
+    __pandas_priority__ = 10_000  # columns and tables leave their operators to values, as arrays do
     __hash__ = object.__hash__
 
     level: int

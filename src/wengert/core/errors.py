@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 OURS = str(Path(__file__).parent.parent) + os.sep
-THEIRS = (os.sep + "numpy" + os.sep, os.sep + "scipy" + os.sep, os.sep + "copy.py", os.sep + "pickle.py")
+LIBRARIES = ("numpy", "scipy", "pandas", "torch", "jax")
+THEIRS = (*[os.sep + name + os.sep for name in LIBRARIES], os.sep + "copy.py", os.sep + "pickle.py")
 """Whose lines an error is not about."""
 
 

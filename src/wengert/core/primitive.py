@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.foreign import is_foreign, numbers_of
 from wengert.core.spec import Spec
 
 new_level = itertools.count(2).__next__
@@ -177,10 +178,19 @@ def _bind_binary(primitive: Primitive) -> Callable:
     def op(x: Any, y: Any, /) -> Any:
         try:
             if isinstance(x, Array):
-                if isinstance(y, Array) and y.level > x.level:
-                    return y.process_binary(primitive, y.level, x, y)
+                if isinstance(y, Array):
+                    if y.level > x.level:
+                        return y.process_binary(primitive, y.level, x, y)
+                elif y.__class__ not in PLAIN:
+                    y = as_constant(y)
+                    if isinstance(y, Array):  # a list that holds values
+                        return op(x, y)
                 return x.process_binary(primitive, x.level, x, y)
             if isinstance(y, Array):
+                if x.__class__ not in PLAIN:
+                    x = as_constant(x)
+                    if isinstance(x, Array):
+                        return op(x, y)
                 return y.process_binary(primitive, y.level, x, y)
         except ValueError as error:
             locate(error, primitive, (x, y))
@@ -197,11 +207,17 @@ def _bind_any(primitive: Primitive) -> Callable:
     impl = primitive.impl
 
     def op(*args: Any, **params: Any) -> Any:
-        top = None
+        top, odd = None, False
         for a in args:
-            if isinstance(a, Array) and (top is None or a.level > top.level):
-                top = a
+            if isinstance(a, Array):
+                if top is None or a.level > top.level:
+                    top = a
+            elif a.__class__ not in PLAIN:
+                odd = True
         if top is not None:
+            if odd:
+                args = tuple(map(as_constant, args))
+                top = max((a for a in args if isinstance(a, Array)), key=lambda a: a.level)
             try:
                 return top.process(primitive, top.level, args, params)
             except ValueError as error:
@@ -236,12 +252,23 @@ def gives_constants(primitive: Primitive) -> bool:
 
 SHAPED = (Array, np.ndarray, np.generic)
 
+PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values()))
+"""The classes of constants that NumPy computes with, by far the most frequent ones."""
+
+
+def as_constant(x: Any) -> Any:
+    """An operand beside a value as modes take it: lists put together, other libraries' arrays by their numbers, anything else as it is."""
+    if isinstance(x, list | tuple):
+        return gathered(x)
+    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else numbers_of(x)
+
 
 def operand(x: Any) -> Any:
     """An argument of a public function as something with a shape: a value or an array as it is, lists and numbers as one."""
     if isinstance(x, SHAPED):
         return x
-    return gathered(x) if isinstance(x, list | tuple) else np.asarray(x)
+    x = as_constant(x)
+    return x if isinstance(x, SHAPED) else np.asarray(x)
 
 
 def gathered(x: Any) -> Any:

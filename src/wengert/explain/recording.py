@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import OUTPUT, Primitive, gathered, gives_constants, lookup, new_level
+from wengert.core.primitive import OUTPUT, Primitive, gives_constants, lookup, new_level
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
@@ -77,8 +77,6 @@ class Recorded(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        if any(isinstance(a, list | tuple) for a in args):
-            return primitive.op(*map(gathered, args), **params)
         if params.get("reuse"):
             params = params | {"reuse": False}  # what was written down stays as it was
         mine = [isinstance(a, Recorded) and a.level == level for a in args]

@@ -17,7 +17,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.kinds import unchanged
-from wengert.core.primitive import Primitive, gathered, operand
+from wengert.core.primitive import Primitive, operand
 from wengert.core.spec import Spec
 from wengert.ops.einsum import LETTERS
 from wengert.ops.elementwise import where
@@ -38,8 +38,6 @@ class Batched(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: Params) -> Any:
-        if any(isinstance(a, list | tuple) for a in args):
-            return primitive.op(*map(gathered, args), **params)
         mine = [isinstance(a, Batched) and a.level == level for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         out = run(primitive, values, mine, params)

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_line
-from wengert.core.primitive import gathered, holds_value
+from wengert.core.primitive import as_constant, gathered, holds_value
 from wengert.modes.reverse import Tensor, tensor
 from wengert.ops.shape import astype, broadcast_to, reshape
 
@@ -79,6 +79,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
         if copy is False and dtype is not None and obj.dtype != dtype:
             raise ValueError(f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy, at {user_line()}.")
         return obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
+    obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
     value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
     return _owned(value, requires_grad)
 

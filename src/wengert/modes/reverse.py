@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import OUTPUT, Primitive, gathered, holds_value
+from wengert.core.primitive import OUTPUT, Primitive, as_constant, gathered, holds_value
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.tape import Handle, Leaf, Node, several
@@ -20,7 +20,6 @@ from wengert.ops import elementwise as ew
 from wengert.ops.index import set_at
 from wengert.ops.shape import astype
 
-SEQUENCES = frozenset((list, tuple))
 ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
 RETAIN = -1
@@ -68,15 +67,11 @@ class Tensor(Array):
         if isinstance(x, Tensor) and x.level == level:
             x_node = x.node
             x = x.value
-        elif x.__class__ in SEQUENCES:
-            return primitive.op(gathered(x), y)
         else:
             x_node, constant = None, x
         if isinstance(y, Tensor) and y.level == level:
             y_node = y.node
             y = y.value
-        elif y.__class__ in SEQUENCES:
-            return primitive.op(x if constant is not None else Tensor(x, level, x_node), gathered(y))
         else:
             y_node, constant = None, y
         out = primitive.op(x, y) if level else primitive.impl(x, y)
@@ -105,8 +100,6 @@ class Tensor(Array):
                 values.append(a.value)
                 parents.append(a.node)
                 live = live or a.node is not None
-            elif a.__class__ in SEQUENCES:
-                return primitive.op(*map(gathered, args), **params)
             else:
                 values.append(a)
                 parents.append(None)
@@ -368,7 +361,7 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Any:
             data = data.value
         if isinstance(data, Array):
             return astype(values, values.dtype if dtype is None else dtype)
-    value = np.array(data, dtype=dtype)
+    value = np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype)
     if value.dtype.kind not in "biufc":
         raise TypeError(
             f"Data of dtype {value.dtype} cannot be a tensor, at {user_line()}. Pass numbers in an array or in lists of equal length."

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.infer import infer, is_elementwise
-from wengert.core.primitive import OUTPUT, Primitive, gathered
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import source
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Node, Operation, constant, is_one_number, weakness
 from wengert.ops.key import Hole
@@ -92,8 +92,6 @@ class Symbol(Array):
             if a.__class__ is Symbol and a.level == level:
                 nodes.append(a.value)
                 constants = a.extra
-            elif a.__class__ is list or a.__class__ is tuple:
-                return primitive.op(*map(gathered, args), **params)
             else:
                 nodes.append(a)
         if len(nodes) > 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
+from wengert.core.foreign import is_foreign
 from wengert.core.primitive import operand
 
 
@@ -133,7 +134,7 @@ def _part(part: Any, indices: list) -> Any:
         return slice(*[None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)])
     if isinstance(part, ARRAYS):
         array = part
-    elif isinstance(part, list | tuple):
+    elif isinstance(part, list | tuple) or (not isinstance(part, np.generic) and is_foreign(part)):
         array = operand(part)
         array = array if array.size else array.astype(np.intp)
     elif not isinstance(part, bool | np.bool) and hasattr(part, "__index__"):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.primitive import FILLED_IN, Primitive, gathered, new_level
+from wengert.core.primitive import FILLED_IN, Primitive, new_level
 from wengert.modes.forward import differentiable
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Constants, Symbol
@@ -33,8 +33,6 @@ class Dependence(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        if any(isinstance(a, list | tuple) for a in args):
-            return primitive.op(*map(gathered, args), **params)
         if params.get("reuse"):
             params = params | {"reuse": False}
         if primitive.name == "gather" and Hole.MASK in params["key"].key:

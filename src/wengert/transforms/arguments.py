@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import SHAPED
+from wengert.core.primitive import SHAPED, operand
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.core.tree import map as map_tree
@@ -20,7 +20,7 @@ Argnums = int | Sequence[int]
 
 def array(x: Any) -> Any:
     """A leaf as something with a shape: numbers become NumPy's."""
-    return x if isinstance(x, SHAPED) else np.asarray(x)[()]
+    return x if isinstance(x, SHAPED) else operand(x)[()]
 
 
 def opened(tree: Any) -> tuple[list, Structure]:

@@ -52,7 +52,9 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
         tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.given, has_aux)
         y = tape.result
         spec = scalar(y, holomorphic)
-        found = handed_out(tape.pull([y], [np.ones(spec.shape, spec.dtype)[()]]), chosen.leaves, chosen.given)
+        found = handed_out(
+            tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]), chosen.leaves, chosen.given
+        )
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
         value = lowered(y, tape.level, chosen.given)

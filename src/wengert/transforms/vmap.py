@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_line
-from wengert.core.primitive import SHAPED, new_level
+from wengert.core.primitive import new_level, operand
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes.batch import Batched
 from wengert.ops.shape import broadcast_to, concatenate, moveaxis
@@ -102,7 +102,7 @@ def names_of(structure: Structure) -> list[str]:
 
 def batch_first(x: Any, axis: int, name: str) -> Any:
     """A leaf with its batch axis in front."""
-    x = x if isinstance(x, SHAPED) else np.asarray(x)
+    x = operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(
             f"vmap cannot batch {name} of shape {x.shape} along axis {axis}, at {user_line()}. Use in_axes=None there to keep it whole."
@@ -130,7 +130,7 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     if mine:
         value = out.value
     else:
-        out = out if isinstance(out, SHAPED) else np.asarray(out)
+        out = operand(out)
         if out.dtype.kind not in "biufc":
             raise TypeError(f"The {name} of a function under vmap must be an array or a number, not {out.dtype}, at {user_line()}.")
         value = broadcast_to(out, (n, *out.shape))

@@ -559,7 +559,7 @@ def test_tensors_that_are_filled_inside_are_local():
     assert wg.compile(wg.grad(lambda x: filled(x).sum()))(x).tolist() == [1.0, 2.0, 3.0]
 
 
-def test_captured_tensors_that_are_changed_inside_are_what_they_were():
+def test_captured_tensors_that_are_changed_inside():
     outer = wg.zeros(2)
 
     @wg.compile
@@ -569,4 +569,4 @@ def test_captured_tensors_that_are_changed_inside_are_what_they_were():
 
     assert f(np.array([3.0, 1.0])).tolist() == [6.0, 0.0]
     assert isinstance(outer, wg.Tensor)
-    assert outer.tolist() == [0.0, 0.0]
+    assert outer.tolist() == [3.0, 0.0]

@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from wengert.compiler.call import CompiledCall, operation_of
+from wengert.compiler.captures import Captures
 from wengert.compiler.entry import Argument, Result, is_known
 from wengert.compiler.native import Native, native
 from wengert.compiler.python_objects import supported
@@ -25,14 +26,15 @@ from wengert.core.spec import Spec
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, constant
+from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
-from wengert.modes.symbolic import Constants, Symbol
+from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.ops.shape import astype
-from wengert.transforms.call import bare, layers
-from wengert.transforms.tracing import described, traced
+from wengert.transforms.call import layers
+from wengert.transforms.tracing import Traced, described
 
 Static = Sequence[int] | int
 DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
@@ -58,30 +60,34 @@ if hasattr(os, "register_at_fork") and llvm_lock is not None:
     os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)
 
 
-def compile(f: Callable | None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = ()) -> Any:
+def compile(
+    f: Callable | None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
+) -> Any:
     """A function as native code: `compile(f)`, or as a decorator.
 
     It is traced once for each structure, shapes and dtypes of its arguments. Arguments named in `static_argnums` or `static_argnames` are
     constants, and a new value of them is traced anew; so are truth values, texts, and whatever is no number. The result can be
     differentiated, batched and compiled again.
 
-    What the function captures is seen as it was when it was traced: arrays are constants, and keep the numbers that they had; tensors
-    (`wg.tensor`) are read at each call, receive gradients, and may be changed in place.
+    Arrays, globals and attributes that the function captures are constants, and keep the numbers that they had when it was traced; with
+    `check`, they are compared at each call, and an error says which one has changed. Tensors (`wg.tensor`) are read at each call, receive
+    gradients, and may be assigned to (`w -= 0.1 * g`): what is assigned is written into the tensor when the program has run.
 
     >>> square = compile(lambda x: x * x)
     >>> square(3.0)
     np.float64(9.0)
     """
     if f is None:
-        return partial(compile, static_argnums=static_argnums, static_argnames=static_argnames)
+        return partial(compile, static_argnums=static_argnums, static_argnames=static_argnames, check=check)
     if not callable(f):
         raise TypeError(f"compile takes a function, and was given a {type(f).__name__}, at {user_line()}.")
-    if isinstance(f, Compiled) and not static_argnums and not static_argnames:
+    is_plain = not (static_argnums or static_argnames or check)
+    if isinstance(f, Compiled) and is_plain:
         return f
-    if hasattr(f, "as_compiled") and not static_argnums and not static_argnames:
+    if hasattr(f, "as_compiled") and is_plain:
         return f.as_compiled()  # it knows which part of it is numerical, such as the entries of a sparse matrix
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Compiled(f, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums), names)
+    return Compiled(f, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums), names, check)
 
 
 def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
@@ -121,9 +127,9 @@ class Evaluated:
 class Compiled:
     """A function that runs as native code."""
 
-    def __init__(self, f: Callable, static_argnums: tuple[int, ...] = (), static_argnames: tuple[str, ...] = ()):
+    def __init__(self, f: Callable, static_argnums: tuple[int, ...] = (), static_argnames: tuple[str, ...] = (), check: bool = False):
         update_wrapper(self, f, updated=())
-        self.f, self.static_argnums, self.static_argnames = f, static_argnums, static_argnames
+        self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
         self.places, self.names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, Signature] = {}
@@ -143,17 +149,22 @@ class Compiled:
         if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in layers(x)):
             return self.f(*args, **kwargs)  # part of a larger trace, or of something that wants to see what it does
         signature = self.signature(leaves, structure)
+        if signature.captures is not None:
+            signature.captures.compare(self.name)
         if (tracked or signature.captured) and signature.has_rules:
             return self.f(*args, **kwargs)  # the graph does not know the user's own derivatives
-        if tracked or signature.captured:
-            call = CompiledCall(signature, leaves)
-            outs = call(operation_of(self.name))
-            if not tracked and not any(x.has_derivative for x in signature.captured):
-                outs = [bare(y) for y in outs]  # NumPy goes in, and NumPy comes out
-            return unflatten(signature.result, outs)
-        outs = signature.native([x for x in leaves if is_traced(x)])
-        if signature.native.entry is not None:
-            self.fast = signature.native.entry
+        if signature.assignments and any(x.level for x in tracked):
+            return self.f(*args, **kwargs)  # what is assigned belongs to the transform
+        if tracked or signature.is_tracked:
+            outs = CompiledCall(signature, leaves)(operation_of(self.name))
+        else:
+            outs = signature.native([*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]])
+            if any(x.has_derivative for x in signature.captured):
+                outs = [Tensor(y) for y in outs]  # else NumPy goes in, and NumPy comes out
+            if signature.native.entry is not None and not self.check:
+                self.fast = signature.native.entry
+        if signature.assignments:
+            outs = signature.write_back(outs)
         return unflatten(signature.result, outs)
 
     def opened(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
@@ -173,7 +184,7 @@ class Compiled:
         except TypeError:
             raise unhashable(leaves) from None
         if found is None:
-            found = Signature(self.f, self.name, leaves, structure)
+            found = Signature(self.f, self.name, leaves, structure, Captures(self.f) if self.check else None)
             if found.is_lasting:
                 found = self.known.setdefault(key, found)
         return found
@@ -198,7 +209,7 @@ class Compiled:
                 return name
         except (AttributeError, KeyError):
             pass
-        return Compiled, (self.f, self.static_argnums, self.static_argnames)
+        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check)
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"
@@ -214,15 +225,17 @@ class Fixed:
 class Signature:
     """One structure, shapes and dtypes of arguments: the graph, its native program, and the trees to put results in."""
 
-    def __init__(self, f: Callable, name: str, leaves: Sequence[Any], structure: Structure):
+    def __init__(self, f: Callable, name: str, leaves: Sequence[Any], structure: Structure, captures: Captures | None = None):
         plain = [x.value if isinstance(x, Fixed) else described(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
-        met = Constants()
-        graph = traced(f, plain, structure, fixed, met)
-        self.has_rules = met.has_rules
-        assert graph.result is not None
-        self.name, self.result = name, graph.result
-        self.graph, self.captured = lifted(graph)
+        run = Traced(f, plain, structure, fixed)
+        self.captures = captures
+        if captures is not None:
+            captures.add(run.arrays)
+        self.has_rules, self.assignments = run.has_rules, run.assignments
+        assert run.graph.result is not None
+        self.name, self.result = name, run.graph.result
+        self.graph, self.captured = lift(run.graph)
         positional, keywords = structure.children
         is_flat = all(child is LEAF for child in positional.children) and not keywords.children
         self.arguments = [Argument.of(x) if is_traced(x) else None for x in plain] if is_flat and not any(fixed) else None
@@ -233,6 +246,14 @@ class Signature:
     def is_lasting(self) -> bool:
         """Whether it may be used again: not if it has captured a value of a transform, which ends."""
         return all(isinstance(x, Tensor) and not x.level for x in self.captured)
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether what it has captured is more than numbers at this moment: a tape wants to know of it, or a trace."""
+        if not self.captured:
+            return False
+        has_history = recording.recording() and any(x.has_derivative for x in self.captured)
+        return has_history or not self.is_lasting or recording.trace() is not None
 
     @property
     def native(self) -> Native:
@@ -250,6 +271,18 @@ class Signature:
         if self.arguments is None or len(arguments) < len(self.arguments) or self.captured or result is None or not supported():
             return None, None
         return arguments, result
+
+    def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """Assign to captured values what the program has computed for them, the last of its outputs; returns the others."""
+        n = len(outs) - len(self.assignments)
+        for assignment, new in zip(self.assignments, outs[n:], strict=True):
+            new = new if isinstance(new, Array) else Tensor(new)
+            if assignment.is_recorded:
+                assignment.target._rebind(new)
+            else:
+                with recording.switched(enabled=False):
+                    assignment.target._rebind(new)
+        return outs[:n]
 
     def derived(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Compiled:
         """A compiled function made from the graph, once."""
@@ -321,8 +354,8 @@ def unhashable(leaves: Sequence[Any]) -> TypeError:
     )
 
 
-def lifted(graph: Graph) -> tuple[Graph, list]:
-    """Captured values as further inputs."""
+def lift(graph: Graph) -> tuple[Graph, list]:
+    """A graph with captured values as further inputs, and these values."""
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return graph, []

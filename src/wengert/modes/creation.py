@@ -1,7 +1,7 @@
 """Tensors from numbers, lists and other libraries' arrays: the creation functions of NumPy and of the array API standard.
 
 >>> y = zeros(3)
->>> y[1] = Tensor(np.float64(2.0))
+>>> y[1] = 2.0
 >>> y
 tensor([0., 2., 0.])
 """
@@ -18,15 +18,8 @@ import numpy as np
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_line
 from wengert.core.primitive import as_constant, gathered, holds_value
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.reverse import own
 from wengert.ops.shape import astype, broadcast_to, reshape
-
-
-def _owned(value: Any, requires_grad: bool) -> Tensor:
-    """A tensor of an array that nobody else has, without a copy."""
-    new = Tensor(value) if value.dtype.kind in "biufc" else tensor(value)  # which says why not
-    new.requires_grad = requires_grad
-    return new
 
 
 def creation(function: Callable) -> Callable:
@@ -36,8 +29,8 @@ def creation(function: Callable) -> Callable:
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         if isinstance(made, tuple):  # linspace(retstep=True)
-            return _owned(made[0], requires_grad), *made[1:]
-        return _owned(made, requires_grad)
+            return own(made[0], requires_grad), *made[1:]
+        return own(made, requires_grad)
 
     create.__doc__ = f"As `numpy.{function.__name__}`, but a tensor; `requires_grad` makes it a leaf that gets a gradient."
     return create
@@ -59,7 +52,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
     """
     check_device(device)
     if not holds_value(fill_value):
-        return _owned(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # any order, checked by NumPy
+        return own(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # any order, checked by NumPy
     fill = gathered(fill_value)
     sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
@@ -81,7 +74,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
         return obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
     value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
-    return _owned(value, requires_grad)
+    return own(value, requires_grad)
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, requires_grad: bool = False) -> Any:

@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     anomalies: bool = False  # nodes keep the user's line
     check_nan: bool = False  # and the walk back looks for NaN
     packing: tuple[Callable, Callable] | None = None  # what saved values are turned into, and back
+    trace: Any = None  # the innermost one, of whose program operations on the user's tensors become a part
 
 
 PLAIN = Settings()
@@ -127,6 +128,26 @@ def switch(**settings: Any) -> Block:
     block = Block(settings, lasting=True)
     STATE.set(State((*blocks, block)))
     return block
+
+
+def trace() -> Any:
+    """The trace that runs here, if any."""
+    return current().trace if active else None
+
+
+class repeated:
+    """Around a function of the user's that runs more than once, or once for many: what it assigns to captured tensors has no order."""
+
+    def __init__(self, what: str):
+        self.what, self.trace = what, trace()
+
+    def __enter__(self) -> None:
+        if self.trace is not None:
+            self.before, self.trace.repeated = self.trace.repeated, self.what
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.trace is not None:
+            self.trace.repeated = self.before
 
 
 class switched:

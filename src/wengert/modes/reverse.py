@@ -51,18 +51,24 @@ class Tensor(Array):
 
     @staticmethod
     def process_unary(primitive: Primitive, level: int, x: Any) -> Tensor:
+        active = recording.active
+        if active and not level and (trace := recording.trace()) is not None:
+            return trace.run(primitive, (x,), NO_PARAMS)
         node = x.node
         x = x.value
         out = primitive.op(x) if level else primitive.impl(x)
         keep = primitive.keep_x
         if node is None or keep is None:
             return Tensor(out, level)
-        if recording.active:
+        if active:
             return Tensor(out, level, recording.special_node(primitive, NO_PARAMS, (node,), keep(out, x), out))
         return Tensor(out, level, Node(primitive, NO_PARAMS, (node,), keep(out, x), out))
 
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Tensor:
+        active = recording.active
+        if active and not level and (trace := recording.trace()) is not None:
+            return trace.run(primitive, (x, y), NO_PARAMS)
         constant = None
         if isinstance(x, Tensor) and x.level == level:
             x_node = x.node
@@ -88,12 +94,14 @@ class Tensor(Array):
         saved = keep(out, x, y)
         if isinstance(constant, CHANGEABLE):
             saved = protected(saved, (constant,))
-        if recording.active:
+        if active:
             return Tensor(out, level, recording.special_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
         return Tensor(out, level, Node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        if not level and (trace := recording.trace()) is not None:
+            return trace.run(primitive, args, params)
         values, parents, constants, live = [], [], [], False
         for a in args:
             if isinstance(a, Tensor) and a.level == level:
@@ -243,7 +251,7 @@ class Tensor(Array):
 
     def detach(self) -> Tensor:
         """The same numbers without history. Changing one in place does not change the other."""
-        return Tensor(self.value, self.level)
+        return snapshot(self) if is_traced(self) else Tensor(self.value, self.level)
 
     @property
     def data(self) -> Tensor:
@@ -253,7 +261,7 @@ class Tensor(Array):
     @data.setter
     def data(self, value: Any) -> None:
         with recording.switched(enabled=False):
-            self._rebind(as_tensor(value).detach())
+            self._rebind((value if isinstance(value, Array) else tensor(value)).detach())
 
     # Changing in place. Numbers that the tape has saved, or that another value shares, are never written to: the buffer is reused only
     # where this object is its sole owner.
@@ -268,6 +276,7 @@ class Tensor(Array):
             ufunc is not None
             and not recording.recording()
             and not self.level
+            and recording.trace() is None
             and (isinstance(plain, int | float) or (isinstance(plain, np.ndarray) and plain.shape == self.shape))
             and is_sole_owner(self)
         ):
@@ -276,7 +285,12 @@ class Tensor(Array):
             super()._update(function, ufunc, v)
 
     def _become(self, new: Array) -> None:
-        if not recording.recording():
+        while isinstance(new, Tensor) and new.level > self.level and new.node is None:  # a constant of a transform, which will end
+            new = new.value if isinstance(new.value, Array) else Tensor(new.value, self.level)
+        is_recorded = recording.recording()
+        if is_traced(self):
+            recording.trace().assign(self, new, is_recorded)
+        elif not is_recorded:
             self.value = new.value
         elif isinstance(self.node, Leaf):
             raise GradientError(
@@ -291,9 +305,21 @@ class Tensor(Array):
 
     # Becoming plain numbers.
 
+    def _plain(self, what: str) -> np.ndarray:
+        return snapshot(self)._plain(what) if is_traced(self) else super()._plain(what)
+
+    def __bool__(self) -> bool:
+        return bool(snapshot(self) if is_traced(self) else self.value)
+
     def numpy(self) -> np.ndarray:
         """The numbers as a read-only array that shares memory; copy it to write to it."""
         return self.__array__()
+
+    def item(self, *index: Any) -> Any:
+        return snapshot(self).item(*index) if is_traced(self) else super().item(*index)
+
+    def tolist(self) -> Any:
+        return snapshot(self).tolist() if is_traced(self) else super().tolist()
 
     def __repr__(self) -> str:
         numbers = np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(") if self.level == 0 else repr(self.value)
@@ -326,10 +352,17 @@ def snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.writeable or value.base is not None else value
     if isinstance(value, Array):
+        if is_traced(value):
+            return recording.trace().symbol(value)
         own = object.__new__(type(value))
         own.level, own.value, own.extra = value.level, value.value, value.extra
         return own
     return value
+
+
+def is_traced(value: Array) -> bool:
+    """Whether this is a tensor of the user's inside a trace, which keeps what it stands for there."""
+    return not value.level and recording.trace() is not None
 
 
 def is_sole_owner(tensor: Tensor) -> bool:
@@ -357,15 +390,27 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Any:
     """
     if holds_value(data):
         values = data = gathered(data)
-        while isinstance(data, Tensor) and data.node is None:
+        while isinstance(data, Tensor) and data.node is None and not is_traced(data):
             data = data.value
         if isinstance(data, Array):
             return astype(values, values.dtype if dtype is None else dtype)
-    value = np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype)
+    return own(np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad)
+
+
+def own(value: np.ndarray, requires_grad: bool = False) -> Any:
+    """An array that nobody else has as a new tensor; in a trace, where it is made anew at each call, as a symbol."""
     if value.dtype.kind not in "biufc":
         raise TypeError(
             f"Data of dtype {value.dtype} cannot be a tensor, at {user_line()}. Pass numbers in an array or in lists of equal length."
         )
+    trace = recording.trace()
+    if trace is not None:
+        if requires_grad:
+            raise GradientError(
+                f"A tensor that requires a gradient was made inside a traced function, at {user_line()}: such a program has no tape. "
+                f"Differentiate a function with wg.grad, or make the tensor outside."
+            )
+        return trace.symbol(value)
     new = Tensor(value)
     if requires_grad:
         new.requires_grad = True

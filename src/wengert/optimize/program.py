@@ -11,12 +11,11 @@ import numpy as np
 from wengert.compiler.compiled import compile as compiled
 from wengert.core.errors import user_line
 from wengert.core.tree import LEAF, flatten
-from wengert.modes.symbolic import Constants
 from wengert.ops.shape import reshape
 from wengert.optimize.variables import Variables, plain, refuse_tracked
 from wengert.structure.operators import Flat
 from wengert.transforms.arguments import opened
-from wengert.transforms.tracing import traced
+from wengert.transforms.tracing import Traced
 
 AUTO = "auto"
 
@@ -66,11 +65,11 @@ class Program:
         return reshape(value, ()) if leaves[0].ndim else value
 
     def trace(self) -> None:
-        start, met = self.variables.start, Constants()
+        start = self.variables.start
         try:
-            graph = traced(self.eager, [start], flatten(((start,), {}))[1], None, met)
+            found = Traced(self.eager, [start], flatten(((start,), {}))[1])
             # of a function with derivatives of the user's own, the graph has the operations alone
-            run = self.eager if met.has_rules else graph.evaluate
+            run = self.eager if found.has_rules else found.graph.evaluate
             with np.errstate(all="ignore"):
                 again = plain(run(start.copy()))
         except Exception as error:  # whatever stands in the way, Python may do without; if not, it raises the same again
@@ -78,8 +77,8 @@ class Program:
                 raise
             self.why = reason(error)
             return
-        if not agree(again, self.first, self.first):
-            self.why = "it gives other numbers when it runs again"
+        if found.assignments or not agree(again, self.first, self.first):
+            self.why = "it assigns to a tensor that it captures" if found.assignments else "it gives other numbers when it runs again"
             if self.must:
                 raise ValueError(f"{self.what} cannot be compiled: {self.why}, at {user_line()}. Pass compile=False.")
             return

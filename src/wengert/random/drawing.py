@@ -7,7 +7,6 @@ would become constants of the graph, the same in every call of a compiled functi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.core.primitive import SHAPED, Primitive, operand
+from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
@@ -23,7 +23,6 @@ from wengert.ops.sampling import beta_draw, gamma_draw, t_draw, vonmises_draw, w
 from wengert.ops.shape import broadcast_to
 from wengert.transforms.call import layers
 from wengert.transforms.products import stop_gradient
-from wengert.transforms.tracing import traced
 
 Size = int | Sequence[int] | None
 
@@ -36,12 +35,9 @@ def frozen(*_: Any, **__: Any) -> NoReturn:
 
 
 def refuse_trace() -> None:
-    """Draws with plain parameters never meet a symbol, so a trace shows only in who called."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is traced.__code__:
-            frozen()
-        frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
+    """Draws with plain parameters never meet a symbol."""
+    if recording.trace() is not None:
+        frozen()
 
 
 def _drawn(*args: Any, source: np.random.Generator, method: str, used: int, size: tuple[int, ...], checks: str | None) -> Any:

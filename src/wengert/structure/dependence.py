@@ -15,7 +15,7 @@ from wengert.core.array import Array
 from wengert.core.primitive import FILLED_IN, Primitive, new_level
 from wengert.modes.forward import differentiable
 from wengert.modes.reverse import Tensor
-from wengert.modes.symbolic import Constants, Symbol
+from wengert.modes.symbolic import Symbol, Trace
 from wengert.ops.key import Hole
 from wengert.structure.incidence import Sets, none, one_after_the_other, unit
 from wengert.structure.propagation import Step, propagated
@@ -80,10 +80,11 @@ def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fix
 
     `call` takes two lists: the inputs, and other arguments, whose numbers are not known either where the scope is global.
     """
-    constants, below, level = Constants(), new_level(), new_level()
+    below, level = new_level(), new_level()
+    trace = Trace(below)
 
     def symbolic(x: Any) -> Any:
-        return Symbol(input_of(x, None), below, constants)
+        return Symbol(input_of(x, None), below, trace)
 
     known = symbolic if scope == "global" else numbers
     values, others = [known(x) for x in inputs], [known(x) for x in fixed]
@@ -97,7 +98,7 @@ def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fix
         with np.errstate(all="ignore"):
             results = opened(call([*tracked, *others]))[0]
     finally:
-        constants.restore()
+        trace.close()
     families = [y.extra if isinstance(y, Dependence) and y.level == level else none(y.size, n) for y in results]
     if not families:
         return none(0, n)

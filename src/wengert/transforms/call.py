@@ -15,7 +15,7 @@ from wengert.core.spec import Spec
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
+from wengert.modes.reverse import Tensor, is_traced, snapshot
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node, pull_back
 from wengert.modes.taylor import Jet, Run, Series
@@ -45,7 +45,8 @@ class Call:
         self.is_tracked = recording.recording() and any(x.node is not None for a in self.arrays for x in layers(a) if isinstance(x, Tensor))
 
     def __call__(self, primitive: Primitive) -> Any:
-        outs = primitive.op(*self.arrays, call=self)
+        with recording.repeated(primitive.name):
+            outs = primitive.op(*self.arrays, call=self)
         self.arrays = []  # the tape knows what to keep
         return tree.unflatten(self.structure_out, outs)
 
@@ -268,8 +269,10 @@ def tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
 
 
 def bare(y: Any) -> Any:
-    """The numbers of a tensor without history."""
-    return y.value if isinstance(y, Tensor) and y.node is None and not y.level else y
+    """The numbers of a tensor without history; in a trace, what it stands for there."""
+    if isinstance(y, Tensor) and y.node is None and not y.level:
+        return snapshot(y) if is_traced(y) else y.value
+    return y
 
 
 def owned(y: Any, name: str) -> Any:

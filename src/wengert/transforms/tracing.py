@@ -15,8 +15,9 @@ from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
+from wengert.modes import recording
 from wengert.modes.cotangent import conform
-from wengert.modes.symbolic import Constants, Symbol
+from wengert.modes.symbolic import Assignment, Symbol, Trace
 from wengert.modes.tape import Leaf, pull_back, several
 from wengert.modes.tape import Node as TapeNode
 from wengert.ops.shape import extents
@@ -47,26 +48,40 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
             f"The sum of a diagonal is wg.linalg.trace, or np.trace."
         )
     leaves, structure = flatten((args, kwargs))
-    return traced(f, leaves, structure)
+    run = Traced(f, leaves, structure)
+    if run.assignments:
+        raise GradientError(
+            f"The function assigns to a tensor that it captures, at {user_line()}, which a graph cannot: it is a function of its inputs. "
+            f"Return the new value, or use wg.compile, which writes it back."
+        )
+    return run.graph
 
 
-def traced(
-    f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None, constants: Constants | None = None
-) -> Graph:
-    """The graph of a function of a tree with these leaves, positional arguments and keywords; those that are `fixed` are constants."""
-    names = leaf_names(f, structure)
-    fixed = fixed or [False] * len(leaves)
-    inputs = [input_of(x, name) if is_traced(x) and not still else None for x, name, still in zip(leaves, names, fixed, strict=True)]
-    level, constants = new_level(), constants or Constants()
-    args, kwargs = unflatten(
-        structure, [x if node is None else Symbol(node, level, constants) for x, node in zip(leaves, inputs, strict=True)]
-    )
-    try:
-        outs, result = flatten(f(*args, **kwargs))
-        outputs = [y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, constants) for y in outs]
-    finally:
-        constants.restore()
-    return Graph([node for node in inputs if node is not None], outputs, structure, result)
+class Traced:
+    """A function of a tree run on symbols: its `graph`, whose last outputs are what `assignments` write back into captured tensors.
+
+    `leaves` are those of the positional arguments and keywords; those that are `fixed` are constants. `arrays` are those that it captured.
+    """
+
+    def __init__(self, f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None):
+        names = leaf_names(f, structure)
+        fixed = fixed or [False] * len(leaves)
+        inputs = [input_of(x, name) if is_traced(x) and not still else None for x, name, still in zip(leaves, names, fixed, strict=True)]
+        level = new_level()
+        trace = Trace(level)
+        symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
+        args, kwargs = unflatten(structure, symbols)
+        self.assignments: list[Assignment] = []
+        try:
+            with recording.switched(trace=trace, enabled=True, inference=False):
+                outs, result = flatten(f(*args, **kwargs))
+                outputs = [y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, trace) for y in outs]
+        finally:
+            self.assignments = trace.close()
+        self.has_rules = trace.has_rules
+        self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
+        outputs += [assignment.node for assignment in self.assignments]
+        self.graph = Graph([node for node in inputs if node is not None], outputs, structure, result)
 
 
 def input_of(x: Any, name: str | None) -> Input:
@@ -82,7 +97,7 @@ def described(x: Any) -> Spec:
     return spec if spec.dtype.isnative else Spec(spec.shape, spec.dtype.newbyteorder("="))
 
 
-def output_of(y: Any, level: int, constants: Constants) -> Node:
+def output_of(y: Any, level: int, trace: Trace) -> Node:
     """The node of a result that does not depend on the inputs."""
     if isinstance(y, Array) and y.level > level:
         raise GradientError(
@@ -90,7 +105,7 @@ def output_of(y: Any, level: int, constants: Constants) -> Node:
         )
     if not isinstance(y, (*SHAPED, *PYTHON_NUMBERS)) or Spec.of(y).dtype.kind not in "biufc":
         raise TypeError(f"A traced function returned a {type(y).__name__}, at {user_line()}. Return arrays, numbers, or trees of them.")
-    return constants.of(y)
+    return trace.of(y)
 
 
 def leaf_names(f: Callable, structure: Structure) -> list[str | None]:

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core.errors import user_line
 from wengert.core.primitive import new_level, operand
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape import broadcast_to, concatenate, moveaxis
 from wengert.transforms.arguments import places
@@ -58,7 +59,8 @@ def run_batched(
         whole = first == 0 and last == n
         parts = [x if axis is None else Batched(x if whole else x[first:last], level) for x, axis in zip(leaves, axes, strict=True)]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
+        with recording.repeated("vmap"):
+            outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread(out_axes, out_structure, "out_axes"), places(out_structure), strict=True)
         placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return placed, out_structure

@@ -1,0 +1,196 @@
+"""What a function captures, watched: `compile(f, check=True)` says which constant of its trace has changed since.
+
+A trace has the numbers that plain arrays, globals and attributes had when it was made. They are found in two ways: the arrays that the
+trace has met, which the user may have changed in place; and the names that the function's code reads, which may stand for something else.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import user_line
+from wengert.modes.symbolic import digest
+
+MISSING = object()
+BEGINNINGS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST")
+"""Instructions with which a chain of names such as `self.model.scale` begins."""
+ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+class Watched(NamedTuple):
+    """Something that a trace has as a constant: what to call it, how to read it, and what it was."""
+
+    name: str
+    read: Callable[[], Any]
+    state: Any
+    shown: str
+
+
+class Captures:
+    """All that a function captures, as it is now."""
+
+    def __init__(self, f: Callable):
+        self.watched = [watch(name, read) for name, read in names(f)]
+
+    def add(self, arrays: Sequence[Any]) -> None:
+        """Watch arrays that a trace has met, too."""
+        known = {id(read()): name for name, read, _, _ in self.watched}
+        for array in arrays:
+            name = known.get(id(array), f"an array of shape {array.shape}")
+            self.watched.append(watch(name, partial(same, array)))
+
+    def compare(self, function: str) -> None:
+        """Raise an error if anything is no longer what it was."""
+        for name, read, state, shown in self.watched:
+            now = read()
+            if fingerprint(now) != state:
+                raise RuntimeError(
+                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to {show(now)}, "
+                    f"at {user_line()}. Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile anew."
+                )
+
+
+def watch(name: str, read: Callable[[], Any]) -> Watched:
+    value = read()
+    return Watched(name, read, fingerprint(value), show(value))
+
+
+def same(x: Any) -> Any:
+    return x
+
+
+def show(x: Any) -> str:
+    """A value in an error message."""
+    if x is MISSING:
+        return "nothing"
+    if isinstance(x, np.ndarray) and x.size > 8:
+        return f"an array of shape {x.shape}"
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def fingerprint(x: Any, depth: int = 6) -> Any:
+    """What makes two constants the same to a trace: numbers by value, containers by what they hold, all else by identity."""
+    if isinstance(x, np.ndarray) and x.dtype.kind in "biufc":
+        return "array", x.shape, x.dtype.str, digest(x)
+    if isinstance(x, np.generic | int | float | complex | str | bytes) or x is None:
+        return type(x), repr(x)
+    if isinstance(x, MethodType):
+        return "method", Same(x.__self__), Same(x.__func__)
+    if isinstance(x, list | tuple) and depth:
+        return type(x), *[fingerprint(item, depth - 1) for item in x]
+    if isinstance(x, dict) and depth:
+        return type(x), *[(repr(key), fingerprint(item, depth - 1)) for key, item in x.items()]
+    return Same(x)
+
+
+class Same:
+    """Equal where it holds the very same object, which it keeps."""
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.x is self.x
+
+    __hash__ = None  # type: ignore[assignment]  # compared, never looked up
+
+
+def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The names that a function, and the user's functions that it calls, read from outside, each with a way to read it again."""
+    seen: set[int] = set()
+    stack: list[Any] = [f]
+    while stack:
+        function = stack.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        plain = getattr(function, "__func__", function)
+        if isinstance(function, partial):
+            stack += [function.func, *function.args, *function.keywords.values()]
+        elif isinstance(plain, FunctionType) and is_users(plain.__globals__.get("__name__", "")):
+            found = list(chains(plain, getattr(function, "__self__", MISSING)))
+            yield from found
+            stack += [value for _, read in found if is_followed(value := read())]
+            stack += [value for value in plain.__defaults__ or () if is_followed(value)]
+        elif isinstance(plain, FunctionType):  # of a library: a transform, say, which has closed over a function of the user's
+            stack += [value for cell in plain.__closure__ or () if is_followed(value := content(cell))]
+        elif callable(getattr(function, "f", None)):  # a compiled function, or one with a rule
+            stack.append(function.f)
+        elif isinstance(call := vars(type(function)).get("__call__"), FunctionType):
+            stack.append(MethodType(call, function))
+
+
+def is_followed(value: Any) -> bool:
+    """Whether the code of what a function uses is looked at too."""
+    return callable(value) and not isinstance(value, type | np.ufunc | Array)
+
+
+def is_users(module: str) -> bool:
+    """Whether a module is none of a library."""
+    package = module.partition(".")[0]
+    return package == "__main__" or package not in sys.stdlib_module_names | {"wengert", "numpy", "scipy"}
+
+
+def chains(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The names that a function's own code reads: closed over, global, and attributes of these (`model.scale`) or of a method's `owner`."""
+    code = function.__code__
+    roots: dict[str, Callable[[], Any]] = {}
+    if owner is not MISSING and code.co_argcount:
+        roots[code.co_varnames[0]] = partial(same, owner)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        roots[name] = partial(content, cell)
+    for path in paths(code):
+        root = path[0]
+        if root not in roots and root in function.__globals__ and root not in code.co_varnames:
+            roots[root] = partial(function.__globals__.get, root, MISSING)
+        if root in roots:
+            yield ".".join(path), partial(follow, roots[root], path[1:])
+
+
+def content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def follow(read: Callable[[], Any], attributes: Sequence[str]) -> Any:
+    """An attribute as it is stored; what is computed when it is asked for is not watched."""
+    value = read()
+    for name in attributes:
+        stored = vars(value) if hasattr(value, "__dict__") else {}
+        if name in stored:
+            value = stored[name]
+        elif isinstance(value, Array | ModuleType) or isinstance(getattr(type(value), name, MISSING), property):
+            return MISSING
+        else:
+            value = getattr(value, name, MISSING)
+    return value
+
+
+def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
+    """All chains of names in a piece of code and those inside it, as `("model", "scale")`."""
+    found: dict[tuple[str, ...], None] = {}
+    chain: tuple[str, ...] = ()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in BEGINNINGS:
+            chain = (instruction.argval,)
+        elif instruction.opname in ATTRIBUTES and chain:
+            chain = (*chain, instruction.argval)
+        elif instruction.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG"):
+            chain = ()
+        if chain:
+            found[chain] = None
+    yield from found
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from paths(constant)

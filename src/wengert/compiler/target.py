@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -124,6 +125,7 @@ class Loaded:
             for part in [code] if isinstance(code, bytes) else code:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(part))
             self._engine.finalize_object()
+        self._kept: list[Any] = []
 
     def address(self, name: str) -> int:
         address = self._engine.get_function_address(name)
@@ -134,3 +136,10 @@ class Loaded:
     def data(self, name: str) -> int:
         """The address of a global variable."""
         return self._engine.get_global_value_address(name)
+
+    def fill(self, name: str, addresses: Sequence[int], owners: Sequence[Any]) -> None:
+        """Write addresses into a global array, and keep what is there as long as the code."""
+        table = self.data(name)
+        for i, address in enumerate(addresses):
+            ctypes.c_void_p.from_address(table + 8 * i).value = address
+        self._kept.extend(owners)

@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 
 from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.captures import Captures
-from wengert.compiler.entry import Argument, Result, is_known
+from wengert.compiler.entry import Argument, Result, is_known, is_short
 from wengert.compiler.native import Native, native
 from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
@@ -270,7 +270,7 @@ class Signature:
         arguments = [a for a in self.arguments or () if a is not None]
         if self.arguments is None or len(arguments) < len(self.arguments) or self.captured or result is None or not supported():
             return None, None
-        return arguments, result
+        return (arguments, result) if is_short(arguments, result) else (None, None)
 
     def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
         """Assign to captured values what the program has computed for them, the last of its outputs; returns the others."""

@@ -1,8 +1,9 @@
 """The native call: from Python's arguments to `wengert.run` and back to NumPy's arrays, without a line of Python in between.
 
 A compiled program is a module with `define i32 @wengert.run(ptr %inputs, ptr %outputs)`, which reads the data of each input, fills the data
-of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up. `text` writes the function that CPython
-calls (METH_FASTCALL) for one signature; it gives `NotImplemented` for arguments of any other, and the caller then takes the general path.
+of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up. Behind the pointers to data are those to the
+objects that the data belong to, null where there is none. `text` writes the function that CPython calls (METH_FASTCALL) for one
+signature; it gives `NotImplemented` for arguments of any other, and the caller then takes the general path.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ RUN, ENTRY = "wengert.run", "wengert.entry"
 
 Result: TypeAlias = "Spec | tuple[Result, ...]"
 """What a call returns: an array, or a NumPy scalar if it has no axes, or tuples of these. Outputs are numbered from left to right."""
+
+MOST = 256
+"""So many arguments and results have a native entry, which keeps all of them on the stack."""
 
 _I8, _I32 = Type("i8"), Type("i32")
 _FASTCALL = 0x80
@@ -68,6 +72,11 @@ def leaves(result: Result) -> Iterator[Spec]:
             yield from leaves(part)
 
 
+def is_short(arguments: Sequence[Argument], result: Result) -> bool:
+    """Whether there are few enough arguments and results for a native entry."""
+    return len(arguments) + len(list(leaves(result))) + _count_tuples(result) <= MOST
+
+
 def text(arguments: Sequence[Argument], result: Result, release_gil: bool = False) -> str:
     """LLVM's text of `wengert.entry`, to be joined to a module that defines `wengert.run`."""
     return _Writer(arguments, result, release_gil).text()
@@ -92,11 +101,13 @@ class _Writer:
     def text(self) -> str:
         code, outputs = self.code, self.outputs
         self.require(Lanes(code, "%count", I64).eq(len(self.arguments)), "other")
-        inputs_data, outputs_data = self.place(8 * len(self.arguments)), self.place(8 * len(outputs))
+        inputs_data, outputs_data = self.place(16 * len(self.arguments)), self.place(16 * len(outputs))
         given, fit = Lanes(code, "%args", PTR), code.constant(True, BOOL)
         for i, argument in enumerate(self.arguments):
-            data = self.checked(code.load(code.offset(given, i, PTR), PTR), argument)
+            value = code.load(code.offset(given, i, PTR), PTR)
+            data = self.checked(value, argument)
             code.store(data, code.offset(inputs_data, i, PTR))
+            code.store(value, code.offset(inputs_data, len(self.arguments) + i, PTR))
             fit = fit & data.ne(self.null())
         self.require(fit, "other")
         for i in range(self.capacity):
@@ -106,6 +117,7 @@ class _Writer:
         for i in range(len(outputs)):
             data = numbers[i] if i in numbers else code.load(code.offset(arrays[i], DATA, _I8), PTR)
             code.store(data, code.offset(outputs_data, i, PTR))
+            code.store(arrays.get(i, self.null()), code.offset(outputs_data, len(outputs) + i, PTR))
         self.run(inputs_data, outputs_data)
         values = arrays | {i: self.new_scalar(outputs[i].dtype, number) for i, number in numbers.items()}
         self.finish([values[i] for i in range(len(outputs))])
@@ -188,6 +200,7 @@ class _Writer:
         status = self.code.add(f"call i32 @{RUN}({inputs.typed}, {outputs.typed})", _I32)
         if thread is not None:
             self.python("PyEval_RestoreThread", None, thread)
+        self.status = status
         self.require(status.eq(0), "stopped")
 
     def finish(self, values: list[Lanes]) -> None:
@@ -211,7 +224,13 @@ class _Writer:
         drop = f"call void {symbol('drop')}({self.list.typed}, i64 {self.capacity})"
         code.begin("stopped")
         code.do(drop)
-        code.branch(self.python("PyErr_Occurred", PTR).eq(self.null()), "other", "raised")
+        code.branch(self.python("PyErr_Occurred", PTR).eq(self.null()), "gave_up", "raised")
+        code.begin("gave_up")
+        number = self.python("PyLong_FromLongLong", PTR, code.add(f"sext {self.status.typed} to i64", I64))
+        self.require(number.ne(self.null()), "raised")
+        answer = self.python("PyObject_CallOneArg", PTR, Lanes(code, "%self", PTR), number)
+        code.do(f"call void {symbol('Py_DecRef')}({number.typed})")
+        code.do(f"ret {answer.typed}")
         code.begin("other")
         refused = self.outside("NotImplemented")
         code.do(f"call void {symbol('Py_IncRef')}({refused.typed})")
@@ -234,13 +253,18 @@ class _Method(ctypes.Structure):
 
 
 class _Owner:
-    """The `self` of a native function: keeps its code and its description for as long as it lives."""
+    """The `self` of a native function: keeps its code and its description for as long as it lives, and answers for a run that gave up."""
 
-    __slots__ = ("loaded", "method")
+    __slots__ = ("failure", "loaded", "method")
 
-    def __init__(self, loaded: Loaded, name: str):
-        self.loaded = loaded
+    def __init__(self, loaded: Loaded, name: str, failure: Callable[[int], BaseException] | None):
+        self.loaded, self.failure = loaded, failure
         self.method = _Method(name.encode(), loaded.address(ENTRY), _FASTCALL, None)
+
+    def __call__(self, status: int) -> Any:
+        if self.failure is None:
+            return NotImplemented
+        raise self.failure(status)
 
 
 _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
@@ -248,16 +272,17 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 )
 
 
-def callable_from(loaded: Loaded, name: str = "compiled") -> Callable[..., Any]:
-    """The entry in a loaded module as a function of Python. It gives `NotImplemented` for arguments that it was not made for."""
-    owner = _Owner(loaded, name)
+def callable_from(loaded: Loaded, name: str = "compiled", failure: Callable[[int], BaseException] | None = None) -> Callable[..., Any]:
+    """The entry in a loaded module as a function of Python. It gives `NotImplemented` for arguments that it was not made for, and raises
+    the `failure` of the status where the program gave up."""
+    owner = _Owner(loaded, name, failure)
     return _new_function(ctypes.addressof(owner.method), owner, None)
 
 
 class Caller:
     """The call through ctypes: slower, with no assumption about Python's objects, and for arrays of any layout.
 
-    It gives the status of the run and a list of arrays, of which those of scalars have no axes.
+    It gives the status of the run and a list of arrays, of which those of scalars have no axes. Exceptions of Python's in it are raised.
     """
 
     def __init__(self, loaded: Loaded, inputs: Sequence[Spec], outputs: Sequence[Spec], release_gil: bool = False):
@@ -282,4 +307,5 @@ def _usable(value: Any, spec: Spec) -> np.ndarray:
 
 
 def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array:
-    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    """Those of the data, and behind them those of the arrays."""
+    return (ctypes.c_void_p * (2 * len(arrays)))(*(array.ctypes.data for array in arrays), *map(id, arrays))

@@ -166,6 +166,13 @@ class Code:
         self.store(self.lift(value, type), place)
         return place
 
+    def number(self, type: Type, value: Number) -> Lanes:
+        """The address of a known number, for functions that take it so; it is not on the stack."""
+        text = literal(value, type)
+        name = f"@wengert.{type.kind}.{text}"
+        self.declarations[name] = f"{name} = private unnamed_addr constant {type.text} {text}"
+        return Lanes(self, name, PTR)
+
     def lift(self, value: Lanes | Number, type: Type) -> Lanes:
         return value if isinstance(value, Lanes) else self.constant(value, type)
 

@@ -38,7 +38,7 @@ def write_triangular(code: Code, out: Operation, x: Lanes, result: Lanes) -> Non
     """A call of trsm for each matrix of a stack. The right-hand sides lie in the place of the result already."""
     n, columns = out.shape[-2:]
     element, integer = Type.from_dtype(out.dtype), Type(f"i{blas().bits}")
-    slot, letter = code.variable, lambda text: code.variable(Type("i8"), ord(text))
+    number, letter = code.number, lambda text: code.number(Type("i8"), ord(text))
     size = n * n * (math.prod(out.args[0].shape[:-2]) > 1)
     with code.loop(0, math.prod(out.shape[:-2])) as i:
         code.call(
@@ -48,13 +48,13 @@ def write_triangular(code: Code, out: Operation, x: Lanes, result: Lanes) -> Non
             letter("U" if out.params["lower"] else "L"),
             letter("T" if out.params["trans"] else "N"),
             letter("U" if out.params["unit_diagonal"] else "N"),
-            slot(integer, columns),
-            slot(integer, n),
-            slot(element, 1.0),
+            number(integer, columns),
+            number(integer, n),
+            number(element, 1.0),
             code.offset(x, i * size, element) if size else x,
-            slot(integer, n),
+            number(integer, n),
             code.offset(result, i * (n * columns), element),
-            slot(integer, columns),
+            number(integer, columns),
         )
 
 
@@ -79,23 +79,23 @@ def gemm(code: Code, element: Type, sizes: tuple[int, int, int], x: tuple[Lanes,
     if not m * n:
         return
     integer = Type(f"i{blas().bits}")
-    slot = lambda value, type: code.variable(type, value)
-    letter = lambda is_transposed: slot(ord("T" if is_transposed else "N"), Type("i8"))
+    number = code.number
+    letter = lambda is_transposed: number(Type("i8"), ord("T" if is_transposed else "N"))
     (x_pointer, x_transposed), (y_pointer, y_transposed) = x, y
     code.call(
         f"@wengert.{'dgemm' if element.kind == 'f64' else 'sgemm'}",
         None,
         letter(y_transposed),
         letter(x_transposed),
-        slot(n, integer),
-        slot(m, integer),
-        slot(k, integer),
-        slot(1.0, element),
+        number(integer, n),
+        number(integer, m),
+        number(integer, k),
+        number(element, 1.0),
         y_pointer,
-        slot(max(k if y_transposed else n, 1), integer),
+        number(integer, max(k if y_transposed else n, 1)),
         x_pointer,
-        slot(max(m if x_transposed else k, 1), integer),
-        slot(0.0, element),
+        number(integer, max(m if x_transposed else k, 1)),
+        number(element, 0.0),
         out,
-        slot(n, integer),
+        number(integer, n),
     )

@@ -1,16 +1,14 @@
 """Where each stored value lies: inputs, outputs and constants where they are, everything else at an offset in one arena.
 
-A kernel finds all of it through a table of pointers: the status first, then inputs, outputs, constants, and the arena. Offsets are
-reused as soon as the last step that reads a value is over.
+A kernel finds all of it through a table of pointers: the status first, then inputs, outputs, constants, and the arena; after these, for
+operations that Python runs, the objects that the inputs and outputs belong to. Offsets are reused as soon as the last step that reads a
+value is over.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
@@ -124,15 +122,9 @@ def give(free: list[tuple[int, int]], offset: int, size: int) -> None:
     free[:] = joined
 
 
-def address(code: Code, slot: Slot) -> Lanes:
-    """The pointer to a place, from the table."""
+def address(code: Code, slot: Slot, is_fixed: bool = True) -> Lanes:
+    """The pointer to a place, from the table, which is fixed while a kernel runs, if not between kernels."""
     table = Lanes(code, "%table", PTR)
     entry = code.offset(table, slot.entry, Type("ptr"))
-    base = code.add(f"load ptr, {entry.typed}, !invariant.load !0", PTR)
+    base = code.add(f"load ptr, {entry.typed}" + (", !invariant.load !0" if is_fixed else ""), PTR)
     return code.offset(base, slot.offset, Type("i8"))
-
-
-def as_array(pointer: int, spec: Spec) -> np.ndarray:
-    """The memory at an address as an array."""
-    buffer: Any = (ctypes.c_char * max(spec.size * spec.dtype.itemsize, 1)).from_address(pointer)
-    return np.ndarray(spec.shape, spec.dtype, buffer)

@@ -8,11 +8,10 @@ import os
 import pickle
 import platform
 import sys
-import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -70,23 +69,13 @@ class Native:
         if made.uses_blas:
             addresses |= blas().addresses
         self.loaded = target.Loaded(build.code, addresses)
-        self.kept: list[Any] = []
-        self.fill(made.constants)
-        self.raised = threading.local()
-        if made.fallbacks:
-            self.upcall = upcall(made.fallbacks, self.raised)  # which does not know this object: that would be a cycle
-            pointer = ctypes.cast(self.upcall, ctypes.c_void_p).value
-            ctypes.c_void_p.from_address(self.loaded.data("wengert.upcall")).value = pointer
+        constants = [np.ascontiguousarray(value) for value in made.constants]
+        upcalls = [upcall(work, made, constants) for work in made.fallbacks]  # which do not know this object: that would be a cycle
+        self.loaded.fill("wengert.constants", [array.ctypes.data for array in constants], constants)
+        self.loaded.fill("wengert.upcalls", list(map(id, upcalls)), upcalls)
+        self.failure = partial(failure, made.arena)
         self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
-        self.entry: Callable | None = entry.callable_from(self.loaded, name) if arguments is not None else None
-
-    def fill(self, constants: Sequence[np.ndarray]) -> None:
-        """Tell the program where its constants are."""
-        table = self.loaded.data("wengert.constants")
-        for i, value in enumerate(constants):
-            array = np.ascontiguousarray(value)
-            self.kept.append(array)
-            ctypes.c_void_p.from_address(table + 8 * i).value = array.ctypes.data
+        self.entry: Callable | None = entry.callable_from(self.loaded, name, self.failure) if arguments is not None else None
 
     def __call__(self, leaves: Sequence[Any]) -> list:
         status, outs = self.caller(leaves)
@@ -94,12 +83,12 @@ class Native:
             raise self.failure(status)
         return [out if out.ndim else out[()] for out in outs]
 
-    def failure(self, status: int) -> BaseException:
-        if status == program.RAISED:
-            return self.raised.__dict__.pop("error")
-        if status == program.NO_MEMORY:
-            return MemoryError(f"No memory for the {self.build.program.arena} bytes of intermediate results, at {user_line()}.")
-        return IndexError(f"An index is out of bounds in a compiled function, at {user_line()}.")
+
+def failure(arena: int, status: int) -> BaseException:
+    """What there is to say of a run that gave up."""
+    if status == program.NO_MEMORY:
+        return MemoryError(f"No memory for the {arena} bytes of intermediate results, at {user_line()}.")
+    return IndexError(f"An index is out of bounds in a compiled function, at {user_line()}.")
 
 
 def releases_gil(made: Program) -> bool:
@@ -126,13 +115,19 @@ def compiled(graph: Graph, arguments: Sequence[entry.Argument] | None, result: e
     made = program.write(optimised)
     text = made.text
     if arguments is not None and result is not None:
-        text += "\n\n" + entry.text(arguments, result, releases_gil(made))
+        text = joined(text, entry.text(arguments, result, releases_gil(made)))
     code = [target.object_code(text), *[object_of(*key) for key in made.vector_functions]]
     if made.quick_text:
         code.append(target.object_code(made.quick_text, is_long=True))
     counts = len(graph.operations), len(optimised.operations)
     shown = zlib.compress((text + "\n\n" + made.quick_text).encode(), 1)
     return Build(made._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
+
+
+def joined(text: str, more: str) -> str:
+    """Two texts as one module: what both declare is declared once."""
+    known = set(text.splitlines())
+    return "\n".join([text, "", *[line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]])
 
 
 def prepared(graph: Graph) -> Graph:
@@ -160,5 +155,5 @@ def surroundings() -> str:
     """What machine code depends on beside the program: processor, versions, and the sources of this package."""
     package = Path(__file__).parent.parent
     files = sorted((str(path.relative_to(package)), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
-    parts = (target.cpu(), target.features(), platform.python_version(), np.__version__, llvmlite.__version__, files, os.name)
+    parts = (target.target(), platform.python_version(), np.__version__, llvmlite.__version__, files, os.name)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

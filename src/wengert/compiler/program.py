@@ -9,7 +9,8 @@ from wengert.compiler import library
 from wengert.compiler.classify import Kind, is_matrix_transpose
 from wengert.compiler.kernel import KernelWriter, Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
-from wengert.compiler.memory import Memory, Slot, address, is_immediate
+from wengert.compiler.memory import ALIGNMENT, Memory, Slot, address, aligned, is_immediate
+from wengert.compiler.python_objects import ADDRESS, NEEDED_BY_UPCALL, NOTHING, PLACE, UPCALL
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.compiler.simd.library import declaration, definitions, is_inlined, symbol
 from wengert.compiler.threads import NEEDED, PARALLEL
@@ -19,21 +20,32 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
 RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
-"""What `run` returns where something went wrong."""
+"""What `run` returns where something went wrong; where Python raised an exception, it is still set."""
 
 LONG, LONG_KERNEL = 4000, 400
 """In a program of so many lines, kernels that are not large are translated quickly rather than well; so are kernels of so many lines most
 of which prepare calls of vector functions: between these nothing stays in registers anyway."""
 STACK = 1 << 15
-"""An arena of so many bytes is on the stack; a larger one is allocated for each call."""
+"""An arena of so many bytes is on the stack; a larger one is allocated for each call, and so is every one in a program that calls Python,
+which may keep memory, or call the program again."""
+STACK_TABLE = 256
+"""As many pointers are on the stack."""
+
+
+SMALL = 1 << 15
+"""Operands of so many bytes are copied for Python: that takes less time than to find out whether they are kept."""
 
 
 class Where(NamedTuple):
-    """How a fallback finds an operand: a place in memory, or a number itself."""
+    """How a fallback finds an operand: a place in memory, the number of a constant, or, without a spec, the operand itself."""
 
     slot: Slot | None
     spec: Spec | None
     value: Any = None
+
+    @property
+    def is_small(self) -> bool:
+        return self.spec is not None and self.spec.size * self.spec.dtype.itemsize <= SMALL
 
 
 class Fallback(NamedTuple):
@@ -97,8 +109,17 @@ class ProgramWriter:
     def __init__(self, schedule: Schedule, memory: Memory, written: Sequence[Written | None]):
         self.schedule, self.memory, self.written = schedule, memory, written
         self.code = Code()
+        self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
+        self.places: list[str] = []
+        self.owned: list[Lanes] = []  # what is given back in the end
         self.fallbacks: list[Fallback] = []
         self.summary: list[str] = []
+
+    def may_call_python(self, step: Kernel | Operation) -> bool:
+        if isinstance(step, Kernel):
+            return False
+        is_triangular = step.primitive.name != "matmul"
+        return self.schedule.kinds[step] is not Kind.LIBRARY or is_triangular and not step.params["unit_diagonal"]
 
     def program(self) -> Program:
         graph, memory = self.schedule.graph, self.memory
@@ -132,41 +153,59 @@ class ProgramWriter:
 
     def table(self) -> Lanes:
         """The table of pointers, filled from the arguments."""
-        code, memory = self.code, self.memory
-        code.hoisted.append(f"  %table = alloca [{memory.arena + 1} x ptr], align 16")
-        table = Lanes(code, "%table", PTR)
+        code, memory, graph = self.code, self.memory, self.schedule.graph
+        inputs, outputs = len(graph.inputs), len(graph.outputs)
+        groups = [
+            (memory.first_input, inputs, "%inputs", 0),
+            (memory.first_output, outputs, "%outputs", 0),
+            (memory.first_constant, len(memory.constants), "@wengert.constants", 0),
+        ]
+        if self.calls_python:
+            first_object = memory.arena + memory.first_input
+            groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
+        entries = memory.arena + 1 + (inputs + outputs if self.calls_python else 0)
+        table = self.allocated("table", 8 * entries, entries <= STACK_TABLE)
         self.status = code.variable(I64, 0)
         code.store(self.status, table)
-        graph = self.schedule.graph
-        groups = (
-            (memory.first_input, len(graph.inputs), "%inputs"),
-            (memory.first_output, len(graph.outputs), "%outputs"),
-            (memory.first_constant, len(memory.constants), "@wengert.constants"),
-        )
-        for first, count, source in groups:
+        for first, count, source, start in groups:
             for i in range(count):
-                pointer = code.load(code.offset(Lanes(code, source, PTR), i, Type("ptr")), PTR)
+                pointer = code.load(code.offset(Lanes(code, source, PTR), start + i, Type("ptr")), PTR)
                 code.store(pointer, code.offset(table, first + i, Type("ptr")))
         if memory.size:
-            if memory.size <= STACK:
-                code.hoisted.append(f"  %arena = alloca [{memory.size} x i8], align 64")
-                arena = Lanes(code, "%arena", PTR)
-            else:
-                arena = code.call("@aligned_alloc", PTR, code.constant(64, I64), code.constant(memory.size, I64))
-                missing, found = code.label("missing"), code.label("found")
-                code.branch(code.add(f"icmp eq {arena.typed}, null", Type("i1")), missing, found)
-                code.begin(missing)
-                code.do(f"ret i32 {NO_MEMORY}")
-                code.begin(found)
-            self.arena = arena
+            arena = self.allocated("arena", memory.size, memory.size <= STACK and not self.calls_python)
             code.store(arena, code.offset(table, memory.arena, Type("ptr")))
         return table
+
+    def allocated(self, name: str, size: int, is_on_stack: bool) -> Lanes:
+        """Memory of the program."""
+        code, place = self.code, Lanes(self.code, f"%{name}", PTR)
+        if is_on_stack:
+            code.hoisted.append(f"  {place.text} = alloca [{size} x i8], align {ALIGNMENT}")
+            return place
+        code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+        code.do(f"{place.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned(size)})")
+        self.require(place.ne(Lanes(code, "null", PTR)), NO_MEMORY)
+        self.owned.append(place)
+        return place
+
+    def require(self, condition: Lanes, status: int) -> None:
+        """Go on only if a condition holds."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(condition, go_on, stop)
+        code.begin(stop)
+        self.release()
+        code.do(f"ret i32 {status}")
+        code.begin(go_on)
+
+    def address(self, slot: Slot) -> Lanes:
+        return address(self.code, slot, is_fixed=not self.calls_python)
 
     def run_kernel(self, step: Kernel, kernel: Written, table: Lanes) -> None:
         code = self.code
         extent = code.constant(kernel.extent, I64)
         if step.scatter is not None:
-            zeros = address(code, self.memory.target(step.scatter)), code.constant(0, Type("i8"))
+            zeros = self.address(self.memory.target(step.scatter)), code.constant(0, Type("i8"))
             code.call("@llvm.memset.p0.i64", None, *zeros, code.constant(step.scatter.nbytes, I64), code.constant(False, Type("i1")))
         if kernel.is_large:
             code.do(f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})")
@@ -182,8 +221,8 @@ class ProgramWriter:
         for a in step.args:
             transposed = is_matrix_transpose(a) and a not in self.schedule.stored and a not in self.schedule.aliases
             operands.append(library.Operand(stored_base(self.schedule, a), transposed))
-        pointers = [address(self.code, self.memory.slot(o.node)) for o in operands]
-        out = address(self.code, self.memory.target(step))
+        pointers = [self.address(self.memory.slot(o.node)) for o in operands]
+        out = self.address(self.memory.target(step))
         library.write_matmul(self.code, step, operands[0], operands[1], (pointers[0], pointers[1], out))
         self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
 
@@ -191,7 +230,7 @@ class ProgramWriter:
         """A triangular system by BLAS; one that has no solution goes to NumPy, which says so."""
         code = self.code
         x, y = [stored_base(self.schedule, a) for a in step.args]
-        matrices, result = address(code, self.memory.slot(x)), address(code, self.memory.target(step))
+        matrices, result = self.address(self.memory.slot(x)), self.address(self.memory.target(step))
         regular, done = code.label("regular"), code.label("solved")
         if not step.params["unit_diagonal"]:
             singular = code.label("singular")
@@ -222,30 +261,41 @@ class ProgramWriter:
             results = tuple([Where(self.memory.target(used[i]), used[i].spec) if i in used else None for i in range(len(step.spec))])
         operands = tuple([self.where(a) for a in step.args])
         self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
-        upcall = code.load(Lanes(code, "@wengert.upcall", PTR), PTR)
-        failed = code.add(f"call i32 {upcall.text}(i64 {number}, {table.typed})", Type("i32"))
-        stop, go_on = code.label("failed"), code.label("next")
-        code.branch(failed.ne(0), stop, go_on)
-        code.begin(stop)
-        self.release()
-        code.do(f"ret i32 {RAISED}")
-        code.begin(go_on)
+        given = [(w.slot, w.spec.size * w.spec.dtype.itemsize if w.is_small and w.spec else ADDRESS) for w in operands]
+        given += [(where.slot, ADDRESS) for where in results if where is not None]
+        places = [
+            f"{PLACE} {{ i64 {s.entry}, i64 {s.offset}, i64 {n} }}" if s else f"{PLACE} {{ i64 0, i64 0, i64 {NOTHING} }}" for s, n in given
+        ]
+        self.places.append(f"@places.{number} = private constant [{len(places)} x {PLACE}] [{', '.join(places)}]")
+        upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
+        status = code.add(
+            f"call i32 @wengert.entry.upcall({upcall.typed}, {table.typed}, ptr @places.{number}, i64 {len(places)})", Type("i32")
+        )
+        self.require(status.eq(0), RAISED)
 
     def where(self, node: Node) -> Where:
         if is_immediate(node):
             assert isinstance(node, Constant)
             return Where(None, None, node.value)
         base = self.schedule.aliases.get(node, node)
-        return Where(self.memory.slot(base), node.spec)
+        slot = self.memory.slot(base)
+        if self.memory.first_constant <= slot.entry < self.memory.arena:
+            return Where(None, node.spec, slot.entry - self.memory.first_constant)
+        return Where(slot, node.spec)
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         code = self.code
-        arguments = address(code, target), address(code, source), code.constant(size, I64), code.constant(False, Type("i1"))
+        arguments = self.address(target), self.address(source), code.constant(size, I64), code.constant(False, Type("i1"))
         code.call("@llvm.memcpy.p0.p0.i64", None, *arguments)
 
     def release(self) -> None:
-        if self.memory.size > STACK:
-            self.code.call("@free", None, self.arena)
+        """Give back what was taken. The arena is where the table says: Python may have kept the first one."""
+        code = self.code
+        for place in reversed(self.owned):
+            if place.text == "%arena":
+                entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
+                place = code.load(entry, PTR)
+            code.call("@free", None, place)
 
     def finish(self) -> None:
         self.release()
@@ -278,9 +328,11 @@ class ProgramWriter:
         if any(w.is_large for w in kernels):
             functions.append(PARALLEL)
             declarations |= NEEDED
-        data = (
-            f"@wengert.constants = global [{max(len(self.memory.constants), 1)} x ptr] zeroinitializer\n@wengert.upcall = global ptr null"
-        )
+        if self.fallbacks:
+            functions += [*self.places, UPCALL]
+            declarations |= NEEDED_BY_UPCALL
+        counts = {"constants": len(self.memory.constants), "upcalls": len(self.fallbacks)}
+        data = "\n".join([f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()])
         text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *well])
         if not quick:
             return text, "", () if inlined else tuple(calls)

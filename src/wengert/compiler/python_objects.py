@@ -30,7 +30,8 @@ _USABLE = 0x101
 """NumPy's flags for data that are C-contiguous and aligned."""
 
 _PYTHON = (
-    *("PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsLongLongAndOverflow"),
+    *("PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
+    *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyObject_CallObject", "PyObject_CallOneArg"),
     *("PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "Py_IncRef"),
 )
 _NUMPY = {"PyArray_GetNDArrayCVersion": 0, "PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}
@@ -57,7 +58,7 @@ def symbols() -> dict[str, int]:
     """The addresses of everything that the text of an entry may name, for `target.Loaded`."""
     table = _numpy_table()
     addresses = {name: _address(name) for name in _PYTHON} | {name: table[place] for name, place in _NUMPY.items()}
-    addresses |= {"NotImplemented": id(NotImplemented), "float": id(float), "int": id(int)}
+    addresses |= {"None": id(None), "NotImplemented": id(NotImplemented), "float": id(float), "int": id(int)}
     slot = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(("PyType_GetSlot", ctypes.pythonapi))
     for dtype in NUMBERS:
         addresses[f"{dtype.name}.new"] = slot(dtype.type, _ALLOCATE)
@@ -269,3 +270,86 @@ end:
 """,
 )
 """The functions that an entry is put together from."""
+
+PLACE = "{ i64, i64, i64 }"
+"""What an upcall is given: the entry of the table and the offset behind it, and how many bytes there are to copy, or one of these:"""
+ADDRESS, NOTHING = -1, -2
+
+UPCALL = re.sub(
+    r"@(?!llvm)",
+    "@wengert.entry.",
+    f"""
+; Calls a function of Python with the address of the table, and for each place its bytes, its address, or None.
+define internal i32 @upcall(ptr %function, ptr %table, ptr %places, i64 %count) noinline {{
+entry:
+  %length = add i64 %count, 1
+  %arguments = call ptr @PyTuple_New(i64 %length)
+  %made = icmp ne ptr %arguments, null
+  br i1 %made, label %begin, label %raised
+begin:
+  %table.address = call ptr @PyLong_FromVoidPtr(ptr %table)
+  %first = call i32 @PyTuple_SetItem(ptr %arguments, i64 0, ptr %table.address)
+  %first.fails = icmp eq ptr %table.address, null
+  br i1 %first.fails, label %failed, label %head
+head:
+  %i = phi i64 [ 0, %begin ], [ %next, %put ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %body, label %full
+body:
+  %entry.at = getelementptr {PLACE}, ptr %places, i64 %i, i32 0
+  %offset.at = getelementptr {PLACE}, ptr %places, i64 %i, i32 1
+  %size.at = getelementptr {PLACE}, ptr %places, i64 %i, i32 2
+  %entry.number = load i64, ptr %entry.at
+  %offset = load i64, ptr %offset.at
+  %size = load i64, ptr %size.at
+  %base.at = getelementptr ptr, ptr %table, i64 %entry.number
+  %base = load ptr, ptr %base.at
+  %address = getelementptr i8, ptr %base, i64 %offset
+  switch i64 %size, label %copy [ i64 {ADDRESS}, label %number
+                                  i64 {NOTHING}, label %nothing ]
+copy:
+  %bytes = call ptr @PyBytes_FromStringAndSize(ptr %address, i64 %size)
+  br label %put
+number:
+  %long = call ptr @PyLong_FromVoidPtr(ptr %address)
+  br label %put
+nothing:
+  call void @Py_IncRef(ptr @None)
+  br label %put
+put:
+  %value = phi ptr [ %bytes, %copy ], [ %long, %number ], [ @None, %nothing ]
+  %next = add i64 %i, 1
+  %stored = call i32 @PyTuple_SetItem(ptr %arguments, i64 %next, ptr %value)
+  %missing = icmp eq ptr %value, null
+  br i1 %missing, label %failed, label %head
+full:
+  %out = call ptr @PyObject_CallObject(ptr %function, ptr %arguments)
+  call void @Py_DecRef(ptr %arguments)
+  %is.raised = icmp eq ptr %out, null
+  br i1 %is.raised, label %raised, label %done
+done:
+  call void @Py_DecRef(ptr %out)
+  ret i32 0
+failed:
+  call void @Py_DecRef(ptr %arguments)
+  br label %raised
+raised:
+  ret i32 1
+}}
+""",
+)
+"""How native code calls Python; an exception stays set."""
+
+NEEDED_BY_UPCALL = {
+    symbol(name): f"declare {result} {symbol(name)}({arguments})"
+    for name, result, arguments in (
+        ("PyTuple_New", "ptr", "i64"),
+        ("PyTuple_SetItem", "i32", "ptr, i64, ptr"),
+        ("PyLong_FromVoidPtr", "ptr", "ptr"),
+        ("PyBytes_FromStringAndSize", "ptr", "ptr, i64"),
+        ("PyObject_CallObject", "ptr", "ptr, ptr"),
+        ("Py_IncRef", "void", "ptr"),
+        ("Py_DecRef", "void", "ptr"),
+    )
+} | {symbol("None"): f"{symbol('None')} = external global i8"}
+"""The declarations that it needs."""

@@ -379,3 +379,57 @@ def test_check_lets_tensors_change():
     with wg.no_grad():
         t *= 3.0
     np.testing.assert_allclose(f(X), 3.0 * X)
+
+
+@pytest.mark.parametrize("n", [3, 100, 1000, 1001, 1 << 17])
+def test_parameters_are_updated_in_their_own_buffers(n):
+    w, v = wg.tensor(np.ones(n)), wg.tensor(np.zeros(n))
+
+    def step(w, v, x):
+        slope = 2.0 * (w - x)
+        v[...] = 0.9 * v + slope
+        w -= 0.1 * v
+        return (slope * slope).sum()
+
+    compiled = wg.compile(partial(step, w, v))
+    theirs = wg.tensor(np.ones(n)), wg.tensor(np.zeros(n))
+    x, addresses = np.linspace(0.0, 1.0, n), set()
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(x), np.asarray(step(*theirs, x)), rtol=1e-12)
+        np.testing.assert_array_equal(w, theirs[0])
+        np.testing.assert_array_equal(v, theirs[1])
+        addresses.add(w.numpy().ctypes.data)
+    if n in (1000, 1 << 17):
+        assert len(addresses) == 1
+
+
+def test_what_others_hold_is_not_overwritten():
+    w = wg.tensor(np.ones(1024))
+    seen, twin = w.numpy(), w.detach()
+    step = wg.compile(lambda x: w.__imul__(x).sum())
+    assert step(2.0) == 2048.0
+    np.testing.assert_array_equal(seen, 1.0)
+    np.testing.assert_array_equal(twin, 1.0)
+    np.testing.assert_array_equal(w, 2.0)
+    old = wg.compile(lambda x: (w * 1.0, w.__imul__(x))[0])
+    np.testing.assert_array_equal(old(3.0), 2.0)
+    np.testing.assert_array_equal(w, 6.0)
+    shifted = wg.compile(lambda x: w.__iadd__(np.roll(w, 1) * x).sum())
+    w.data = np.arange(1024.0)
+    expected = np.arange(1024.0) + np.roll(np.arange(1024.0), 1)
+    shifted(1.0)
+    np.testing.assert_array_equal(w, expected)
+
+
+def test_after_an_error_a_tensor_is_what_it_was():
+    w = wg.tensor(np.ones(1024))
+
+    def f(i):
+        w.__imul__(2.0)
+        return w[i]
+
+    compiled = wg.compile(f)
+    compiled(np.array([3]))
+    with pytest.raises(IndexError):
+        compiled(np.array([5000]))
+    np.testing.assert_array_equal(w, 2.0)

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 
 from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.captures import Captures
@@ -29,7 +30,7 @@ from wengert.graph.ir import Input, constant
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
+from wengert.modes.reverse import Tensor, is_sole_owner
 from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.ops.shape import astype
@@ -158,7 +159,8 @@ class Compiled:
         if tracked or signature.is_tracked:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
         else:
-            outs = signature.native([*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]])
+            targets = signature.targets()
+            outs = signature.native([*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]], targets)
             if any(x.has_derivative for x in signature.captured):
                 outs = [Tensor(y) for y in outs]  # else NumPy goes in, and NumPy comes out
             if signature.native.entry is not None and not self.check:
@@ -261,7 +263,7 @@ class Signature:
         if self._native is None:
             with LOCK:
                 if self._native is None:
-                    self._native = native(self.graph, *self.entry_signature(), self.name)
+                    self._native = native(self.graph, *self.entry_signature(), self.name, self.updates())
         return self._native
 
     def entry_signature(self) -> tuple[list[Argument] | None, Result | None]:
@@ -272,10 +274,24 @@ class Signature:
             return None, None
         return (arguments, result) if is_short(arguments, result) else (None, None)
 
+    def updates(self) -> list[tuple[int, int]]:
+        """Which inputs, captured ones, the last outputs replace when the program has run."""
+        first, last = len(self.graph.inputs) - len(self.captured), len(self.graph.outputs) - len(self.assignments)
+        inputs = {id(x): first + i for i, x in enumerate(self.captured)}
+        return [(inputs[id(a.target)], last + i) for i, a in enumerate(self.assignments) if id(a.target) in inputs]
+
+    def targets(self) -> dict[int, np.ndarray]:
+        """The buffers of tensors that the program can write straight to, because nobody else has them."""
+        first = len(self.graph.inputs) - len(self.captured)
+        pairs = self.native.build.program.in_place if self.assignments else ()
+        return {o: t.value for i, o in pairs if is_sole_owner(t := self.captured[i - first]) and t.value.flags.c_contiguous}
+
     def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
         """Assign to captured values what the program has computed for them, the last of its outputs; returns the others."""
         n = len(outs) - len(self.assignments)
         for assignment, new in zip(self.assignments, outs[n:], strict=True):
+            if new is assignment.target.value:
+                continue  # written by the program itself
             new = new if isinstance(new, Array) else Tensor(new)
             if assignment.is_recorded:
                 assignment.target._rebind(new)

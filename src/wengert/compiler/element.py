@@ -35,6 +35,7 @@ class Elements:
         self.offsets: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
         self.out_of_bounds: Lanes | None = None
+        self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
         """Start another block: what was computed before may not be there."""
@@ -203,14 +204,14 @@ class Elements:
             k = self.offset(i, True)
             inside = (k >= 0) & (k < n)
             mask = inside if mask is None else self.both(mask, inside)
-        value = self.read(self.pointer(node), where, memory, mask)
+        value = self.read(self.pointer(node), where, memory, mask, node in self.overwritten)
         return value.ne(0) if node.dtype.kind == "b" else value
 
     def both(self, x: Lanes, y: Lanes) -> Lanes:
         x, y = self.aligned([x, y])
         return x & y
 
-    def read(self, base: Lanes, where: Affine, type: Type, mask: Lanes | None) -> Lanes:
+    def read(self, base: Lanes, where: Affine, type: Type, mask: Lanes | None, is_overwritten: bool = False) -> Lanes:
         """Numbers from memory: together, one for all lanes, or each from its own place."""
         code = self.code
         stride, lanes = self.stride(where)
@@ -224,12 +225,12 @@ class Elements:
             if mask is not None:  # one lane: read from the beginning instead, and forget it
                 address = select(mask, address, base)
                 return select(mask, load(code, address, type, width), 0)
-            return load(code, address, type, width)
+            return load(code, address, type, width, is_overwritten)
         vector = Type(type.kind, lanes)
         if stride == 1:
             address = code.offset(base, first, type)
             if mask is None:
-                return load(code, address, vector, width)
+                return load(code, address, vector, width, is_overwritten)
             return masked_load(address, vector, width, mask)
         if stride == -1 and mask is None:
             address = code.offset(base, first - (lanes - 1), type)
@@ -338,8 +339,8 @@ class Elements:
 # Memory
 
 
-def load(code: Code, address: Lanes, type: Type, align: int) -> Lanes:
-    return code.add(f"load {type.text}, {address.typed}, align {align}, !invariant.load !0", type)
+def load(code: Code, address: Lanes, type: Type, align: int, is_overwritten: bool = False) -> Lanes:
+    return code.add(f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type)
 
 
 def splat(x: Lanes, lanes: int) -> Lanes:

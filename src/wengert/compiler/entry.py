@@ -290,9 +290,9 @@ class Caller:
         prototype = (ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE)(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
         self._run = prototype(loaded.address(RUN))
 
-    def __call__(self, values: Sequence[Any]) -> tuple[int, list[np.ndarray]]:
+    def __call__(self, values: Sequence[Any], targets: dict[int, np.ndarray]) -> tuple[int, list[np.ndarray]]:
         inputs = [_usable(value, spec) for value, spec in zip(values, self.inputs, strict=True)]
-        outputs = [np.empty(spec.shape, spec.dtype) for spec in self.outputs]
+        outputs = [targets[i] if i in targets else np.empty(spec.shape, spec.dtype) for i, spec in enumerate(self.outputs)]
         status = self._run(_addresses(inputs), _addresses(outputs))
         return status, outputs
 

@@ -183,6 +183,11 @@ class KernelWriter:
         for numbers in product(*map(range, node.shape[len(self.kernel.domain) :])):
             yield tuple([number(n) for n in numbers])
 
+    @property
+    def is_element_by_element(self) -> bool:
+        """Whether each element is read and written once, by the same lanes: then results may take the place of what they are made of."""
+        return self.extent.is_flat and self.domain[0] % self.lanes == 0
+
     def partials(self) -> dict[Node, int]:
         """For each reduction that is cut into pieces, how many numbers they are."""
         return {r: PIECES * r.size for r in self.kernel.reductions} if self.cut_axis is not None else {}
@@ -258,12 +263,19 @@ class KernelWriter:
 
     def body(self, which: int, fresh: Lanes | None = None) -> None:
         """What is stored and reduced for the present counters. `fresh` says which lanes were not counted before."""
+        late = []
         for node in self.kernel.maps:
             lead = self.place(node)
             for inner in self.inner_places(node):
-                self.store(node, lead + inner, self.elements.at(node, lead + inner))
+                value = self.elements.at(node, lead + inner)
+                if self.elements.overwritten:
+                    late.append((node, lead + inner, value))  # when all is read
+                else:
+                    self.store(node, lead + inner, value)
         for node, kept, slots in self.accumulators:
             self.accumulate(node, kept, slots[which], fresh)
+        for node, place, value in late:
+            self.store(node, place, value)
 
     def accumulate(self, node: Operation, kept: Place, slot: Lanes, fresh: Lanes | None) -> None:
         """Add what the present counters contribute to one accumulator."""

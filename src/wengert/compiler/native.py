@@ -43,6 +43,9 @@ TIDY = (fold, common, simplify, views)
 """What runs after operations were expanded: no reduction may become a contraction again."""
 
 
+NO_TARGETS: dict[int, np.ndarray] = {}
+
+
 class Build(NamedTuple):
     """A compiled program as it is kept on disk: `text` is LLVM's, compressed."""
 
@@ -77,8 +80,9 @@ class Native:
         self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
         self.entry: Callable | None = entry.callable_from(self.loaded, name, self.failure) if arguments is not None else None
 
-    def __call__(self, leaves: Sequence[Any]) -> list:
-        status, outs = self.caller(leaves)
+    def __call__(self, leaves: Sequence[Any], targets: dict[int, np.ndarray] = NO_TARGETS) -> list:
+        """The results; of those that have a target, where the program can write them, that is filled in."""
+        status, outs = self.caller(leaves, targets)
         if status:
             raise self.failure(status)
         return [out if out.ndim else out[()] for out in outs]
@@ -95,24 +99,35 @@ def releases_gil(made: Program) -> bool:
     return made.is_large and not made.fallbacks
 
 
-def native(graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None, name: str) -> Native:
-    """The program of a graph, from the disk if it was compiled before. With `arguments` it also has an entry for Python."""
-    signature = repr((arguments, result)) if arguments is not None else ""
+def native(
+    graph: Graph,
+    arguments: Sequence[entry.Argument] | None,
+    result: entry.Result | None,
+    name: str,
+    updates: Sequence[tuple[int, int]] = (),
+) -> Native:
+    """The program of a graph, from the disk if it was compiled before. With `arguments` it also has an entry for Python.
+
+    `updates` pairs inputs with the outputs that take their place when the program has run.
+    """
+    signature = repr((arguments, result, tuple(updates))) if arguments is not None or updates else ""
     key = hashlib.sha256("\n".join((graph.fingerprint, signature, surroundings())).encode()).hexdigest()
     stored = disk.load(key) if is_portable(graph) else None
     if stored is not None:
         return Native(pickle.loads(stored), arguments, name, True)
-    build = compiled(graph, arguments, result)
+    build = compiled(graph, arguments, result, updates)
     if is_portable(graph):
         disk.store(key, pickle.dumps(build))
     return Native(build, arguments, name, False)
 
 
-def compiled(graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None) -> Build:
+def compiled(
+    graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None, updates: Sequence[tuple[int, int]] = ()
+) -> Build:
     """trace -> passes -> schedule -> memory plan -> LLVM -> machine code."""
     start = time.perf_counter()
     optimised = prepared(graph)
-    made = program.write(optimised)
+    made = program.write(optimised, updates)
     text = made.text
     if arguments is not None and result is not None:
         text = joined(text, entry.text(arguments, result, releases_gil(made)))

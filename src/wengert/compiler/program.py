@@ -71,10 +71,11 @@ class Program(NamedTuple):
     uses_blas: bool
     summary: tuple[str, ...]
     arena: int
+    in_place: tuple[tuple[int, int], ...]  # inputs and outputs that may be one array
 
 
-def write(graph: Graph) -> Program:
-    """The native program of a graph that has been expanded."""
+def write(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
+    """The native program of a graph that has been expanded. `updates` pairs inputs with the outputs that take their place afterwards."""
     schedule = Schedule(graph)
     memory = Memory(schedule)
     reads, writes = [], []
@@ -91,8 +92,33 @@ def write(graph: Graph) -> Program:
             writes.append([step] if step.spec.__class__ is Spec else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT])
     partials = [w.partials() if w is not None else {} for w in writers]
     memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
+    in_place = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
     written = [w.write() if w is not None else None for w in writers]
-    return ProgramWriter(schedule, memory, written).program()
+    return ProgramWriter(schedule, memory, written, in_place).program()
+
+
+def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], i: int, o: int) -> bool:
+    """Whether an output may be written to the memory of an input; its kernel is told so.
+
+    It may if the kernel that makes it is the last to read the input, and reads each element where it writes one; and if nothing can go
+    wrong on the way: after an error, the input must be what it was.
+    """
+    old, new = schedule.graph.inputs[i], schedule.graph.outputs[o]
+    if memory.outputs.get(new) != Slot(memory.first_output + o) or old.spec != new.spec or any(base is old for base, _ in memory.copies):
+        return False
+    may_fail = (Kind.FALLBACK, Kind.GATHER, Kind.SCATTER)
+    if any(kind in may_fail or kind is Kind.LIBRARY and node.primitive.name != "matmul" for node, kind in schedule.kinds.items()):  # type: ignore[attr-defined]  # an operation
+        return False
+    home = next(k for k, step in enumerate(schedule.steps) if new in (step.roots if isinstance(step, Kernel) else (step,)))
+    for step, writer in list(zip(schedule.steps, writers, strict=True))[home + 1 :]:
+        nodes = writer.extent.nodes if writer is not None else [stored_base(schedule, a) for a in step.args]
+        if any(schedule.aliases.get(node, node) is old for node in nodes):
+            return False
+    writer = writers[home]
+    if writer is None or new not in writer.kernel.maps or not writer.is_element_by_element:
+        return False
+    writer.elements.overwritten.add(old)
+    return True
 
 
 def stored_base(schedule: Schedule, node: Node) -> Node:
@@ -106,8 +132,8 @@ def stored_base(schedule: Schedule, node: Node) -> Node:
 class ProgramWriter:
     """Writes the function that runs all steps."""
 
-    def __init__(self, schedule: Schedule, memory: Memory, written: Sequence[Written | None]):
-        self.schedule, self.memory, self.written = schedule, memory, written
+    def __init__(self, schedule: Schedule, memory: Memory, written: Sequence[Written | None], in_place: tuple[tuple[int, int], ...]):
+        self.schedule, self.memory, self.written, self.in_place = schedule, memory, written, in_place
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.places: list[str] = []
@@ -149,6 +175,7 @@ class ProgramWriter:
             any(kind is Kind.LIBRARY for kind in self.schedule.kinds.values()),
             tuple(self.summary),
             memory.size,
+            self.in_place,
         )
 
     def table(self) -> Lanes:

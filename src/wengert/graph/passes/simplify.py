@@ -16,6 +16,7 @@ import numpy as np
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.passes.rewrite import derived, fits, is_a, is_uniform, known, rebuilt, stretched
+from wengert.ops.key import Hole
 
 REAL = "fiub"
 
@@ -253,6 +254,14 @@ def along_no_axes(node: Operation) -> Node | None:
     return node.args[0] if not node.params["axis"] and node.params.get("initial") is None else None
 
 
+def overwritten(node: Operation) -> Node | None:
+    """`x[...] = v` is v, if it is like x."""
+    key, v = node.params["key"].key, node.args[1]
+    parts = key if isinstance(key, tuple) else (key,)
+    is_whole = all(part is Ellipsis or part == slice(None) for part in parts if part.__class__ is not Hole)
+    return v if is_whole and len(node.args) == 2 and v.spec == node.spec and v.weak is None else None
+
+
 def stacked_alone(node: Operation) -> Node | None:
     return derived(node, "expand_dims", node.args[0], axis=(node.params["axis"],)) if len(node.args) == 1 else None
 
@@ -292,6 +301,7 @@ RULES: dict[str, tuple[Callable, ...]] = {
     "pad": (same_if_empty("pad_width"),),
     "concatenate": (alone,),
     "stack": (stacked_alone,),
+    "set_at": (overwritten,),
     "reshape": (same,),
     "expand_dims": (same,),
     "broadcast_to": (same,),

@@ -149,6 +149,7 @@ def test_assignment_to_a_captured_tensor_works_as_in_eager_code(f):
         for a, b in zip(leaves(compiled(scale * X)), leaves(f(theirs, scale * X)), strict=True):
             np.testing.assert_allclose(a, b)
         np.testing.assert_allclose(ours, theirs)
+    assert ours._version == 3
 
 
 def test_a_compiled_training_step_updates_its_parameters():

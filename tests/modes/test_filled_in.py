@@ -47,3 +47,16 @@ def test_series_and_second_derivatives():
 
 def test_arrays_of_integers_have_no_derivative():
     assert wg.jvp(lambda x: np.zeros_like(x, dtype=int), (X,), (X,))[0].dtype == int
+
+
+def test_filled_in_under_no_grad():
+    def f(x):
+        y = wg.zeros(2)
+        with wg.no_grad():
+            y[0] = x[0] * 2.0
+        return y.sum()
+
+    rows = np.arange(6.0).reshape(3, 2)
+    for g in (f, wg.compile(f)):
+        np.testing.assert_array_equal(wg.vmap(g)(rows), [0.0, 4.0, 8.0])
+    np.testing.assert_array_equal(wg.compile(wg.vmap(f))(rows), [0.0, 4.0, 8.0])

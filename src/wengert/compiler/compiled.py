@@ -290,8 +290,9 @@ class Signature:
         """Assign to captured values what the program has computed for them, the last of its outputs; returns the others."""
         n = len(outs) - len(self.assignments)
         for assignment, new in zip(self.assignments, outs[n:], strict=True):
-            if new is assignment.target.value:
-                continue  # written by the program itself
+            if new is assignment.target.value:  # written by the program itself
+                assignment.target._changes = assignment.target._version + 1
+                continue
             new = new if isinstance(new, Array) else Tensor(new)
             if assignment.is_recorded:
                 assignment.target._rebind(new)

@@ -63,7 +63,7 @@ class Array:
     of plain zeros makes `y` what `x` is.
     """
 
-    __slots__ = ("__weakref__", "_grad", "extra", "level", "value")
+    __slots__ = ("__weakref__", "_changes", "_grad", "extra", "level", "value")
     __array_priority__ = 1000
     __pandas_priority__ = 10_000  # columns and tables leave their operators to values, as arrays do
     __hash__ = object.__hash__
@@ -259,6 +259,11 @@ class Array:
                 raise TypeError(f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}.")
             new = new.astype(self.dtype)
         self._become(new)
+
+    @property
+    def _version(self) -> int:
+        """How often this value was changed in place."""
+        return getattr(self, "_changes", 0)
 
     def _become(self, new: Array) -> None:
         self.__class__ = new.__class__

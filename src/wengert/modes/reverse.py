@@ -281,6 +281,7 @@ class Tensor(Array):
             and is_sole_owner(self)
         ):
             ufunc(self.value, plain, out=self.value)
+            self._changes = self._version + 1
         else:
             super()._update(function, ufunc, v)
 
@@ -290,9 +291,11 @@ class Tensor(Array):
         is_recorded = recording.recording()
         if is_traced(self):
             recording.trace().assign(self, new, is_recorded)
-        elif not is_recorded:
+            return
+        self._changes = self._version + 1
+        if not is_recorded and isinstance(new, Tensor):
             self.value = new.value
-        elif isinstance(self.node, Leaf):
+        elif is_recorded and isinstance(self.node, Leaf):
             raise GradientError(
                 f"A leaf that requires a gradient was changed in place, at {user_line()}: its gradient would be lost. "
                 f"Work on x.clone(), or update parameters inside `with wg.no_grad():`."

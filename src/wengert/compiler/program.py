@@ -34,6 +34,7 @@ class Where(NamedTuple):
     slot: Slot | None
     spec: Spec | None
     value: Any = None
+    weak: type | None = None  # that of Python's number, which takes the dtype of what it meets
 
 
 class Fallback(NamedTuple):
@@ -236,7 +237,7 @@ class ProgramWriter:
             assert isinstance(node, Constant)
             return Where(None, None, node.value)
         base = self.schedule.aliases.get(node, node)
-        return Where(self.memory.slot(base), node.spec)
+        return Where(self.memory.slot(base), node.spec, weak=node.weak)
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         code = self.code

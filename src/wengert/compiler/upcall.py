@@ -34,6 +34,15 @@ class Place:
         return last[1]
 
 
+class PythonNumber(Place):
+    """A place that holds a number of Python's, which takes the dtype of what it meets."""
+
+    __slots__ = ()
+
+    def array(self, table: int) -> Any:
+        return super().array(table).item()
+
+
 class Number:
     """An operand that is known already."""
 
@@ -48,7 +57,7 @@ class Number:
 
 def made(work: Fallback) -> tuple[Callable, dict[str, Any], int, list, list]:
     """What is known of a fallback before it runs."""
-    operands = [Number(where) if where.slot is None or where.spec is None else Place(where) for where in work.operands]
+    operands = [Number(where) if where.slot is None else PythonNumber(where) if where.weak else Place(where) for where in work.operands]
     results = [None if where is None else Place(where) for where in work.results]
     return work.primitive.impl, work.params, work.primitive.outputs, operands, results
 

@@ -56,7 +56,7 @@ def numbers(x: Any) -> Any:
 def power_of(x: Any, y: Any) -> Recurrence | None:
     """From `x * out' = y * x' * out`, for a constant exponent. Not for integers: their derivatives end by themselves, and allow x = 0."""
     exponent = y[0]
-    integer = not isinstance(exponent, Array) and bool(np.all(np.mod(exponent, 1) == 0))
+    integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
     if y[1] is not None or integer or not np.all(numbers(x[0])):
         return None  # by the derivative, at a cost that is cubic in the order
 

@@ -7,6 +7,7 @@ Conventions where there is no derivative, the same in every mode: ties of `maxim
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,13 @@ def power(x1: Any, x2: Any, /) -> Any:
     if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and operand(x1).dtype.kind in "fc":
         return _EXACT_POWERS[x2](x1)
     return _power(x1, x2)
+
+
+def raise_to(x: Any, y: Any, /) -> Any:
+    """x ** y, the operator: the same, but for the square of booleans, which NumPy's operator makes 8-bit integers of."""
+    if y.__class__ in (int, float) and y in _EXACT_POWERS and operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc"):
+        return _EXACT_POWERS[y](x)
+    return _power(x, y)
 
 
 @implements(np.float_power)
@@ -232,11 +240,25 @@ def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
     return where(isnan(y), t, _larger(t, y, x))
 
 
+def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
+    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as `maximum` and `minimum` have it. NumPy's choice depends on the place in the array."""
+
+    def run(x: Any, y: Any) -> Any:
+        out = extreme(x, y)
+        if out.dtype.kind != "f":
+            return ufunc(x, y)
+        missing = np.isnan(out)
+        return np.where(missing, ufunc(x, y), out)[()] if missing.any() else out
+
+    run.ufunc = ufunc  # type: ignore[attr-defined]  # which NumPy calls it by
+    return run
+
+
 TIES = {(1.0, 1.0): (0.5, 0.5)}
 maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES)
 minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES)
-fmax = elementwise("fmax", np.fmax, _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
-fmin = elementwise("fmin", np.fmin, _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
+fmax = elementwise("fmax", _ignoring_nan(np.fmax, np.maximum), _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
+fmin = elementwise("fmin", _ignoring_nan(np.fmin, np.minimum), _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
 absolute = elementwise(
     "absolute",
     np.absolute,
@@ -268,9 +290,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min
     """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
-    if lower is not None:
-        x = maximum(x, lower)
-    return x if upper is None else minimum(x, upper)
+    if (x := operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
+        bounds = np.iinfo(x.dtype)
+        lower = None if lower.__class__ is int and lower <= bounds.min else lower
+        upper = None if upper.__class__ is int and upper >= bounds.max else upper
+    if lower is None or upper is None or operand(lower).ndim or operand(upper).ndim:
+        x = x if lower is None else maximum(x, lower)
+        return x if upper is None else minimum(x, upper)
+    return minimum(upper, maximum(lower, x))  # between two numbers, zeros keep their sign: the second of equal ones is taken
 
 
 @implements(np.nan_to_num)

@@ -34,12 +34,12 @@ def product_of(x: Any, y: Any) -> Recurrence:
     return lambda k, out: convolved(x, y, range(k + 1), k)
 
 
-def quotient_by(divide: Callable) -> Callable[[Any, Any], Recurrence]:
+def quotient_by(divide: Callable, product: Callable = operator.mul) -> Callable[[Any, Any], Recurrence]:
     """From `out * y = x`: out[k] = (x[k] - sum of y[j] * out[k - j] over j > 0) / y[0]."""
 
     def quotient_of(x: Any, y: Any) -> Recurrence:
         def recurrence(k: int, out: Any) -> Any:
-            rest = less(x[k], convolved(y, out, range(1, k + 1), k))
+            rest = less(x[k], convolved(y, out, range(1, k + 1), k, product))
             return None if rest is None else divide(rest, y[0])
 
         return recurrence

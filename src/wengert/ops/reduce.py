@@ -169,7 +169,7 @@ def var(
 root = elementwise(
     "root",
     lambda x: np.sqrt(x),
-    lambda t, out: t / (2.0 * where(equal(out, 0), inf, out)),
+    lambda t, out: t / where(equal(out, 0), inf, 2.0 * out),
     domain=POSITIVE,
     singular={(0.0,): (0.0,)},
 )

@@ -97,3 +97,33 @@ def check_derivatives(op: Callable[..., Any], args: Sequence[Any], live: Sequenc
     for i, second in zip(live, seconds, strict=True):
         expected = numerical_gradient(lambda *a: slope(*a).item(), args, i)
         np.testing.assert_allclose(second.numpy(), expected, rtol=10 * rtol, atol=10 * rtol, err_msg=f"second order, argument {i}")
+
+
+def forward_slope(f: Callable[..., Any], i: int) -> Callable[..., Any]:
+    """The derivative of a function of numbers in its argument `i`, by forward mode, the others being constant."""
+    return lambda *args: wg.jvp(lambda x: f(*args[:i], x, *args[i + 1 :]), [args[i]], [np.float64(1.0)])[1]
+
+
+def second_derivatives(f: Callable[..., Any], args: Sequence[np.floating], i: int, j: int) -> dict[str, float]:
+    """The derivative of a real function of numbers in its arguments i and j, by every pair of modes, and of one by Taylor mode."""
+    reverse, forward = wg.grad(f, argnums=i), forward_slope(f, i)
+    ways = {
+        "reverse over reverse": wg.grad(reverse, argnums=j),
+        "forward over reverse": forward_slope(reverse, j),
+        "reverse over forward": wg.grad(forward, argnums=j),
+        "forward over forward": forward_slope(forward, j),
+    }
+    if i == j:
+        ways["Taylor"] = lambda *args: wg.derivative(lambda x: f(*args[:i], x, *args[i + 1 :]), 2)(args[i])
+    with np.errstate(all="ignore"):
+        return {name: float(way(*args)) for name, way in ways.items()}
+
+
+def assert_modes_agree(f: Callable[..., Any], args: Sequence[np.floating], i: int, j: int) -> None:
+    """Assert that all modes have the same second derivative; where a slope is infinite, it may be any that is no finite number."""
+    with np.errstate(all="ignore"):
+        slopes = [float(forward_slope(f, k)(*args)) for k in (i, j)]
+    found = second_derivatives(f, args, i, j)
+    first, *others = found.values()
+    if all(np.isfinite(slopes)) or any(map(np.isfinite, found.values())):
+        np.testing.assert_allclose(others, [first] * len(others), rtol=1e-13, err_msg=str(found))

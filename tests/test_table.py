@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.oracle import check_derivatives, random_weights, tape_gradients, weighted
+from tests.oracle import assert_modes_agree, check_derivatives, random_weights, tape_gradients, weighted
 
 import wengert as wg
 from wengert.core.primitive import TABLE, Primitive
@@ -129,6 +129,63 @@ def test_singular_points(primitive, point):
     args = [np.array(v) for v in point]
     _, gradients = tape_gradients(lambda *a: op_of(primitive)(*a).sum(), args, range(len(args)))
     np.testing.assert_array_equal([g.item() for g in gradients], primitive.singular[point])
+
+
+@pytest.mark.parametrize(("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular])
+def test_singular_points_at_second_order_in_every_mode(primitive, point):
+    args = [np.float64(v) for v in point]
+    live = live_arguments(primitive, args)
+    for k, i in enumerate(live):
+        for j in live[k:]:
+            assert_modes_agree(op_of(primitive), args, i, j)
+
+
+@pytest.mark.parametrize("direction", [1.0, 1j, 0.6 + 0.8j])
+@pytest.mark.parametrize(("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular])
+def test_complex_singular_points_in_every_mode(primitive, point, direction):
+    """Along a line through the point, the real and the imaginary part of the result."""
+    try:
+        with np.errstate(all="ignore"):
+            op_of(primitive)(*[np.complex128(v) for v in point])
+    except TypeError:
+        return
+    if primitive.name in ("maximum", "minimum", "fmax", "fmin", "relu"):
+        assert NOT_COMPLEX[primitive.name] == ORDERED
+        return
+    for part in (wg.real, wg.imag):
+        along = lambda s, part=part: part(op_of(primitive)(*[s * direction + complex(v) for v in point]))
+        assert_modes_agree(along, [np.float64(0.0)], 0, 0)
+
+
+KINKS = {
+    "norm": np.linalg.norm,
+    "norm of order 1": lambda x: np.linalg.norm(x, 1),
+    "norm of order 3": lambda x: np.linalg.norm(x, 3),
+    "largest norm": lambda x: np.linalg.norm(x, np.inf),
+    "norm of a matrix": lambda x: np.linalg.norm(x[:, None] * np.ones(2)),
+    "square of a norm": lambda x: np.linalg.norm(x) ** 2,
+    "square of a size": lambda x: np.sum(np.abs(x) ** 2),
+    "size of a size": lambda x: np.sum(np.abs(np.abs(x))),
+    "angle": lambda x: np.sum(np.angle(x)),
+    "sign": lambda x: np.sum(np.real(np.sign(x + 0j))),
+    "standard deviation": np.std,
+    "variance": np.var,
+    "product": lambda x: np.real(np.prod(x)),
+    "running product": lambda x: np.real(np.sum(np.cumprod(x))),
+    "logsumexp": lambda x: np.real(wg.logsumexp(x)),
+    "power": lambda x: np.real(np.sum(x**2 + x**3.0 + x ** (2.0 + 0.0j))),
+    "hypot": lambda x: np.sum(np.hypot(np.real(x), np.imag(x))),
+    "largest": lambda x: np.max(np.real(x)),
+    "median": lambda x: np.median(np.real(x)),
+    "clipped": lambda x: np.sum(np.clip(np.real(x), 0.0, 1.0)),
+    "distance": lambda x: np.sqrt(np.sum(np.abs(x[:, None] - x) ** 2 + 1.0)),
+}
+
+
+@pytest.mark.parametrize("direction", [[1.0, 1.0], [1.0, 2.0], [1j, 0.6 + 0.8j]], ids=["equal", "real", "complex"])
+@pytest.mark.parametrize("name", KINKS)
+def test_kinks_at_second_order_in_every_mode(name, direction):
+    assert_modes_agree(lambda s: KINKS[name](s * np.array(direction)), [np.float64(0.0)], 0, 0)
 
 
 @pytest.mark.parametrize(("primitive", "case"), cases_of(OTHERS))

@@ -570,3 +570,21 @@ def test_captured_tensors_that_are_changed_inside():
     assert f(np.array([3.0, 1.0])).tolist() == [6.0, 0.0]
     assert isinstance(outer, wg.Tensor)
     assert outer.tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c8", "u1", "f2"])
+@pytest.mark.parametrize("name", ["nextafter", "remainder", "fmod", "floor_divide", "equal", "arctan2", "copysign", "add", "maximum"])
+def test_numbers_of_python_as_arguments_give_way_in_every_operation(name, dtype):
+    """Also where NumPy runs the operation: 0.1 is that of float32 beside an array of float32."""
+    ufunc = getattr(np, name)
+    x = np.full(5, 0.1).astype(dtype)
+    for f in (lambda x, y: ufunc(x, y), lambda x, y: ufunc(y, x)):
+        for y in (0.1, 2.0, 3):
+            with np.errstate(all="ignore"):
+                try:
+                    expected = f(x, y)
+                except TypeError:
+                    continue
+                found = wg.compile(f)(x, y)
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=2e-3 if dtype == "f2" else 1e-6)

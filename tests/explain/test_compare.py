@@ -324,3 +324,27 @@ class TestReference:
         graph = record(lambda x: np.sin(x).sum(), x).graph
         with pytest.raises(UnknownToPrecision, match="too many"):
             precise_gradient(graph, [x])
+
+
+def test_a_formula_of_astronomical_size():
+    def loop(x):
+        for _ in range(600):
+            x = x * 1.001 + np.sin(x) * 0.01
+        return x
+
+    comparison = compare(loop, 0.5, steps=[1e-6])
+    assert comparison.derivative_written_out > 10**308
+    assert "e+361 written out" in str(comparison)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda d: d["a"] ** 2, ({"a": 3.0},)),
+        (lambda pair: pair[0] ** 2, ([3.0],)),
+        (lambda pair: pair[0][0] ** 2, (((3.0,),),)),
+        (lambda x, d: x * d["a"], (1.0, {"a": 6.0})),
+    ],
+)
+def test_trees_with_one_leaf(f, args):
+    assert compare(f, *args)["reverse mode"].gradient[0] == 6.0

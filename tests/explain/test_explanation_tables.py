@@ -367,3 +367,12 @@ def test_ten_thousand_operations():
     assert "⋮" in explanation.text()
     assert "x[3399]" in explanation._repr_html_()
     assert time.process_time() - started < 5.0
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward", "both"])
+def test_whole_numbers_alone_have_no_derivative(mode):
+    with pytest.raises(wg.GradientError, match="no argument is a floating-point number"):
+        explain(lambda x: x**2, 3, mode=mode)
+    with pytest.raises(wg.GradientError, match="floating-point"):
+        wg.grad(lambda x: x**2)(3)
+    assert explain(lambda x, n: x**n, 3.0, 2, mode=mode).steps

@@ -374,3 +374,21 @@ def test_signatures_are_those_of_numpy(function):
     ours, theirs = [inspect.signature(f).parameters.values() for f in (FUNCTIONS[function], function)]
     assert [p.name for p in ours] == [p.name for p in theirs]
     assert all(mine.kind in (yours.kind, mine.POSITIONAL_ONLY) for mine, yours in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize("mode", [wg.tensor, lambda x: x], ids=["tensor", "array"])
+def test_interp_takes_no_complex_points(mode):
+    with pytest.raises(TypeError):
+        np.interp(mode(np.array([1.0 + 1.0j])), [0.0, 2.0], [0.0, 1.0])
+    with pytest.raises(TypeError):
+        calculus.interp(mode(np.array([1.0])), np.array([0.0, 2.0 + 1j]), [0.0, 1.0])
+    found = calculus.interp(mode(np.array([1.5])), [0.0, 2.0], [0.0, 1.0j])
+    np.testing.assert_allclose(np.asarray(found.detach() if isinstance(found, wg.Tensor) else found), [0.75j])
+
+
+def test_interp_of_complex_points_is_refused_in_every_mode():
+    f = lambda x: wg.real(np.interp(x, [0.0, 2.0], [0.0, 1.0]).sum())
+    z = np.array([1.0 + 1.0j])
+    for run in (wg.grad(f), wg.compile(f), lambda z: wg.jvp(f, [z], [z]), lambda z: wg.vmap(f)(z[None])):
+        with pytest.raises(TypeError, match="real numbers x"):
+            run(z)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import string
 import tracemalloc
 
@@ -13,6 +14,7 @@ from tests.oracle import check_derivatives
 
 from wengert.modes.reverse import Tensor, tensor
 from wengert.ops import contract, einsum
+from wengert.transforms.tracing import trace
 
 MATMUL_SHAPES = [
     ((3,), (3,)),
@@ -443,3 +445,29 @@ def test_a_result_is_not_its_operand(function):
     y = function(x)
     y += 1
     np.testing.assert_array_equal(x.numpy(), np.ones((2, 2)))
+
+
+DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "i8", "u8", "f4", "f8", "c8", "c16"]
+SUMS = {"ij,jk->ik": ((2, 3), (3, 2)), "i,i->i": ((3,), (3,)), "ij,k->k": ((2, 3), (2,)), "i,i->": ((3,), (3,))}
+
+
+@pytest.mark.parametrize("subscripts", SUMS)
+def test_einsum_promotes_as_numpy_does(subscripts):
+    """Sums of booleans and of small integers stay what they are, and wrap around."""
+    rng = np.random.default_rng(0)
+    for dtypes in itertools.combinations_with_replacement(DTYPES, 2):
+        x, y = (rng.integers(0, 2 if d == "?" else 100, shape).astype(d) for d, shape in zip(dtypes, SUMS[subscripts], strict=True))
+        f = lambda x, y: np.einsum(subscripts, x, y)
+        expected = f(x, y)
+        for found in (f(tensor(x), tensor(y)).numpy(), np.asarray(trace(f, x, y).evaluate(x, y))):
+            assert found.dtype == expected.dtype, dtypes
+            np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=str(dtypes))
+
+
+@pytest.mark.parametrize("dtypes", [("i2", "u2", "f4"), ("i1", "u1", "f4"), ("?", "i4", "u1"), ("?", "?", "?"), ("f4", "f8", "c8")])
+def test_einsum_of_three_promotes_them_together(dtypes):
+    arrays = [np.array([1, 0, 1]).astype(d) for d in dtypes]
+    expected = np.einsum("i,i,j->j", *arrays)
+    found = np.einsum("i,i,j->j", *map(tensor, arrays))
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.numpy(), expected)

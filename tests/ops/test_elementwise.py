@@ -59,3 +59,42 @@ def test_extremes_with_what_has_no_negative(name, other):
     x = np.array([0.5, 0.5])
     _, (gradient,) = tape_gradients(lambda x: getattr(np, name)(x, other).sum(), [x], [0])
     np.testing.assert_array_equal(gradient.numpy(), [1, 0] if "min" in name else [0, 1])
+
+
+def test_a_bound_that_no_integer_reaches_is_none():
+    for dtype, low, high in (("u1", -1, 1), ("i1", -1000, 1000), ("u8", -1, 2**70), ("i4", 0, 2**40), ("u1", 0, None), ("u1", None, 300)):
+        x = np.array([0, 1, 100], dtype)
+        expected = np.clip(x, low, high)
+        for found in (np.clip(wg.tensor(x), low, high).numpy(), wg.compile(lambda x, low=low, high=high: np.clip(x, low, high))(x)):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(OverflowError):
+        np.clip(wg.tensor(np.array([3], "u1")), 300, 400)
+
+
+def test_zeros_between_two_bounds_keep_their_sign():
+    x = np.array([0.0, -0.0, 2.0, np.nan])
+    for low, high in ((0.0, 1.0), (-0.0, 1.0), (-1.0, 0.0), (-1.0, -0.0)):
+        np.testing.assert_array_equal(np.signbit(np.clip(wg.tensor(x), low, high).numpy()), np.signbit(np.clip(x, low, high)))
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 0.5, 2.0])
+def test_powers_of_booleans_have_the_dtype_of_numpy(exponent):
+    x = np.array([True, False])
+    for f in (lambda x: x**exponent, lambda x: np.power(x, exponent)):
+        expected = f(x)
+        for found in (f(wg.tensor(x)).numpy(), wg.compile(f)(x)):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 3, 8, 17, 74, 1000])
+def test_fmax_and_fmin_choose_the_second_of_equal_zeros_everywhere(dtype, n):
+    x = np.resize(np.array([0.0, -0.0, np.nan, 1.0, np.nan], dtype), n)
+    y = np.resize(np.array([-0.0, 0.0, -0.0, np.nan, np.nan], dtype), n)
+    second = np.where(np.isnan(y), x, y)
+    for f in (np.fmax, np.fmin):
+        for found in (f(wg.tensor(x), wg.tensor(y)).numpy(), wg.compile(lambda x, y, f=f: f(x, y))(x, y)):
+            np.testing.assert_array_equal(found, f(x, y))
+            np.testing.assert_array_equal(np.signbit(found)[~np.isnan(found)], np.signbit(second)[~np.isnan(found)])

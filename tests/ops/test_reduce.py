@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special
 from tests.oracle import check_derivatives, tape_gradients
 
 import wengert as wg
@@ -131,3 +132,74 @@ def test_where_needs_a_beginning_and_fits():
             np.sum(x, axis=[0, 1])
     with pytest.raises(TypeError, match="where"):
         np.std(wg.tensor(X), where=MASK)
+
+
+LOGSUMEXP = [
+    np.array([1 + 3j, 2 + 4j]),
+    np.array([10j, 10j]),
+    np.array([-1000 + 3j, -1000 + 3.2j]),
+    np.array([1000 - 40j, 999 + 2j]),
+    np.array([[1 + 1j, -np.inf + 0j], [2 - 7j, 0j]]),
+    np.array([1.0, 1j * np.pi]),
+    np.array([1 + 3j, 2 + 4j], np.complex64),
+]
+
+
+@pytest.mark.parametrize("x", LOGSUMEXP, ids=str)
+def test_logsumexp_of_complex_numbers_is_on_the_principal_branch(x):
+    expected = scipy.special.logsumexp(x)
+    compiled = wg.compile(wg.logsumexp)(x)
+    for found in (wg.logsumexp(x), wg.logsumexp(wg.tensor(x)).numpy(), compiled, wg.special.logsumexp(wg.tensor(x), b=1.0).numpy()):
+        assert found.dtype == x.dtype
+        assert -np.pi < found.imag <= np.pi
+        np.testing.assert_allclose(found, expected, rtol=1e-5 if x.dtype == np.complex64 else 1e-14)
+    np.testing.assert_allclose(wg.vmap(wg.logsumexp)(np.stack([x, x])), [expected] * 2, rtol=1e-5)
+    if np.isfinite(x).all() and x.dtype == complex:
+        check_derivatives(wg.logsumexp, [x], [0])
+
+
+SINGLE_NUMBERS = {
+    "sum": lambda x: np.sum(x, axis=0),
+    "max": lambda x: np.max(x, axis=-1),
+    "prod": lambda x: np.prod(x, axis=0),
+    "any": lambda x: np.any(x, axis=0),
+    "argmax": lambda x: np.argmax(x, axis=0),
+    "argmin of kept axes": lambda x: np.argmin(x, axis=-1, keepdims=True),
+    "cumsum": lambda x: np.cumsum(x, axis=0),
+    "cumulative_sum": lambda x: np.cumulative_sum(x),
+    "take": lambda x: np.take(x, 0, axis=0),
+    "take several": lambda x: np.take(x, [0, 0], axis=-1),
+    "repeat": lambda x: np.repeat(x, 2, axis=0),
+    "compress": lambda x: np.compress([True], x, axis=0),
+    "squeeze": lambda x: np.squeeze(x, axis=0),
+    "ptp": lambda x: np.ptp(x, axis=0),
+    "nansum": lambda x: np.nansum(x, axis=0),
+    "count_nonzero": lambda x: np.count_nonzero(x, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE_NUMBERS)
+def test_a_single_number_has_one_axis_as_in_numpy(name):
+    f, x = SINGLE_NUMBERS[name], np.array(3.0)
+    expected = np.asarray(f(x))
+    for found in (f(wg.tensor(x)), wg.compile(f)(x)):
+        found = np.asarray(found.numpy() if isinstance(found, wg.Tensor) else found)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(np.exceptions.AxisError):
+        np.take(wg.tensor(x), 0, axis=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [2, 7, 74, 1000])
+def test_zero_is_larger_than_negative_zero_in_every_order(dtype, n):
+    """NumPy's choice depends on the length, the layout and the processor."""
+    rng = np.random.default_rng(n)
+    x = np.where(rng.uniform(size=(3, n)) < 0.5, dtype(0.0), dtype(-0.0))
+    x[:, :2] = [0.0, -0.0]
+    f = lambda x: [x.max(), x.min(), x.max(axis=1), x.min(axis=1), x.max(axis=0), x.min(axis=0), np.max(x, initial=-1.0)]
+    has_plus, has_minus = (~np.signbit(x)), np.signbit(x)
+    expected = [False, True, [False] * 3, [True] * 3, ~has_plus.any(axis=0), has_minus.any(axis=0), False]
+    for found in (f(wg.tensor(x)), wg.compile(f)(x)):
+        for zeros, sign in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(np.signbit(np.asarray(zeros.numpy() if isinstance(zeros, wg.Tensor) else zeros)), sign)

@@ -289,3 +289,18 @@ def test_batches_and_graphs():
 def test_import_leaves_scipy_alone():
     code = "import sys, wengert.special; print('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("x", [np.inf, -np.inf, np.nan, 0.0, -1.0 / np.e, 1e300])
+def test_lambertw_at_the_ends(x):
+    for k in (0, 1):
+        np.testing.assert_array_equal(special.lambertw(wg.tensor(x), k).numpy(), scipy.special.lambertw(x, k))
+
+
+@pytest.mark.parametrize("q", [(), (1.0,), (2,), (np.float32(2.0),), (np.float64(2.0),)], ids=str)
+def test_zeta_in_single_precision(q):
+    x = np.array([2.0, 3.5], np.float32)
+    expected = scipy.special.zeta(x, *q)
+    for found in (special.zeta(wg.tensor(x), *q).numpy(), wg.compile(lambda x: special.zeta(x, *q))(x)):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6)

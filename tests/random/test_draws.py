@@ -169,6 +169,15 @@ def test_implicit_derivatives(name, distribution, parameters):
             np.testing.assert_allclose(found, expected, rtol=1e-9 if name in ("standard_t", "vonmises") else 2e-10)
 
 
+def test_f_is_a_quotient_of_gamma_draws():
+    num, den = 3.0, 4.5
+    first, second = np.random.default_rng(5).standard_gamma([0.5 * num, 0.5 * den])
+    z = first * den / (second * num)
+    moves = [slope(gamma_distribution, (0.5 * df,), g) / g for df, g in ((num, first), (den, second))]
+    found = wg.grad(seeded("f"), argnums=(0, 1))(num, den)
+    np.testing.assert_allclose(found, [z * (0.5 * moves[0] - 1.0 / num), z * (1.0 / den - 0.5 * moves[1])], rtol=1e-11)
+
+
 @pytest.mark.parametrize(
     ("name", "distribution", "a"),
     [("standard_gamma", gamma_distribution, 1.7), ("standard_gamma", gamma_distribution, 25.0), ("standard_t", t_distribution, 3.0)],

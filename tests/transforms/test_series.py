@@ -133,3 +133,35 @@ def test_bad_input():
         jet(np.sin, [1.0], [[1.0], [1.0]])
     with pytest.raises(ValueError, match="structure"):
         jet(lambda d: d["a"], [{"a": 1.0}], [[{"b": 1.0}]])
+
+
+COMPLEX_POWERS = {
+    "complex exponent": (lambda x: x ** (1.0 + 2.0j), 2.0),
+    "complex base": (lambda x: x**1.5, 2.0 + 1.0j),
+    "both complex": (lambda x: x ** (1.0 + 2.0j), 2.0 - 1.0j),
+    "array of exponents": (lambda x: (x ** np.array([0.5 + 1.0j, 2.0, -1.0j])).sum(), 1.5 + 0.5j),
+    "whole exponent of complex dtype": (lambda x: x ** (3.0 + 0.0j), 2.0 - 1.0j),
+    "zero exponent of complex dtype": (lambda x: x ** (0.0 + 0.0j) + x, 2.0 - 1.0j),
+    "complex base of a real exponent that varies": (lambda x: (1.0 + 2.0j) ** x, 1.5),
+    "exponent that varies": (lambda x: x ** (x * 1j), 1.5 + 0.2j),
+    "float_power": (lambda x: np.float_power(x, 1.0 + 2.0j), 2.0),
+    "sqrt": (np.sqrt, 2.0 - 1.0j),
+    "log": (np.log, 2.0 - 1.0j),
+    "reciprocal": (np.reciprocal, 2.0 - 1.0j),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX_POWERS)
+def test_series_of_complex_powers(name):
+    """By Cauchy's integral over a small circle, which needs values alone."""
+    f, x = COMPLEX_POWERS[name]
+    radius, n = 0.3, 64
+    circle = radius * np.exp(2j * np.pi * np.arange(n) / n)
+    values = np.array([f(complex(x) + z) for z in circle])
+    expected = [np.mean(values * (circle / radius) ** -k) / radius**k for k in range(5)]
+    np.testing.assert_allclose(taylor(f, x, order=4), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [(2.0 + 0.0j, [0, 0, 1, 0]), (1.0 + 0.0j, [0, 1, 0, 0]), (0.0j, [1, 0, 0, 0])])
+def test_series_of_whole_complex_powers_at_zero(exponent, expected):
+    np.testing.assert_array_equal(taylor(lambda x: x**exponent, 0.0j, order=3), expected)

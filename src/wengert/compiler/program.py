@@ -42,6 +42,7 @@ class Where(NamedTuple):
     slot: Slot | None
     spec: Spec | None
     value: Any = None
+    weak: type | None = None  # that of Python's number, which takes the dtype of what it meets
 
     @property
     def is_small(self) -> bool:
@@ -307,8 +308,8 @@ class ProgramWriter:
         base = self.schedule.aliases.get(node, node)
         slot = self.memory.slot(base)
         if self.memory.first_constant <= slot.entry < self.memory.arena:
-            return Where(None, node.spec, slot.entry - self.memory.first_constant)
-        return Where(slot, node.spec)
+            return Where(None, node.spec, slot.entry - self.memory.first_constant, node.weak)
+        return Where(slot, node.spec, weak=node.weak)
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         code = self.code

@@ -6,18 +6,32 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.compiler.lanes import Code, Lanes, Type
+from wengert.compiler.lanes import Code, Lanes, Type, select
 from wengert.compiler.memory import Memory, address
 from wengert.compiler.scalar import maximum, minimum
 from wengert.graph.ir import Operation
 
 Fold = Callable[[Lanes, Lanes], Lanes]
 
+
+def larger(x: Lanes, y: Lanes) -> Lanes:
+    """The larger one, NaN if there is one, and 0.0 rather than -0.0, in whatever order numbers are compared."""
+    if not x.type.is_float:
+        return maximum(x, y)
+    return select(x.eq(y), (x.bits() & y.bits()).floats(), maximum(x, y))
+
+
+def smaller(x: Lanes, y: Lanes) -> Lanes:
+    if not x.type.is_float:
+        return minimum(x, y)
+    return select(x.eq(y), (x.bits() | y.bits()).floats(), minimum(x, y))
+
+
 FOLDS: dict[str, Fold] = {
     "sum": lambda x, y: x | y if x.type.kind == "i1" else x + y,
     "prod": lambda x, y: x & y if x.type.kind == "i1" else x * y,
-    "max": maximum,
-    "min": minimum,
+    "max": larger,
+    "min": smaller,
     "all": lambda x, y: x & y,
     "any": lambda x, y: x | y,
 }

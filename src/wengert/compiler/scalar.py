@@ -34,11 +34,11 @@ def minimum(x: Lanes, y: Lanes) -> Lanes:
 
 
 def fmax(x: Lanes, y: Lanes) -> Lanes:
-    return select((x >= y) | y.is_nan(), x, y)
+    return select((x > y) | y.is_nan(), x, y)
 
 
 def fmin(x: Lanes, y: Lanes) -> Lanes:
-    return select((x <= y) | y.is_nan(), x, y)
+    return select((x < y) | y.is_nan(), x, y)
 
 
 def sign(x: Lanes) -> Lanes:

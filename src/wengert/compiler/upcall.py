@@ -89,8 +89,15 @@ class Small:
     def __init__(self, spec: Spec):
         self.shape, self.dtype = spec.shape, spec.dtype
 
-    def array(self, data: bytes, table: int, arena: Arena | None) -> np.ndarray:
+    def array(self, data: bytes, table: int, arena: Arena | None) -> Any:
         return np.ndarray(self.shape, self.dtype, data)
+
+
+class PythonNumber(Small):
+    """A number of Python's, which takes the dtype of what it meets."""
+
+    def array(self, data: bytes, table: int, arena: Arena | None) -> Any:
+        return super().array(data, table, arena).item()
 
 
 class Large(Result):
@@ -122,9 +129,10 @@ def upcall(work: Fallback, program: Program, constants: Sequence[np.ndarray]) ->
         if where.spec is None:
             return Known(where.value)
         if where.slot is None:
-            return Known(constants[where.value].reshape(where.spec.shape))
+            constant = constants[where.value].reshape(where.spec.shape)
+            return Known(constant.item() if where.weak else constant)
         if where.is_small:
-            return Small(where.spec)
+            return PythonNumber(where.spec) if where.weak else Small(where.spec)
         return Large(where.spec, None if where.slot.entry == arena_entry else arena_entry + where.slot.entry)
 
     impl, params = np.errstate(all="ignore")(work.primitive.impl), work.params

@@ -34,12 +34,12 @@ def product_of(x: Any, y: Any) -> Recurrence:
     return lambda k, out: convolved(x, y, range(k + 1), k)
 
 
-def quotient_by(divide: Callable) -> Callable[[Any, Any], Recurrence]:
+def quotient_by(divide: Callable, product: Callable = operator.mul) -> Callable[[Any, Any], Recurrence]:
     """From `out * y = x`: out[k] = (x[k] - sum of y[j] * out[k - j] over j > 0) / y[0]."""
 
     def quotient_of(x: Any, y: Any) -> Recurrence:
         def recurrence(k: int, out: Any) -> Any:
-            rest = less(x[k], convolved(y, out, range(1, k + 1), k))
+            rest = less(x[k], convolved(y, out, range(1, k + 1), k, product))
             return None if rest is None else divide(rest, y[0])
 
         return recurrence
@@ -56,7 +56,7 @@ def numbers(x: Any) -> Any:
 def power_of(x: Any, y: Any) -> Recurrence | None:
     """From `x * out' = y * x' * out`, for a constant exponent. Not for integers: their derivatives end by themselves, and allow x = 0."""
     exponent = y[0]
-    integer = not isinstance(exponent, Array) and bool(np.all(np.mod(exponent, 1) == 0))
+    integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
     if y[1] is not None or integer or not np.all(numbers(x[0])):
         return None  # by the derivative, at a cost that is cubic in the order
 

@@ -106,20 +106,27 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
     """
     if mode not in ("reverse", "forward", "both"):
         raise ValueError(f"explain: mode={mode!r}, at {user_line()}. The modes are 'reverse', 'forward' and 'both'.")
-    return Explanation(record(f, *args, **kwargs), mode, seed)
+    recording = record(f, *args, **kwargs)
+    if recording.inputs and not any(map(is_smooth, recording.inputs)):
+        raise GradientError(
+            f"explain: no argument is a floating-point number, at {user_line()}. Pass 2.0 instead of 2, or x.astype(float)."
+        )
+    return Explanation(recording, mode, seed)
+
+
+def is_smooth(node: Node) -> bool:
+    """Whether there is a derivative in an input."""
+    return node.dtype.kind in "fc"
 
 
 def directions(recording: Recording, seed: Any, mode: Mode) -> list:
     """The tangents of the inputs: what is not smooth has none."""
     given = seed[0] if mode == "both" and seed is not None else seed
-    smooth = [node for node in recording.inputs if node.dtype.kind in "fc"]
-    if not smooth:
-        raise GradientError(f"explain: no argument is a floating-point number, at {user_line()}. Pass x.astype(float).")
+    smooth = [node for node in recording.inputs if is_smooth(node)]
     if given is not None:
         return flatten(given)[0]
     return [
-        None if node.dtype.kind not in "fc" else np.ones(node.shape) if node is smooth[0] else np.zeros(node.shape)
-        for node in recording.inputs
+        None if not is_smooth(node) else np.ones(node.shape) if node is smooth[0] else np.zeros(node.shape) for node in recording.inputs
     ]
 
 

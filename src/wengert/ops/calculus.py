@@ -187,6 +187,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         return np.interp(x, xp, fp, left, right, period)
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(f"interp needs as many xp as fp, at least one, and got shapes {xp.shape} and {fp.shape}, at {user_line()}.")
+    for name, v in (("x", x), ("xp", xp)):
+        if v.dtype.kind == "c":
+            raise TypeError(
+                f"interp needs real numbers {name}, which have an order, and got {v.dtype}, at {user_line()}. Only fp may be complex."
+            )
     x, xp, fp = astype(x, float), astype(xp, float), astype(fp, complex if fp.dtype.kind == "c" else float)
     if period is not None:
         if not isinstance(period, Array) and period == 0:

@@ -16,8 +16,8 @@ from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import multiply
 from wengert.ops.predicates import refuse_out
-from wengert.ops.reduce import CASES, EMPTY, Axis, along, axes_of, begun, collapsed, masked, narrowed, reducing
-from wengert.ops.shape import astype, concatenate, flip, moveaxis, reshape
+from wengert.ops.reduce import CASES, EMPTY, Axis, axes_of, begun, collapsed, masked, narrowed, reducing
+from wengert.ops.shape import along, astype, concatenate, flip, moveaxis, reshape
 
 
 def _product_of_others(t: Any, x: Any, axis: tuple[int, ...]) -> Any:
@@ -112,7 +112,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:
     x = operand(x)
-    if axis is None and x.ndim != 1:
+    if axis is None and x.ndim > 1:
         raise ValueError(f"An array of shape {x.shape} needs `axis`, at {user_line()}: along which one to accumulate.")
     axis = -1 if axis is None else axis
     out = accumulate(x, axis, dtype)

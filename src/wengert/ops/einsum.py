@@ -178,7 +178,10 @@ def einsum(*operands: Any, optimize: Any = False) -> Any:
         return np.einsum(subscripts, *arrays, optimize=optimize)
     strategy = "greedy" if isinstance(optimize, bool) else tuple(optimize) if isinstance(optimize, list) else optimize
     plan = _plan(subscripts, tuple(x.shape for x in arrays), strategy)
-    arrays = [_prepared(x, step) for x, step in zip(arrays, plan.prepare, strict=True)]
+    dtype = np.result_type(*[x.dtype for x in arrays])
+    if len(arrays) > 2:  # pairs of int16, uint16 and float32 would come to float64
+        arrays = [x.astype(dtype, copy=False) for x in arrays]
+    arrays = [_prepared(x, step, dtype) for x, step in zip(arrays, plan.prepare, strict=True)]
     for i, j, step in plan.contract:
         y = arrays.pop(j)
         arrays.append(_einsum(arrays.pop(i), y, subscripts=step))
@@ -186,12 +189,14 @@ def einsum(*operands: Any, optimize: Any = False) -> Any:
     return out if plan.contract else out.transpose(plan.order)
 
 
-def _prepared(x: Any, step: Prepare) -> Any:
+def _prepared(x: Any, step: Prepare, dtype: np.dtype) -> Any:
     if step.squeezed:
         x = x.squeeze(step.squeezed)
     for i, j in step.diagonals:
         x = x.diagonal(0, i, j)
-    return x.sum(axis=step.summed) if step.summed else x
+    if not step.summed:
+        return x
+    return x.sum(axis=step.summed, dtype=None if x.dtype.kind in "fc" else dtype)  # a sum alone would widen small integers
 
 
 def _as_string(terms: Sequence[Any], out: Any) -> str:

@@ -1,12 +1,14 @@
 """Elementwise operations: one rule per argument, linear in `t`.
 
 Conventions where there is no derivative, the same in every mode: ties of `maximum`, `minimum` and `clip` share equally, `relu'(0) = 0`,
-`abs'(0) = 0`, and a factor that is infinite at a point (`sqrt` at 0) times a cotangent of zero is zero. Each is listed as `singular`.
+`abs'(0) = 0`, and a factor that is infinite at a point (`sqrt` at 0) times a cotangent of zero is zero. At a kink, derivatives of higher
+order are zero. Each is listed as `singular`, and docs/design/singular_points.md says why.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,12 +59,22 @@ divide_live = elementwise(
     "divide_live",
     _divide_live,
     lambda t, y: divide_live(t, y),
-    lambda t, out, y: -divide_live(t * out, y),
+    lambda t, x, out, y: -divide_live(_multiply_live(t, out), where(equal(x, 0), 1.0, y)),
     domain=(POSITIVE, POSITIVE),
     singular={(0.0, 0.0): (math.inf, 0.0)},
-    taylor=series.quotient_by(lambda x, y: divide_live(x, y)),
+    taylor=series.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: _multiply_live(t, y)),
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
+
+
+def _multiply_live(t: Any, y: Any) -> Any:
+    """t * y, but zero wherever t is zero, for y that may be infinite."""
+    return t * where(equal(t, 0), 0.0, y)
+
+
+def _infinite_if_zero(size: Any) -> Any:
+    """The denominator of the derivative of a size or an angle: at zero, where there is a kink, derivatives of all orders are zero by it."""
+    return where(equal(size, 0), math.inf, size)
 
 
 # Powers
@@ -98,6 +110,13 @@ def power(x1: Any, x2: Any, /) -> Any:
     if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and operand(x1).dtype.kind in "fc":
         return _EXACT_POWERS[x2](x1)
     return _power(x1, x2)
+
+
+def raise_to(x: Any, y: Any, /) -> Any:
+    """x ** y, the operator: the same, but for the square of booleans, which NumPy's operator makes 8-bit integers of."""
+    if y.__class__ in (int, float) and y in _EXACT_POWERS and operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc"):
+        return _EXACT_POWERS[y](x)
+    return _power(x, y)
 
 
 @implements(np.float_power)
@@ -149,16 +168,16 @@ arctanh = elementwise("arctanh", parallel(np.arctanh), lambda t, x: t / (1.0 - x
 arctan2 = elementwise(
     "arctan2",
     np.arctan2,
-    lambda t, x, y: divide_live(t * y, x * x + y * y),
-    lambda t, x, y: divide_live(-t * x, x * x + y * y),
+    lambda t, x, y: t * y / _infinite_if_zero(x * x + y * y),
+    lambda t, x, y: -t * x / _infinite_if_zero(x * x + y * y),
     domain=(POSITIVE, (-2.0, 2.0)),
     singular={(0.0, 0.0): (0.0, 0.0)},
 )
 hypot = elementwise(
     "hypot",
     np.hypot,
-    lambda t, x, out: divide_live(t * x, out),
-    lambda t, y, out: divide_live(t * y, out),
+    lambda t, x, out: t * x / _infinite_if_zero(out),
+    lambda t, y, out: t * y / _infinite_if_zero(out),
     domain=(POSITIVE, (-2.0, 2.0)),
     singular={(0.0, 0.0): (0.0, 0.0)},
 )
@@ -232,15 +251,29 @@ def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
     return where(isnan(y), t, _larger(t, y, x))
 
 
+def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
+    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`. NumPy's choice depends on the place in the array."""
+
+    def run(x: Any, y: Any) -> Any:
+        out = extreme(x, y)
+        if out.dtype.kind != "f":
+            return ufunc(x, y)
+        missing = np.isnan(out)
+        return np.where(missing, ufunc(x, y), out)[()] if missing.any() else out
+
+    run.ufunc = ufunc  # type: ignore[attr-defined]  # which NumPy calls it by
+    return run
+
+
 TIES = {(1.0, 1.0): (0.5, 0.5)}
 maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES)
 minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES)
-fmax = elementwise("fmax", np.fmax, _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
-fmin = elementwise("fmin", np.fmin, _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
+fmax = elementwise("fmax", _ignoring_nan(np.fmax, np.maximum), _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
+fmin = elementwise("fmin", _ignoring_nan(np.fmin, np.minimum), _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
 absolute = elementwise(
     "absolute",
     np.absolute,
-    lambda t, x: t * sign(x) if x.dtype.kind != "c" else divide_live(t * conj(x), absolute(x)),
+    lambda t, x: t * sign(x) if x.dtype.kind != "c" else t * conj(x) / _infinite_if_zero(absolute(x)),
     real_output=True,
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-2.0,): (-1.0,)},
@@ -260,7 +293,7 @@ def sign(x: Any, /) -> Any:
     """-1, 0 or 1; for complex numbers x / abs(x)."""
     if operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
-    return divide_live(x, absolute(x))
+    return x / _infinite_if_zero(absolute(x))
 
 
 @implements(np.clip)
@@ -268,9 +301,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min
     """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
-    if lower is not None:
-        x = maximum(x, lower)
-    return x if upper is None else minimum(x, upper)
+    if (x := operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
+        bounds = np.iinfo(x.dtype)
+        lower = None if lower.__class__ is int and lower <= bounds.min else lower
+        upper = None if upper.__class__ is int and upper >= bounds.max else upper
+    if lower is None or upper is None or operand(lower).ndim or operand(upper).ndim:
+        x = x if lower is None else maximum(x, lower)
+        return x if upper is None else minimum(x, upper)
+    return minimum(upper, maximum(lower, x))  # between two numbers, zeros keep their sign: the second of equal ones is taken
 
 
 @implements(np.nan_to_num)
@@ -295,7 +333,7 @@ imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True)
 _angle = elementwise(
     "angle",
     np.angle,
-    lambda t, x: divide_live(t * -1j * conj(x), real(x * conj(x))),
+    lambda t, x: t * -1j * conj(x) / _infinite_if_zero(real(x * conj(x))),
     real_output=True,
     domain=POSITIVE,
     singular={(0.0,): (0.0,)},

@@ -50,7 +50,7 @@ BINARY = {
     "truediv": elementwise.divide,
     "floordiv": predicates.floor_divide,
     "mod": elementwise.remainder,
-    "pow": elementwise.power,
+    "pow": elementwise.raise_to,
     "matmul": contract.matmul,
     "and": predicates.bitwise_and,
     "or": predicates.bitwise_or,

@@ -20,7 +20,7 @@ from wengert.core.kinds import case, elementwise, linear, nondifferentiable, red
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import POSITIVE, absolute, add, exp, square, where
 from wengert.ops.predicates import STEPS, TRUTH, equal, isnan, refuse_out
-from wengert.ops.shape import astype, broadcast_to, expand_dims, moveaxis, reshape, transpose
+from wengert.ops.shape import along, astype, broadcast_to, expand_dims, moveaxis, reshape, transpose
 
 Axis = int | tuple[int, ...] | None
 
@@ -38,7 +38,8 @@ def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(x.ndim))
     if not isinstance(axis, tuple):
-        return (normalize_axis_index(index(axis), x.ndim),)
+        i = normalize_axis_index(index(axis), x.ndim or 1)  # a single number has axis 0, as in NumPy
+        return (i,) if x.ndim else ()
     return tuple(sorted(normalize_axis_tuple(axis, x.ndim)))
 
 
@@ -168,7 +169,7 @@ def var(
 root = elementwise(
     "root",
     lambda x: np.sqrt(x),
-    lambda t, out: t / (2.0 * where(equal(out, 0), inf, out)),
+    lambda t, out: t / where(equal(out, 0), inf, 2.0 * out),
     domain=POSITIVE,
     singular={(0.0,): (0.0,)},
 )
@@ -199,12 +200,24 @@ def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
     return where(chosen, per(t, count_nonzero(chosen, axis, keepdims=True)), 0.0)
 
 
-_max = reduction(
-    "max", lambda x, axis, keepdims, initial=None: np.maximum.reduce(x, axis, keepdims=keepdims, initial=initial), _extreme, cases=CASES
-)
-_min = reduction(
-    "min", lambda x, axis, keepdims, initial=None: np.minimum.reduce(x, axis, keepdims=keepdims, initial=initial), _extreme, cases=CASES
-)
+def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
+    """The reduction by `maximum` or `minimum` that takes 0.0 for larger than -0.0. NumPy's choice depends on how it cuts the array."""
+
+    def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
+        out = extreme.reduce(x, axis, keepdims=keepdims, initial=initial)
+        zero = out == 0
+        if x.dtype.kind != "f" or not zero.any():
+            return out
+        zeros = x == 0
+        some = zeros.any(axis, keepdims=keepdims)  # else the zero is `initial`
+        best = np.logical_and(zeros, np.signbit(x) == np.signbit(preferred)).any(axis, keepdims=keepdims)
+        return np.where(zero & some, np.where(best, preferred, -preferred).astype(out.dtype), out)[()]
+
+    return run
+
+
+_max = reduction("max", _furthest(np.maximum, 0.0), _extreme, cases=CASES)
+_min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES)
 
 
 @implements(np.max, np.amax)
@@ -262,17 +275,11 @@ def take_last(x: Any, order: Any) -> Any:
     return x[(*rows[: x.ndim - 1], order)] if x.ndim == 1 else x[tuple(r[..., None] for r in rows) + (order,)]
 
 
-def along(a: Any, axis: int | None) -> tuple[Any, int]:
-    """An array and one of its axes; without an axis, the array in one row."""
-    a = operand(a)
-    return (reshape(a, (-1,)), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
-
-
 # Logarithm of a sum of exponentials
 
 
 def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    largest = np.maximum.reduce(x, axis, keepdims=True, initial=-np.inf)
+    largest = np.maximum.reduce(np.real(x), axis, keepdims=True, initial=-np.inf)  # the real part: the imaginary one is an angle
     if not np.isfinite(largest).all():
         largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
     with np.errstate(divide="ignore"):
@@ -284,7 +291,7 @@ _logsumexp = reduction("logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - 
 
 
 def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """log(sum(exp(a))), without overflow. The gradient is zero where all elements are -inf.
+    """log(sum(exp(a))), without overflow; of complex numbers on the principal branch. The gradient is zero where all elements are -inf.
 
     >>> float(logsumexp([1000.0, 1000.0]))
     1000.6931471805599
@@ -360,7 +367,7 @@ def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
     a = operand(a)
     row, along_axis = along(a, axis)
     place = find(row, axis=along_axis, keepdims=keepdims)
-    return reshape(place, (1,) * a.ndim) if keepdims and axis is None else place
+    return reshape(place, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else place
 
 
 # np.add.reduce and its like

@@ -87,4 +87,4 @@ def with_constants(
 def constants_for(x: Any, *numbers: Any) -> list:
     """Python's numbers among the arguments as arrays of the precision of x, which is what NumPy takes them for."""
     dtype = real_part_of(floating(x))
-    return [np.asarray(n, dtype) if isinstance(n, int | float) else n for n in numbers]
+    return [np.asarray(n, dtype) if n.__class__ in (bool, int, float) else n for n in numbers]

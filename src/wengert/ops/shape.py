@@ -192,11 +192,20 @@ def ravel(a: Any, order: Any = "C") -> Any:
     return reshape(a, -1, order)
 
 
+def along(a: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and one of its axes; without an axis, the array in one row, which a single number is in any case."""
+    a = operand(a)
+    axis = None if axis is None else normalize_axis_index(axis, a.ndim or 1)
+    return (ravel(a), 0) if axis is None or not a.ndim else (a, axis)
+
+
 @implements(np.squeeze)
 def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
     a = operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
+    if not a.ndim and axis in (0, -1):
+        return a
     axes = normalize_axis_tuple(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
         raise ValueError(f"Cannot squeeze the axes {axes} out of the shape {a.shape}, at {user_line()}. Only axes of length 1 can go.")
@@ -314,10 +323,7 @@ def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
     >>> repeat([1, 2, 3], [0, 1, 2]).tolist()
     [2, 3, 3]
     """
-    a = operand(a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = normalize_axis_index(axis, a.ndim)
+    a, axis = along(a, axis)
     lead, length, trail = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
     if np.size(repeats) != 1:
         return a[(*(slice(None),) * axis, np.repeat(np.arange(length), repeats))]

@@ -15,7 +15,7 @@ from wengert.core.kinds import case, elementwise, nondifferentiable, shifted_axe
 from wengert.core.primitive import operand
 from wengert.ops import reduce
 from wengert.ops.elementwise import POSITIVE, absolute, divide_live, exp, log, minimum, sigmoid, sign, softplus, where
-from wengert.ops.predicates import equal
+from wengert.ops.predicates import equal, logical_and, logical_or, not_equal
 from wengert.ops.reduce import Axis, axes_of
 from wengert.ops.scipy_functions import constants_for, of_scipy
 from wengert.ops.shape import astype, broadcast_arrays, reshape
@@ -43,10 +43,20 @@ entr = elementwise(
     domain=POSITIVE,
     singular={(0.0,): (math.inf,), (-1.0,): (math.nan,)},
 )
+
+
+def _log_ratio(t: Any, x: Any, y: Any) -> Any:
+    """t log(x / y). Where one of them is zero, by the logarithm of each, whose derivatives are not lost in the ratio."""
+    zero = logical_or(equal(x, 0), equal(y, 0))
+    ratio = where(zero, 1.0, x) / where(zero, 1.0, y)
+    apart = logical_and(zero, not_equal(x, y))
+    return xlogy(t, ratio) + xlogy(t, where(zero, x, 1.0)) - xlogy(t, where(apart, y, 1.0))
+
+
 rel_entr = elementwise(
     "rel_entr",
     of_scipy("rel_entr"),
-    lambda t, x, y: t + xlogy(t, divide_live(x, y)),
+    lambda t, x, y: t + _log_ratio(t, x, y),
     lambda t, x, y: -divide_live(t * x, y),
     domain=POSITIVE,
     singular={(0.0, 1.0): (-math.inf, 0.0), (0.0, 0.0): (-math.inf, 0.0), (1.0, 0.0): (math.inf, -math.inf)},
@@ -54,7 +64,7 @@ rel_entr = elementwise(
 kl_div = elementwise(
     "kl_div",
     of_scipy("kl_div"),
-    lambda t, x, y: xlogy(t, divide_live(x, y)),
+    lambda t, x, y: _log_ratio(t, x, y),
     lambda t, x, y: t - divide_live(t * x, y),
     domain=POSITIVE,
     singular={(0.0, 1.0): (-math.inf, 1.0), (0.0, 0.0): (-math.inf, 1.0), (1.0, 0.0): (math.inf, -math.inf)},
@@ -62,7 +72,7 @@ kl_div = elementwise(
 logit = elementwise(
     "logit",
     of_scipy("logit"),
-    lambda t, x: divide_live(t, x * (1.0 - x)),
+    lambda t, x: divide_live(t, x) + divide_live(t, 1.0 - x),
     domain=(0.1, 0.9),
     singular={(0.0,): (math.inf,), (1.0,): (math.inf,)},
 )

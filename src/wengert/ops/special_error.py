@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.core.kinds import elementwise
 from wengert.ops.elementwise import divide_live, exp, where
+from wengert.ops.predicates import equal, logical_or
 from wengert.ops.scipy_functions import of_scipy, scipy_special
 
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
@@ -75,9 +76,9 @@ def _log_ndtr_rule(t: Any, x: Any, out: Any) -> Any:
     """t exp(-x^2 / 2) / (sqrt(2 pi) ndtr(x)), by the formula that neither cancels nor overflows."""
     if x.dtype.kind == "c":
         return t * (exp(-0.5 * x * x - out) / ROOT_TWO_PI)
-    tail = x < 0
-    below, above = where(tail, x, 0.0), where(tail, 0.0, x)
-    far = divide_live(t * (2.0 / ROOT_TWO_PI), erfcx(below / -ROOT_TWO))
+    tail, end = x < 0, equal(x, -math.inf)
+    below, above = where(logical_or(end, x >= 0), 0.0, x), where(tail, 0.0, x)
+    far = divide_live(t * (2.0 / ROOT_TWO_PI), where(end, 0.0, erfcx(below / -ROOT_TWO)))
     return where(tail, far, t * (exp(-0.5 * above * above) / (ROOT_TWO_PI * ndtr(above))))
 
 

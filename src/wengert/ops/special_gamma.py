@@ -100,7 +100,7 @@ _zeta = with_constants(
 
 def zeta(x: Any, q: Any = 1.0) -> Any:
     """The sum of (q + k)^-x over k >= 0. It has a derivative in q."""
-    q = operand(q)
+    q = constants_for(operand(x), q)[0] if q.__class__ in (bool, int, float) else operand(q)
     return _zeta(*constants_for(q, x), q)
 
 

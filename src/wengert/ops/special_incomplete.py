@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.kinds import elementwise
-from wengert.ops.elementwise import POSITIVE, exp, log, where
+from wengert.ops.elementwise import POSITIVE, exp, log, power, where
+from wengert.ops.predicates import equal, logical_or
 from wengert.ops.scipy_functions import of_scipy, scipy_special
 from wengert.ops.special_entropy import xlog1py, xlogy
 from wengert.ops.special_gamma import betaln, digamma, gammaln, polygamma
@@ -114,7 +115,9 @@ def _gammainc_derivative(a: Any, x: Any, order: int) -> Any:
 
 def _gamma_density(a: Any, x: Any, order: int = 0) -> Any:
     """The derivative in a of x^(a - 1) exp(-x) / gamma(a), which is infinite, 1 or 0 at x = 0, as a is below, at or above 1."""
-    density = exp(xlogy(a - 1.0, x) - x - gammaln(a))
+    zero = equal(x, 0)  # there as a power, whose derivatives at zero are finite where those of the logarithm are not
+    at_zero = power(where(zero, x, 1.0), a - 1.0) * exp(-x - gammaln(a))
+    density = where(zero, at_zero, exp(xlogy(a - 1.0, where(zero, 1.0, x)) - x - gammaln(a)))
     if order == 0:
         return density
     ratio = _power_ratios(a, where(x > 0, x, 1.0), order)[order]
@@ -211,7 +214,10 @@ def _betainc_derivative(a: Any, b: Any, x: Any, order: tuple[int, int]) -> Any:
 
 
 def _beta_density(a: Any, b: Any, x: Any, order: tuple[int, int]) -> Any:
-    density = exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - betaln(a, b))
+    end = logical_or(equal(x, 0), equal(x, 1))  # there by powers, as in the gamma distribution
+    outer, inner = where(end, x, 0.5), where(end, 0.5, x)
+    at_end = power(outer, a - 1.0) * power(1.0 - outer, b - 1.0) * exp(-betaln(a, b))
+    density = where(end, at_end, exp(xlogy(a - 1.0, inner) + xlog1py(b - 1.0, -inner) - betaln(a, b)))
     if order == (0, 0):
         return density
     inside = (x > 0) & (x < 1)

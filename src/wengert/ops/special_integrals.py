@@ -12,6 +12,7 @@ from wengert.core.kinds import elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import PI, POSITIVE, cos, divide_live, exp, sinc, where
 from wengert.ops.scipy_functions import plain_numbers, scipy_special
+from wengert.ops.shape import astype
 
 
 def _expn_of_order(x: Any, n: int) -> Any:
@@ -76,4 +77,4 @@ _lambertw = elementwise(
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
     """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is known to be real."""
     z = operand(z)
-    return _lambertw(z if z.dtype.kind == "c" else z * (1.0 + 0.0j), k=int(k), tol=float(tol))
+    return _lambertw(astype(z, np.result_type(z.dtype, np.complex64), copy=False), k=int(k), tol=float(tol))

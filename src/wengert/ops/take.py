@@ -17,7 +17,7 @@ from wengert.ops.index import gather, getitem, set_at
 from wengert.ops.join import unstack, zeros_like
 from wengert.ops.key import Hole, Index
 from wengert.ops.predicates import logical_not, logical_or, refuse_out
-from wengert.ops.shape import astype, broadcast_to, reshape
+from wengert.ops.shape import along, astype, broadcast_to, reshape
 
 
 def _within(indices: Any, n: int, mode: str) -> Any:
@@ -38,14 +38,11 @@ def _within(indices: Any, n: int, mode: str) -> Any:
 def take(a: Any, /, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
     """The elements, or slices along an axis, at these indices."""
     refuse_out(out)
-    a = operand(a)
-    if axis is None:
-        a, axis = reshape(a, (-1,)), 0
-    axis = normalize_axis_index(axis, a.ndim)
+    a, axis = along(a, axis)
     return getitem(a, (slice(None),) * axis + (_within(indices, a.shape[axis], mode),))
 
 
-def along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
+def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
     """The key that selects `indices` along an axis, line by line."""
     if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
@@ -61,21 +58,21 @@ def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
     arr = operand(arr)
     if axis is None:
         arr, axis = reshape(arr, (-1,)), 0
-    return getitem(arr, along(arr.shape, operand(indices), axis))
+    return getitem(arr, key_along(arr.shape, operand(indices), axis))
 
 
 def permuted(x: Any, indices: Any, axis: int) -> Any:
     """`take_along_axis` where no line takes an element twice, so that the transpose is plain assignment."""
-    return gather(x, *along(x.shape, indices, axis), key=Index((Hole.ARRAY,) * x.ndim))
+    return gather(x, *key_along(x.shape, indices, axis), key=Index((Hole.ARRAY,) * x.ndim))
 
 
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write at `indices` along an axis, line by line, in place."""
     if axis is None:
-        arr[...] = reshape(set_at(reshape(arr, (-1,)), along((arr.size,), operand(indices), 0), values), arr.shape)
+        arr[...] = reshape(set_at(reshape(arr, (-1,)), key_along((arr.size,), operand(indices), 0), values), arr.shape)
     else:
-        arr[along(arr.shape, operand(indices), axis)] = values
+        arr[key_along(arr.shape, operand(indices), axis)] = values
 
 
 @implements(np.compress)

@@ -131,6 +131,8 @@ class Continuous:
         return self._pathwise("chisquare", (df,), size, lambda draw, df: 2.0 * draw.gamma(0.5 * df))
 
     def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
+        """The quotient of two gamma draws; the derivative is that of the quotient, each draw being a quantile of its own."""
+
         def path(draw: Draw, dfnum: Any, dfden: Any) -> Any:
             shapes = stack([broadcast_to(operand(df), draw.size) for df in (dfnum, dfden)], -1)
             pair = draw.gamma(0.5 * shapes, core=(2,))

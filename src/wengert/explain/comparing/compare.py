@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import math
+import sys
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -236,4 +238,6 @@ def duration(seconds: float) -> str:
 
 def rounded(count: int | None) -> str:
     """A count, in short if it is large."""
-    return "?" if count is None else f"{count:.3g}" if count >= 10**6 else str(count)
+    if count is None or count < 10**6:
+        return "?" if count is None else str(count)
+    return f"{count:.3g}" if count < sys.float_info.max else f"{Decimal(count):.2e}"

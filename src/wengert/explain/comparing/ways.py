@@ -60,7 +60,7 @@ class Problem:
             raise TypeError(f"compare takes a function of real floating-point numbers, at {user_line()}. Pass 2.0 instead of 2.")
         self.points = [np.asarray(self.leaves[i])[()] for i in self.live]
         self.x = np.concatenate([np.ravel(x) for x in self.points])
-        is_plain = len(self.live) == len(args) == len(self.leaves)
+        is_plain = len(self.live) == len(args) and all(leaf is arg for leaf, arg in zip(self.leaves, args, strict=False))
         self.call: Callable = f if is_plain else self.rebuilt
         self.argnums = tuple(range(len(self.live)))
         names = leaf_names(f, flatten((args, {}))[1])

@@ -1,9 +1,10 @@
 """Reductions of what was broadcast, multiplied, moved or reduced before.
 
-What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number, and a common factor that
-is a known number goes out of a sum. A sum of products of two arrays that each lack an axis of the other is a contraction, which BLAS
-computes without ever making the products. These rules change the order and number of roundings, so sums and means may differ in the last
-digits, and a sum that overflows may do so in another place; maxima and minima are exactly the same.
+What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number. A sum of products of two
+arrays that each lack an axis of the other is a contraction, which BLAS computes without ever making the products; a common factor that is
+a known number goes out of it first, and only then, because a sum without it may overflow where the whole does not. These rules change the
+order and number of roundings, so sums and means may differ in the last digits; maxima and minima are exactly the same. A sum begins with
+0.0, so that it is never -0.0, and so does what takes its place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
+from wengert.graph.passes.rewrite import derived, is_a, rebuilt, reshaped, stretched
 from wengert.ops.einsum import LETTERS
 
 REDUCTIONS = frozenset(("sum", "mean", "max", "min", "any", "all"))
@@ -49,7 +50,8 @@ def reductions(graph: Graph) -> Graph:
 def reduced(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...]) -> Node:
     """The same reduction along other axes, in a shape that has the same numbers."""
     if not axes and fits_without_reducing(node, x):
-        return reshaped(node, x, shape)
+        alone = derived(node, "add", x, Constant(0.0)) if node.primitive.name in ("sum", "mean") and x.dtype.kind in "fc" else x
+        return reshaped(node, alone, shape)
     return reshaped(node, derived(node, node.primitive.name, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape)
 
 
@@ -128,18 +130,20 @@ RULES: dict[str, Callable[[Operation, Operation], Node | None]] = {
 
 
 def of_product(node: Operation, x: Operation) -> Node | None:
-    """The factor that does not vary along the reduced axes goes out of the sum; if both lack axes, it is a contraction."""
+    """A contraction, if both factors lack axes; another factor that does not vary along the reduced axes goes out of it."""
     if node.dtype.kind not in "fc" or x.dtype != node.dtype:
         return None
-    if len(x.args) == 1:
-        return derived(node, "negative", reduced(node, x.args[0], node.params["axis"], node.shape))
-    a, b = x.args
     axes = node.params["axis"]
-    if is_fixed(b, x, axes) and node.size < x.size:
+    if len(x.args) == 1:
+        return derived(node, "subtract", Constant(0.0), reduced(node, x.args[0], axes, node.shape))
+    if node.primitive.name != "sum":
+        return None
+    a, b = x.args
+    if is_fixed(b, x, axes) and a.shape == x.shape and is_contraction(a, axes):
         return factored(node, x, a, b, first=True)
-    if x.primitive.name == "multiply" and is_fixed(a, x, axes) and node.size < x.size:
+    if x.primitive.name == "multiply" and is_fixed(a, x, axes) and b.shape == x.shape and is_contraction(b, axes):
         return factored(node, x, b, a, first=False)
-    return contraction(node, x) if x.primitive.name == "multiply" and node.primitive.name == "sum" else None
+    return contraction(node, x) if is_contraction(x, axes) else None
 
 
 def extent(a: Node, x: Node, i: int) -> int:
@@ -170,16 +174,25 @@ def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: b
     return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
 
 
-def contraction(node: Operation, x: Operation) -> Node | None:
-    """`sum(x[:, :, None] * y[None, :, :], 1)` as a sum of products by labels, where that saves most of the products."""
+def is_contraction(x: Node, axes: Sequence[int]) -> bool:
+    """Whether this is a product of which most terms need not be made, because both factors lack axes.
+
+    All of the reduced axes must be in both: what one is summed over alone is a common factor of the other, which may be infinite.
+    """
+    if not is_a(x, "multiply"):
+        return False
     a, b = x.args
     if x.size < max(WORTH_A_PRODUCT, 4 * a.size, 4 * b.size) or a.dtype != b.dtype or x.ndim > len(LETTERS):
-        return None
+        return False
+    return all(extent(a, x, i) != 1 and extent(b, x, i) != 1 for i in axes)
+
+
+def contraction(node: Operation, x: Operation) -> Node:
+    """`sum(x[:, :, None] * y[None, :, :], 1)` as a sum of products by labels."""
+    a, b = x.args
     axes = node.params["axis"]
     in_a = [i for i in range(x.ndim) if extent(a, x, i) != 1]
     in_b = [i for i in range(x.ndim) if extent(b, x, i) != 1]
-    if not all(i in in_a and i in in_b for i in axes):
-        return None  # what one of them is summed over alone is a common factor of the other, which may be infinite
     kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
     squeezed = [reshaped(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))]
     labels = [labelled(places) for places in (in_a, in_b, kept)]

@@ -85,7 +85,7 @@ def is_uniform(node: Node, number: Any) -> bool:
 
 def _is(value: Any, number: Any) -> Any:
     same = value == number
-    return same & (np.signbit(value) == np.signbit(number)) if number == 0 and value.dtype.kind == "f" else same
+    return same & (np.signbit(value) == np.signbit(number)) if number == 0 and value.dtype.kind != "c" else same
 
 
 def reshaped(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:

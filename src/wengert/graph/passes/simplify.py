@@ -93,7 +93,7 @@ def subtracted_negative(node: Operation) -> Node | None:
     x, y = node.args
     if (z := unsigned(y)) is not None:
         return derived(node, "add", x, z)
-    return derived(node, "negative", y) if node.dtype.kind == "f" and is_number(x, -0.0) else None
+    return derived(node, "negative", y) if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0) else None
 
 
 def both_negative(node: Operation) -> Node | None:
@@ -151,9 +151,9 @@ def by_minus_one(node: Operation) -> Node | None:
     if node.dtype.kind not in "fi":
         return None
     x, y = node.args
-    if is_number(y, -1):
+    if is_number(y, -1) and x.dtype == node.dtype:
         return stretched(node, derived(node, "negative", x), node.shape)
-    if node.primitive.name == "multiply" and is_number(x, -1):
+    if node.primitive.name == "multiply" and is_number(x, -1) and y.dtype == node.dtype:
         return stretched(node, derived(node, "negative", y), node.shape)
     return None
 

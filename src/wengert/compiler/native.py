@@ -160,5 +160,5 @@ def surroundings() -> str:
     """What machine code depends on beside the program: processor, versions, and the sources of this package."""
     package = Path(__file__).parent.parent
     files = sorted((str(path.relative_to(package)), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
-    parts = (target.cpu(), target.features(), platform.python_version(), np.__version__, llvmlite.__version__, files, os.name)
+    parts = (target.target(), platform.python_version(), np.__version__, llvmlite.__version__, files, os.name)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

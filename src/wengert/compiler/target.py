@@ -1,10 +1,15 @@
-"""The machine: its vectors, and LLVM's text turned into code that can be called."""
+"""The machine: its vectors, and LLVM's text turned into code that can be called.
+
+`WENGERT_TARGET` names a level of x86-64 processors to make code for (x86-64-v2, x86-64-v3, x86-64-v4), instead of this one (native).
+"""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -12,27 +17,64 @@ _LOCK = threading.Lock()
 """Held while LLVM works: it may be asked by several threads."""
 
 
-@cache
-def features() -> str:
-    return llvm.get_host_cpu_features().flatten()
+LEVELS: dict[str, tuple[str, ...]] = {
+    "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
+    "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
+    "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
+}
+"""The levels of x86-64 processors, and what each adds to the one before."""
+
+
+class Target(NamedTuple):
+    """What code is made for: a processor as LLVM names it, what it has beyond its name, and the width of its vectors in bytes."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
 
 
 @cache
-def cpu() -> str:
-    return llvm.get_host_cpu_name()
+def target() -> Target:
+    """This machine, or the level of it that WENGERT_TARGET names, read when code is first made."""
+    chosen = os.environ.get("WENGERT_TARGET", "").strip() or "native"
+    host, triple = llvm.get_host_cpu_features(), llvm.get_process_triple()
+    if chosen == "native":
+        return Target(triple, llvm.get_host_cpu_name(), host.flatten(), 64 if host.get("avx512f") else 32 if host.get("avx2") else 16)
+    if chosen not in LEVELS:
+        raise ValueError(
+            f"WENGERT_TARGET is {chosen!r}, which is none of {', '.join([*LEVELS, 'native'])}. Set it to one of these, or unset it."
+        )
+    if chosen not in runnable_levels():
+        missing = [name for name in needed_features(chosen) if not host.get(name)]
+        raise ValueError(
+            f"WENGERT_TARGET is {chosen}, and this processor ({triple}) lacks {', '.join(missing)}. Choose a lower level, or unset it."
+        )
+    return Target(triple, chosen, *{"x86-64-v2": ("", 16), "x86-64-v3": ("", 32), "x86-64-v4": ("-prefer-256-bit", 64)}[chosen])
 
 
-@cache
+def needed_features(level: str) -> list[str]:
+    """What a processor of this level has, the levels below included."""
+    names = list(LEVELS)
+    return [feature for name in names[: names.index(level) + 1] for feature in LEVELS[name]]
+
+
+def runnable_levels() -> list[str]:
+    """The levels that this machine can run, the lowest first."""
+    host = llvm.get_host_cpu_features()
+    return [level for level in LEVELS if all(host.get(name) for name in needed_features(level))]
+
+
 def vector_bytes() -> int:
-    """The width of this machine's widest vectors."""
-    known = llvm.get_host_cpu_features()
-    return 64 if known.get("avx512f") else 32 if known.get("avx2") else 16
+    """The width of the widest vectors that code is made for."""
+    return target().vector_bytes
 
 
 def machine(level: int = 2) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu(), features=features(), opt=level, jit=True)
+    made_for = target()
+    return llvm.Target.from_triple(made_for.triple).create_target_machine(cpu=made_for.cpu, features=made_for.features, opt=level, jit=True)
 
 
 def object_code(text: str, is_long: bool = False) -> bytes:
@@ -42,18 +84,18 @@ def object_code(text: str, is_long: bool = False) -> bytes:
     functions, between which nothing stays in registers anyway, or many small kernels, of which none takes long.
     """
     with _LOCK:
-        target = machine(0 if is_long else 2)
+        translator = machine(0 if is_long else 2)
         module = llvm.parse_assembly(text)
         module.verify()
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
         tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
-        builder = llvm.create_pass_builder(target, tuning)
+        builder = llvm.create_pass_builder(translator, tuning)
         passes = quick_passes() if is_long else builder.getModulePassManager()
         try:
             passes.run(module, builder)
         finally:
             free(passes)
-        return target.emit_object(module)
+        return translator.emit_object(module)
 
 
 def quick_passes() -> llvm.ModulePassManager:

@@ -87,9 +87,11 @@ def share(work: Callable[[int, int], None], size: int) -> None:
             except IndexError:
                 return
             try:
-                outcomes.put(work(*part))
+                work(*part)
             except BaseException as error:  # raised below, when nobody writes any more
                 outcomes.put(error)
+            else:
+                outcomes.put(None)
 
     with contextlib.suppress(RuntimeError):  # no thread can be started
         for _ in range(count - 1):

@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo test lint types portability bench clean
 
 help:
-	@echo "make demo    how a derivative comes about: a table here, and a page to play through, explanation.html"
-	@echo "make test    lint, type-check, and run all tests"
-	@echo "make bench   compare with PyTorch, JAX and autograd (installs them)"
-	@echo "make clean   remove the virtual environment and caches"
+	@echo "make demo          how a derivative comes about: a table here, and a page to play through, explanation.html"
+	@echo "make test          lint, type-check, and run all tests"
+	@echo "make portability   the tests that could depend on the machine, as on other processors and with the oldest dependencies"
+	@echo "make bench         compare with PyTorch, JAX and autograd (installs them)"
+	@echo "make clean         remove the virtual environments and caches"
 
 demo: .venv/installed
 	$(BIN)/wengert explain "ln(x1) + x1*x2 - sin(x2)" x1=2 x2=5 --html explanation.html
@@ -22,6 +23,10 @@ lint: .venv/installed-dev
 
 types: .venv/installed-dev
 	$(BIN)/mypy
+
+portability: .venv/installed-dev .venv-minimum/installed
+	$(BIN)/python tools/portability.py
+	.venv-minimum/bin/python tools/portability.py native
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks
@@ -39,6 +44,12 @@ bench: .venv/installed-bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	@touch $@
 
+.venv-minimum/installed: pyproject.toml tools/portability.py .venv/installed-dev
+	$(PYTHON) -m venv .venv-minimum
+	$(BIN)/python tools/portability.py --minimum > .venv-minimum/constraints.txt
+	.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-minimum/constraints.txt -e ".[dev,viz]"
+	@touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist explanation.html
+	rm -rf .venv .venv-minimum .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist explanation.html
 	find . -name __pycache__ -type d -exec rm -rf {} +

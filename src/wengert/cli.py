@@ -6,13 +6,14 @@ Everything but the reading of options is imported by the command that needs it, 
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
+
+from wengert.terminal import STDOUT, about, complain, is_colored, note, obstacle, prepare_streams, printable, say, show
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation
@@ -53,10 +54,17 @@ Values are numbers, formulas without variables (pi/4), lists of numbers, or file
 """
 
 
+class Options(argparse.ArgumentParser):
+    """A parser that says so when its help cannot be written."""
+
+    def print_help(self, file: Any = None) -> None:
+        show(self.format_help().rstrip("\n"))
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of all commands."""
     raw = argparse.RawDescriptionHelpFormatter
-    top = argparse.ArgumentParser("wengert", description="Derivatives: seen, computed, compared.", epilog=EXAMPLES, formatter_class=raw)
+    top = Options("wengert", description="Derivatives: seen, computed, compared.", epilog=EXAMPLES, formatter_class=raw)
     top.add_argument("--version", action="store_true", help="show the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
@@ -112,38 +120,47 @@ def arranged(words: Iterable[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the result is the exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr) if argv is None else ():
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot write ∂ shows a question mark
+    if argv is None:
+        prepare_streams()
     options = parser()
+    given, status, problem = argparse.Namespace(), FINE, None
     try:
-        given, more = options.parse_known_args(arranged(words))
-        if more and (not hasattr(given, "values") or any(word.startswith("-") for word in more)):
-            options.error(f"unrecognized arguments: {' '.join(more)}")
+        given = read(options, list(sys.argv[1:] if argv is None else argv))
+        status = run(given, options)
     except SystemExit as done:
-        return int(done.code or 0)
+        status = int(done.code or 0)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        status = FAILED
+    except Exception as error:
+        problem = error
+    problem = obstacle(sys.stdout) or problem
+    if problem is not None:
+        status = failed(problem, getattr(given, "traceback", False))
+    obstacle(sys.stderr)
+    return status
+
+
+def read(options: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """The command that the words are."""
+    given, more = options.parse_known_args(arranged(words))
+    if more and (not hasattr(given, "values") or any(word.startswith("-") for word in more)):
+        options.error(f"unrecognized arguments: {printable(' '.join(more))}")
+    if hasattr(given, "values"):
+        given.values += more
+    return given
+
+
+def run(given: argparse.Namespace, options: argparse.ArgumentParser) -> int:
     if given.version:
         from wengert import __version__
 
-        print(f"wengert {__version__}")
+        show(f"wengert {__version__}")
         return FINE
     if given.command is None:
         options.print_help()
         return USAGE
-    if hasattr(given, "values"):
-        given.values += more
-    try:
-        {"explain": explain, "grad": grad, "compare": compare, "why": why, "info": info}[given.command](given)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: nothing is left to be flushed at exit
-        return FAILED
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return FAILED
-    except Exception as error:
-        return failed(error, given.traceback)
+    {"explain": explain, "grad": grad, "compare": compare, "why": why, "info": info}[given.command](given)
     return FINE
 
 
@@ -155,7 +172,9 @@ def failed(error: Exception, with_traceback: bool) -> int:
     if with_traceback:
         import traceback
 
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)).rstrip("\n"))
+    if isinstance(error, BrokenPipeError) and error.filename == STDOUT:
+        return FAILED  # nobody reads on
     if isinstance(error, UsageError | ExpressionError):
         complain(str(error))
         return USAGE
@@ -175,21 +194,6 @@ def blamed_line(error: Exception) -> str:
     notable = lambda name: not name.startswith((OURS, "<frozen", "<__array_function__")) and not any(part in name for part in THEIRS)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)[1:] if notable(frame.filename) and frame.line]
     return "\n" + "".join(traceback.format_list(frames[-1:])).rstrip("\n") if frames else ""
-
-
-def complain(message: str) -> None:
-    red, plain = ("\x1b[1;31m", "\x1b[0m") if is_colored(sys.stderr) else ("", "")
-    print(f"{red}error:{plain} {message}", file=sys.stderr)
-
-
-def note(message: str) -> None:
-    faint, plain = ("\x1b[2m", "\x1b[0m") if is_colored(sys.stderr) else ("", "")
-    print(f"{faint}{message}{plain}", file=sys.stderr)
-
-
-def is_colored(stream: TextIO) -> bool:
-    """Whether colours can be seen and are wanted."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 # Commands
@@ -216,7 +220,7 @@ def explain(given: argparse.Namespace) -> None:
             given.html = FORMS["html"][1]
         forms = {form: getattr(given, form) for form in FORMS if getattr(given, form)}
         if "-" not in forms.values():
-            print(table(explanation))
+            show(table(explanation))
         for form, place in forms.items():
             written(explanation, form, place, given.edges)
     if given.open:
@@ -238,14 +242,15 @@ def table(explanation: Explanation) -> str:
 def written(explanation: Explanation, form: str, place: str, edges: bool) -> None:
     """One form of an explanation, in its file or on the terminal."""
     options = {"edges": edges} if form in ("svg", "png", "dot") else {}
-    if form == "png":
-        explanation.png(place, **options)
-    else:
-        text = getattr(explanation, form)(**options)
-        if place == "-":
-            print(text)
-            return
-        Path(place).write_text(text, encoding="utf-8")
+    text = None if form == "png" else getattr(explanation, form)(**options)
+    if text is not None and place == "-":
+        show(text)
+        return
+    with about(place):
+        if text is None:
+            explanation.png(place, **options)
+        else:
+            Path(place).write_text(text, encoding="utf-8")
     note(f"{place} written")
 
 
@@ -296,12 +301,12 @@ def grad(given: argparse.Namespace) -> None:
     if given.json:
         import json
 
-        print(json.dumps({"value": np.asarray(value).tolist(), "gradients": {name: x.tolist() for name, x in gradients.items()}}))
+        show(json.dumps({"value": np.asarray(value).tolist(), "gradients": {name: x.tolist() for name, x in gradients.items()}}))
         return
     rows = {"f": np.asarray(value)} | {f"df/d{name}": x for name, x in gradients.items()}
     width = max(map(len, rows))
     for name, x in rows.items():
-        print(f"{name:{width}} = {np.array2string(x, prefix=' ' * (width + 3), floatmode='unique', separator=', ')}")
+        show(f"{name:{width}} = {np.array2string(x, prefix=' ' * (width + 3), floatmode='unique', separator=', ')}")
     if not all(np.isfinite(x).all() for x in rows.values()):
         note("Not all of it is finite: `wengert why` with the same arguments says where it begins.")
 
@@ -317,9 +322,10 @@ def compare(given: argparse.Namespace) -> None:
     by_hand = (lambda *args: [part(*args) for part in parts]) if parts else None
     with np.errstate(all="ignore"):
         found = compare(function, *arguments, formula=by_hand)
-    print(found.svg() if given.svg == "-" else found)
+    show(found.svg() if given.svg == "-" else found)
     if given.svg not in (None, "-"):
-        found.svg(given.svg)
+        with about(given.svg):
+            found.svg(given.svg)
         note(f"{given.svg} written")
 
 
@@ -331,7 +337,7 @@ def why(given: argparse.Namespace) -> None:
     function, _, arguments = described(given)
     with np.errstate(all="ignore"):
         not_finite = why_nan(function, *arguments)
-        print(not_finite if not not_finite.is_finite else why_zero(function, *arguments))
+        show(not_finite if not not_finite.is_finite else why_zero(function, *arguments))
 
 
 def info(given: argparse.Namespace) -> None:
@@ -345,7 +351,7 @@ def info(given: argparse.Namespace) -> None:
     if given.json:
         import json
 
-        print(json.dumps(facts))
+        show(json.dumps(facts))
         return
     place, lanes = facts["cache"], facts["lanes"]
     rows = facts["versions"] | {
@@ -357,7 +363,7 @@ def info(given: argparse.Namespace) -> None:
         else "off (WENGERT_CACHE_DIR)",
     }
     width = max(map(len, rows))
-    print("\n".join(f"{name:{width}}  {text}" for name, text in rows.items()))
+    show("\n".join(f"{name:{width}}  {text}" for name, text in rows.items()))
 
 
 def machine() -> dict[str, Any]:

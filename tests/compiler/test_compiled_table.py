@@ -31,8 +31,13 @@ OWN_ZEROS = {"fmax": "NumPy's own zeros depend on the length of the array", "fmi
 AROUND_ZERO = {"logaddexp": "near its zeros the error is one of the operands, in NumPy as well", "logaddexp2": "the same"}
 
 
-TRUTHS = {"erfc": mpmath.erfc, "digamma": mpmath.digamma, "gammaln": lambda x: mpmath.re(mpmath.loggamma(x))}
-"""Functions of which SciPy's errors are several units in the last place, and ours are not."""
+TRUTHS = {
+    "erfc": mpmath.erfc,
+    "digamma": mpmath.digamma,
+    "gammaln": lambda x: mpmath.re(mpmath.loggamma(x)),
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+}
+"""Functions of which the errors of SciPy, or of NumPy on some processors, are several units in the last place, and ours are not."""
 
 
 def truth(name: str, x: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -40,7 +45,7 @@ def truth(name: str, x: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
     def number(v: float, y: float) -> float:
         try:
-            return float(TRUTHS[name](mpmath.mpf(float(v)))) if np.isfinite(y) else y
+            return float(TRUTHS[name](mpmath.mpf(float(v)))) if np.isfinite(y) and v != 0 else y  # mpmath has one zero
         except OverflowError:  # an exponent beyond mpmath's means, far beyond that of floats
             return y
 
@@ -170,7 +175,7 @@ def test_gradients_at_boundaries(primitive):
 
 
 LENGTHS = [(), (0,), (1,), (2,), (7,), (8,), (9,), (15,), (16,), (17,), (1000,), (3, 0), (5, 1), (2, 3, 5), (4, 1, 33)]
-ONE_OPERAND = [p for p in SMOOTH if len(p.inputs) == 1 and p.name not in ("imag", "angle", "sinc", *TRUTHS)]
+ONE_OPERAND = [p for p in SMOOTH if len(p.inputs) == 1 and p.name not in ("imag", "angle", "sinc")]
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
@@ -181,9 +186,10 @@ def test_all_lengths(shape, dtype):
     eager = lambda *args: tuple([op_of(p)(x) for p, x in zip(ONE_OPERAND, args, strict=True)])
     outs = wg.compile(eager)(*args)
     wide = eager(*[x.astype(np.float64) for x in args])
-    for found, expected, x in zip(outs, wide, args, strict=True):
+    for p, found, expected, x in zip(ONE_OPERAND, outs, wide, args, strict=True):
         assert isinstance(found, np.ndarray) == bool(x.shape)
-        assert_same(found, np.asarray(expected).astype(dtype), ulps=2)
+        right = truth(p.name, x, np.asarray(expected)) if p.name in TRUTHS else np.asarray(expected)
+        assert_same(found, right.astype(dtype), ulps=2)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import subprocess
+import sys
+import threading
 import warnings
 
 import numpy as np
@@ -73,3 +77,102 @@ def test_survives_a_fork(two_threads):
     process.start()
     assert queue.get(timeout=60) == np.exp(1.0)
     process.join()
+
+
+@pytest.mark.parametrize("asked", ["abc", "0", "-1", "1.5", "1e3", "", "99999999999", "9" * 5000])
+def test_a_number_of_threads_that_is_none_is_said_once(monkeypatch, asked):
+    monkeypatch.setattr(parallel, "_refused", set())
+    monkeypatch.delenv("WENGERT_NUM_THREADS", raising=False)
+    cores = parallel.num_threads()
+    monkeypatch.setenv("WENGERT_NUM_THREADS", asked)
+    with pytest.warns(RuntimeWarning, match=f"WENGERT_NUM_THREADS is '{asked[:40]}', which is no integer from 1 to 1024: all cores"):
+        assert parallel.num_threads() == cores
+    assert parallel.num_threads() == cores
+
+
+@pytest.mark.parametrize("asked", ["1", "2", " 3 ", "1024"])
+def test_numbers_of_threads(monkeypatch, asked):
+    monkeypatch.setenv("WENGERT_NUM_THREADS", asked)
+    assert parallel.num_threads() == int(asked)
+
+
+@pytest.mark.parametrize("asked", ["abc", "-1"])
+def test_one_message_in_a_whole_program(asked):
+    code = """
+import numpy as np, wengert as wg
+x = np.ones(1 << 19)
+assert float(wg.exp(x)[-1]) == np.exp(1.0)
+assert float(wg.compile(lambda x: (x * 2).sum())(x)) == 2 << 19
+assert float(wg.grad(lambda x: np.exp(x).sum())(x)[0]) == np.exp(1.0)
+"""
+    environment = os.environ | {"WENGERT_NUM_THREADS": asked}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("WENGERT_NUM_THREADS") == 1 == len(done.stderr.splitlines())
+
+
+AT_THE_END = """
+import atexit, builtins, sys
+import numpy as np, wengert as wg
+
+way, is_started = sys.argv[1], sys.argv[2] == "started"
+x = wg.tensor(np.ones(1 << 19))
+compiled = wg.compile(lambda x: np.exp(x).sum())
+compiled(np.ones(1 << 19))
+if is_started:
+    np.exp(x)
+
+def work():
+    assert float(np.exp(x)[-1]) == np.exp(1.0)
+    assert float(wg.grad(lambda x: np.exp(x).sum())(np.ones(1 << 19))[0]) == np.exp(1.0)
+    assert abs(float(compiled(np.ones(1 << 19))) / np.exp(1.0) - (1 << 19)) < 1.0
+    print("done", flush=True)
+
+class AtTheEnd:
+    def __del__(self):
+        work()
+
+if way == "atexit":
+    atexit.register(work)
+else:
+    last = AtTheEnd()
+    if way == "cycle":
+        last.itself = last
+    if way == "builtins":
+        builtins.last = last
+"""
+
+
+@pytest.mark.parametrize("is_started", ["started", "not started"])
+@pytest.mark.parametrize("way", ["atexit", "module", "cycle", "builtins"])
+def test_large_operations_at_the_end_of_the_interpreter(way, is_started):
+    environment = os.environ | {"WENGERT_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", AT_THE_END, way, is_started]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+def test_threads_that_cannot_be_started(two_threads, monkeypatch):
+    parallel._forget_pool()
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    x = np.linspace(0.0, 1.0, LARGE)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    np.testing.assert_array_equal(parallel.parallel(np.exp)(x), np.exp(x))
+    parallel._forget_pool()
+
+
+def test_every_part_is_over_when_an_error_is_raised(two_threads):
+    ended = []
+
+    def work(start, stop):
+        if start == 0:
+            raise KeyboardInterrupt
+        threading.Event().wait(0.05)
+        ended.append(start)
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel.share(work, LARGE)
+    assert ended == [LARGE // 2]

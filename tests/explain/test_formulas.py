@@ -186,7 +186,8 @@ def evaluated(text, names):
     return eval(text, functions, names)
 
 
-UNREADABLE = {p.name for p in ELEMENTWISE if p.impl.__module__.startswith(("wengert.ops.special", "wengert.ops.scipy"))}
+SPECIAL = ("wengert.ops.special", "wengert.ops.scipy")
+UNREADABLE = {p.name for p in ELEMENTWISE if getattr(p.impl, "__module__", "numpy").startswith(SPECIAL)}
 """Special functions have notations and metadata that would need a reader of their own."""
 
 

@@ -7,6 +7,7 @@ import re
 import struct
 import sys
 import time
+from importlib.util import find_spec
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,10 +16,11 @@ from scipy.optimize import isotonic_regression
 
 import wengert as wg
 from wengert.explain.explanation import explain
+from wengert.explain.pictures import bitmap
 from wengert.explain.pictures.grouping import LARGE
 from wengert.explain.pictures.layers import apart, crossings, layers, place, succession
 from wengert.explain.pictures.layout import MOST, Drawing, grouped, layout
-from wengert.explain.pictures.picture import DARK, LIGHT
+from wengert.explain.pictures.picture import DARK, LIGHT, SANS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -338,8 +340,17 @@ def test_dot_quotes():
     assert '"' not in re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
 
 
+def has_typeface() -> bool:
+    """Whether anything that pictures are written in is on this machine, asked without the code under test."""
+    resvg = pytest.importorskip("resvg_py")
+    draw = lambda text: resvg.svg_to_bytes(svg_string=f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{text}</svg>')
+    families = [name.strip(" '") for name in SANS.split(",")]
+    return find_spec("matplotlib") is not None or any(draw(f'<text y="9" font-family="{name}">M</text>') != draw("") for name in families)
+
+
 def test_png(tmp_path):
-    pytest.importorskip("resvg_py")
+    if not has_typeface():
+        pytest.skip("no typeface on this machine")
     explanation = explain(running, 2.0, 5.0)
     root = ElementTree.fromstring(explanation.svg())
     for scale in (1.0, 2.0):
@@ -349,6 +360,29 @@ def test_png(tmp_path):
         assert struct.unpack(">II", data[16:24]) == (float(root.get("width")) * scale, float(root.get("height")) * scale)
     with pytest.raises(ValueError, match="above 0"):
         explanation.png(tmp_path / "graph.png", scale=0.0)
+
+
+@pytest.mark.parametrize("has_matplotlib", [False, True])
+def test_png_without_the_typefaces_of_the_system(tmp_path, monkeypatch, has_matplotlib):
+    resvg = pytest.importorskip("resvg_py")
+    draw = resvg.svg_to_bytes
+    monkeypatch.setattr(resvg, "svg_to_bytes", lambda **options: draw(skip_system_fonts=True, **options))
+    if has_matplotlib:
+        pytest.importorskip("matplotlib")
+    else:
+        monkeypatch.setattr(bitmap, "find_spec", lambda name: None)
+    bitmap.fonts.cache_clear()
+    explanation = explain(running, 2.0, 5.0)
+    try:
+        if has_matplotlib:
+            explanation.png(tmp_path / "graph.png")
+            assert (tmp_path / "graph.png").stat().st_size > len(bytes(draw(svg_string=explanation.svg(), skip_system_fonts=True, zoom=2)))
+        else:
+            with pytest.raises(RuntimeError, match="A PNG needs a typeface"):
+                explanation.png(tmp_path / "graph.png")
+            assert not (tmp_path / "graph.png").exists()
+    finally:
+        bitmap.fonts.cache_clear()
 
 
 def test_png_names_the_remedy(tmp_path, monkeypatch):

@@ -357,6 +357,20 @@ def test_qr_of_dependent_columns_has_no_derivative(a):
         push_forward(f, [a], {0: np.ones(a.shape)})
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (3, 2), (5, 3), (40, 20), (2000, 4)])
+def test_qr_sees_dependent_columns_whatever_is_rounded(rows, columns):
+    """And columns of very different lengths are not dependent."""
+    for seed in range(20):
+        a = normal((rows, columns), seed) * np.exp(3.0 * normal((columns,), seed + 100))
+        f = lambda a: factor.qr(a)[1].sum()
+        slopes = wg.grad(f)(a * 1e-20 ** np.arange(columns)) if columns < 6 else wg.grad(f)(a)
+        assert np.isfinite(slopes).all()
+        j = 1 + seed % (columns - 1)
+        a[:, j] = a[:, :j] @ normal((j,), seed + 200)
+        with pytest.raises(np.linalg.LinAlgError, match="linearly dependent"):
+            wg.grad(f)(a)
+
+
 def test_lu_of_a_singular_matrix():
     a = np.array([[4.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 1.5, 0.5]])
     check_derivatives(lu_factors, [a], [0])

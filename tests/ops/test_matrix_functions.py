@@ -214,7 +214,6 @@ def test_schur_form_of_blocks():
     np.testing.assert_array_equal(eigenvalues, np.tile(eigenvalues[:3], 4))
 
 
-@pytest.mark.filterwarnings("ignore:Matrix is singular")  # SciPy says so of the root as well
 def test_singular_matrices():
     pull, push = wg.grad(lambda a: sqrtm(a).sum()), lambda a: wg.jvp(sqrtm, (a,), (a,))
     for x in (np.diag([1.0, 0.0]), np.ones((2, 2)), np.zeros((2, 2))):
@@ -226,6 +225,26 @@ def test_singular_matrices():
             logm(x)
     with pytest.raises(np.linalg.LinAlgError, match=r"no square root.*test_matrix_functions.py"):
         sqrtm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("rank", [0, 1, 2, 4])
+@pytest.mark.parametrize("n", [4, 5, 8])
+def test_roots_of_singular_matrices_are_real_whatever_is_rounded(n, rank, dtype):
+    """Eigenvalues that are zero are computed as small numbers of any sign, or as pairs; which ones depends on the machine."""
+    for seed in range(20):
+        a = np.round(4 * normal((n, rank), seed))  # of integers, so that the product has exactly this rank
+        x = (a @ a.T).astype(dtype)
+        root = sqrtm(x)
+        assert root.dtype == dtype
+        np.testing.assert_allclose(root @ root, x, atol=200 * np.finfo(dtype).eps * (np.abs(x).max() + 1))
+    with pytest.raises(np.linalg.LinAlgError, match="no square root"):
+        sqrtm(np.array([[0.0, 1.0, 2.0], [0.0, 0.0, 3.0], [0.0, 0.0, 1.0]], dtype))
+
+
+def test_small_eigenvalues_are_not_taken_for_zero():
+    x = np.diag([1.0, 1e-17, 1e-30])
+    np.testing.assert_array_equal(sqrtm(x), np.sqrt(x))
 
 
 @every

@@ -36,8 +36,8 @@ from wengert.graph.passes.fold import fold
 from wengert.graph.passes.simplify import simplify
 from wengert.graph.passes.views import views
 
-THREADS = ctypes.c_int64(parallel.num_threads())
-"""How many threads large kernels use, where native code reads it."""
+THREADS = ctypes.c_int64(1)
+"""How many threads large kernels use, where native code reads it; set when a program is loaded."""
 
 TIDY = (fold, common, simplify, views)
 """What runs after operations were expanded: no reduction may become a contraction again."""

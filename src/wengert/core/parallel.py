@@ -6,8 +6,11 @@ the same to the last bit, since every element is computed alone.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
+import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -20,13 +23,33 @@ LARGE = 1 << 18
 EXPENSIVE = 1 << 16
 """The same for operations that take long for each element."""
 
+MOST_THREADS = 1024
+"""What WENGERT_NUM_THREADS may ask for."""
+
 _pool: Any = None
+_refused: set[str] = set()
 
 
 def num_threads() -> int:
     """The number of cores that large operations use: WENGERT_NUM_THREADS, or all of them."""
+    asked = os.environ.get("WENGERT_NUM_THREADS")
+    if asked is not None:
+        number = asked.strip()
+        if number.isdecimal() and len(number) < 10 and 1 <= int(number) <= MOST_THREADS:
+            return int(number)
+        _refuse(asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return int(os.environ.get("WENGERT_NUM_THREADS") or cores or 1)
+    return cores or 1
+
+
+def _refuse(asked: str) -> None:
+    """Say once that a number of threads is none."""
+    if asked in _refused:
+        return
+    _refused.add(asked)
+    advice = "Set it to a number of threads, or unset it."
+    message = f"WENGERT_NUM_THREADS is {asked[:40]!r}, which is no integer from 1 to {MOST_THREADS}: all cores are used. {advice}"
+    warnings.warn_explicit(message, RuntimeWarning, "<environment>", 1)
 
 
 def in_use() -> bool:
@@ -44,17 +67,56 @@ if hasattr(os, "register_at_fork"):
 
 
 def share(work: Callable[[int, int], None], size: int) -> None:
-    """Run `work(start, stop)` on the parts of a range, one for each core; the first part in this thread."""
+    """Run `work(start, stop)` on the parts of a range, one for each core.
+
+    This thread and its helpers take parts until none is left. Where no thread can be started any more, as at the end of the
+    interpreter, this one takes them all.
+    """
+    pool = _started_pool()
+    if pool is None:
+        work(0, size)
+        return
+    executor, outcomes = pool[0], pool[1]()
+    parts = deque(pairwise(np.linspace(0, size, num_threads() + 1).astype(int).tolist()))
+    count = len(parts)
+
+    def take_parts() -> None:
+        while True:
+            try:
+                part = parts.popleft()
+            except IndexError:
+                return
+            try:
+                work(*part)
+            except BaseException as error:  # raised below, when nobody writes any more
+                outcomes.put(error)
+            else:
+                outcomes.put(None)
+
+    with contextlib.suppress(RuntimeError):  # no thread can be started
+        for _ in range(count - 1):
+            executor.submit(contextvars.copy_context().run, take_parts)  # NumPy's error handling is in the context
+    take_parts()
+    errors = [error for error in [outcomes.get() for _ in range(count)] if error is not None]
+    if errors:
+        try:
+            raise errors[0]
+        finally:
+            del errors  # the traceback holds this frame, which must not hold the traceback
+
+
+def _started_pool() -> Any:
+    """Threads to share work with, and the kind of queue that they answer in; None where there can be none any more."""
     global _pool
     if _pool is None:
-        from concurrent.futures import ThreadPoolExecutor  # only when first needed: it makes the import of the package slower
+        try:
+            from concurrent.futures import ThreadPoolExecutor  # only when first needed: they make the import of the package slower
+            from queue import SimpleQueue
 
-        _pool = ThreadPoolExecutor(num_threads(), thread_name_prefix="wengert")
-    first, *others = pairwise(np.linspace(0, size, num_threads() + 1).astype(int).tolist())
-    jobs = [_pool.submit(contextvars.copy_context().run, work, *part) for part in others]  # NumPy's error handling is in the context
-    work(*first)
-    for job in jobs:
-        job.result()
+            _pool = ThreadPoolExecutor(num_threads(), thread_name_prefix="wengert"), SimpleQueue
+        except (ImportError, RuntimeError):  # the interpreter is shutting down
+            return None
+    return _pool
 
 
 def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable:

@@ -141,6 +141,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return matmul(expand_dims(_conjugate(x1), -2), expand_dims(x2, -1)).squeeze((-2, -1))
 
 
+@implements(np.matvec)
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Stacks of matrices times stacks of vectors."""
     x1, x2 = operand(x1), operand(x2)
@@ -148,16 +149,12 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     return matmul(x1, expand_dims(x2, -1)).squeeze(-1)
 
 
+@implements(np.vecmat)
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Stacks of vectors, conjugated, times stacks of matrices."""
     x1, x2 = operand(x1), operand(x2)
     _needs_axes("vecmat", x1, 1, x2, 2)
     return matmul(expand_dims(_conjugate(x1), -2), x2).squeeze(-2)
-
-
-if hasattr(np, "matvec"):  # since NumPy 2.2
-    implements(np.matvec)(matvec)
-    implements(np.vecmat)(vecmat)
 
 
 def _needs_axes(name: str, x1: Any, n1: int, x2: Any, n2: int) -> None:

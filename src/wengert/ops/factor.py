@@ -191,10 +191,14 @@ def _q_and_r(packed: Any, x_spec: Any) -> tuple[Any, Any]:
 
 
 def _refuse_dependent(r: Any) -> Any:
-    """Ones to multiply with, unless a number on the diagonal of R is zero up to rounding."""
-    sizes = np.abs(r.diagonal(axis1=-2, axis2=-1))
-    dtype = factor_dtype(r.dtype)
-    if (sizes <= r.shape[-1] * np.finfo(dtype).eps * sizes.max(-1, keepdims=True, initial=0)).any():
+    """Ones to multiply with, unless a column is a combination of those before it.
+
+    What is left of it, on the diagonal of R, is then a rounding error of Householder's reflections: some units in the last place of the
+    column, however long it is. Which ones depends on the machine, so the bound is well above them.
+    """
+    dtype, sizes = factor_dtype(r.dtype), np.abs(r)
+    rounding = (10 + r.shape[-1]) * np.finfo(dtype).eps
+    if (sizes.diagonal(axis1=-2, axis2=-1) <= rounding * sizes.max(-2, initial=0)).any():
         raise np.linalg.LinAlgError(
             f"The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent, "
             f"at {user_line()}. Use svd or pinv for matrices without full rank."

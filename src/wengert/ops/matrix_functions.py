@@ -221,14 +221,17 @@ def _back(u: np.ndarray, t: np.ndarray, *given: np.ndarray) -> np.ndarray:
     return out if any(x.dtype.kind == "c" for x in given) else out.real
 
 
-def _root_of_triangle(t: np.ndarray) -> np.ndarray:
-    """The principal square root of an upper triangular matrix, by halves: [[a, b], [0, d]] has [[p, q], [0, r]] with p q + q r = b."""
+def _root_of_triangle(t: np.ndarray, of: str = "logm", is_singular: bool = False) -> np.ndarray:
+    """The principal square root of an upper triangular matrix, by halves: [[a, b], [0, d]] has [[p, q], [0, r]] with p q + q r = b.
+
+    Where the matrix is singular, there may be no q, or many; one of them is taken then, which the caller has to check.
+    """
     n = t.shape[-1]
     if n == 1:
         return np.sqrt(t)
     k, out = n // 2, np.zeros_like(t)
-    out[:k, :k], out[k:, k:] = _root_of_triangle(t[:k, :k]), _root_of_triangle(t[k:, k:])
-    out[:k, k:] = triangular_sylvester(out[:k, :k], out[k:, k:], t[:k, k:], "logm")
+    out[:k, :k], out[k:, k:] = [_root_of_triangle(part, of, is_singular) for part in (t[:k, :k], t[k:, k:])]
+    out[:k, k:] = triangular_sylvester(out[:k, :k], out[k:, k:], t[:k, k:], of, is_singular)
     return out
 
 
@@ -295,14 +298,23 @@ def logm(A: Any) -> Any:
 
 
 def _root(x: np.ndarray) -> np.ndarray:
-    out = _linalg().sqrtm(_as_real(x))
-    if not np.isfinite(out).all() and np.isfinite(x).all():
-        raise np.linalg.LinAlgError(f"sqrtm: this singular matrix has no square root, at {user_line()}.")
-    if x.dtype.kind == "c" or out.dtype.kind != "c":
-        return out
-    if np.abs(out.imag).max() > 1e3 * np.finfo(x.dtype).eps * np.abs(out).max():
+    """Not by SciPy's function: whether it warns of a singular matrix, and whether the result is complex, is decided by rounding."""
+    t, u = _schur(x)
+    eps, size, is_exact = np.finfo(t.dtype).eps, np.abs(t).max(), np.array_equal(t, x)
+    t, rounding = t + 0.0, 0.0 if is_exact else (10 + len(t)) * eps * size  # zeros are positive then: roots of -1 are i
+    eigenvalues = t.diagonal()
+    is_positive = (eigenvalues.real >= 0) & (eigenvalues.imag == 0)
+    if x.dtype.kind != "c" and np.any((eigenvalues.imag == 0) & (eigenvalues.real < -rounding)):
         raise _not_real("sqrtm")
-    return out.real
+    zeros = np.flatnonzero(np.abs(eigenvalues) <= rounding)
+    if zeros.size:
+        among = np.ix_(zeros, zeros)
+        noise = (np.abs(t[among]) <= rounding) & ~np.diag(is_positive[zeros])
+        t[among] = np.where(noise, 0, t[among])
+    root = _root_of_triangle(t, "sqrtm", bool(zeros.size))
+    if zeros.size and not np.abs(root @ root - t).max() <= np.sqrt(eps) * size:
+        raise np.linalg.LinAlgError(f"sqrtm: this singular matrix has no square root, at {user_line()}.")
+    return _back(u, root, x)
 
 
 _sqrtm: Callable = general(

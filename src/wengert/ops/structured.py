@@ -172,10 +172,13 @@ def _sylvester_one(x: np.ndarray, y: np.ndarray, q: np.ndarray, of: str) -> np.n
     return u @ triangular_sylvester(r, s, u.conj().T @ q @ v, of) @ v.conj().T
 
 
-def triangular_sylvester(r: np.ndarray, s: np.ndarray, q: np.ndarray, of: str) -> np.ndarray:
-    """The z with r z + z s = q for upper triangular matrices, real ones with blocks of two on the diagonal."""
+def triangular_sylvester(r: np.ndarray, s: np.ndarray, q: np.ndarray, of: str, is_singular: bool = False) -> np.ndarray:
+    """The z with r z + z s = q for upper triangular matrices, real ones with blocks of two on the diagonal.
+
+    If the equation may be singular, z is one solution of it, or of one nearby.
+    """
     z, scale, info = lapack("trsyl", r.dtype.char)(r, s, q)
-    if info:
+    if info and not is_singular:
         raise np.linalg.LinAlgError(_SINGULAR[of].format(line=user_line()))
     return z / scale
 

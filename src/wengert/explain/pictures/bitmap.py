@@ -8,9 +8,13 @@ from pathlib import Path
 
 from wengert.explain.explanation import Explanation
 from wengert.explain.pictures.grouping import Grouping
-from wengert.explain.pictures.picture import svg
+from wengert.explain.pictures.picture import SANS, svg
 
-PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"><text x="2" y="20" font-size="20">{}</text></svg>'
+PROBE = (
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"><style>text{{{{font-family:{SANS}}}}}</style>'
+    '<text x="2" y="20" font-size="20">{}</text></svg>'
+)
+"""A letter in the typefaces of the pictures."""
 
 
 def png(explanation: Explanation, path: Path | str, edges: bool = False, groups: Grouping = None, scale: float = 2.0) -> None:
@@ -47,5 +51,5 @@ def fonts() -> list[str]:
     if folders and draws(folders):
         return folders
     raise RuntimeError(
-        "A PNG needs a typeface, and this machine has none. Install one, such as DejaVu Sans, or write an SVG with .svg(path)."
+        "A PNG needs a typeface, and none that it knows is here. Install one, such as DejaVu Sans, or write an SVG with .svg(path)."
     )

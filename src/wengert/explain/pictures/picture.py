@@ -18,7 +18,7 @@ from wengert.explain.pictures.layout import LABEL, MARGIN, Drawing, DrawnEdge, D
 from wengert.explain.tables.numbers import value
 
 SANS = "Inter, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-MONO = "ui-monospace, 'SF Mono', Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace"
+MONO = f"ui-monospace, 'SF Mono', Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace, {SANS}"
 
 
 class Theme(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import linecache
+import math
 import re
 import weakref
 from collections.abc import Callable, Sequence
@@ -253,7 +254,10 @@ class Parser:
             raise self.missing("a number, a name or a bracket")
         self.position += 1
         if token.kind == "number":
-            return self.at(ast.Constant(float(token.text)), token)
+            number = float(token.text)
+            if math.isinf(number):
+                raise self.error("The number is larger than any floating-point number; infinity is written inf.", token)
+            return self.at(ast.Constant(number), token)
         return self.call(token) if self.token.text == "(" else self.variable(token)
 
     def bracketed(self, item: Callable[[], Any]) -> list[Any]:

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import json
 import keyword
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,9 @@ from wengert.explain.reading.vocabulary import suggestion
 
 FILE = re.compile(r"(?P<path>.+\.py)(?P<function>:.*)?", re.DOTALL)
 ASSIGNMENT = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=(?!=)\s*(?P<value>.*?)\s*", re.DOTALL)
+
+DEEPEST = 64
+"""Lists and dictionaries that may be inside each other: as many as NumPy's arrays have axes."""
 
 
 class UsageError(ValueError):
@@ -63,7 +67,7 @@ def assignments(given: Iterable[str]) -> dict[str, str]:
             if match is None or not match["value"]:
                 raise UsageError(f"{part.strip()!r} is not an argument. Arguments are written name=value: x=2, w=[1,2] or w=@weights.npy.")
             name = normalized(match["name"])
-            if keyword.iskeyword(name) or not name.isidentifier():
+            if keyword.iskeyword(name) or not name.isidentifier() or name == "__debug__":
                 raise UsageError(f"{name!r} cannot be the name of a variable in Python. Call it something else.")
             if name in found:
                 raise UsageError(f"{name} is given twice.")
@@ -93,9 +97,17 @@ def value(name: str, text: str) -> Any:
             reason = "There is no such file." if not path.exists() else "It is not an array in NumPy's format, as np.save writes it."
             raise UsageError(f"{name}: {path} cannot be read. {reason}") from error
     try:
-        return leaves(name, json.loads(text))
-    except (json.JSONDecodeError, RecursionError):
+        found = json.loads(text, parse_int=integer, parse_float=real)
+    except json.JSONDecodeError:
         pass
+    except RecursionError:
+        raise UsageError(f"The value of {name} is nested too deeply.") from None
+    except OverflowError as error:
+        raise UsageError(f"The value of {name}: {error}") from None
+    else:
+        if nesting(found) > DEEPEST:
+            raise UsageError(f"The value of {name} is nested deeper than {DEEPEST} levels.")
+        return leaves(name, found)
     try:
         with np.errstate(all="ignore"):
             return expression(text, [])()
@@ -103,6 +115,33 @@ def value(name: str, text: str) -> Any:
         raise ExpressionError(f"The value of {name}: {error.message}", error.text, error.at, error.width) from None
     except (ValueError, TypeError) as error:
         raise UsageError(f"The value of {name}, {text}, cannot be computed: {error}") from error
+
+
+def real(digits: str) -> float:
+    """A number that is not too large for floating-point numbers."""
+    if math.isinf(number := float(digits)):
+        length = len(digits.lstrip("-"))
+        raise OverflowError(f"{digits if length < 20 else f'an integer of {length} digits'} is larger than any floating-point number.")
+    return number
+
+
+def integer(digits: str) -> int:
+    """An integer that a floating-point number can be; Python by itself reads no more than some thousand digits."""
+    real(digits)
+    return int(digits)
+
+
+def nesting(found: Any) -> int:
+    """How many lists and dictionaries are inside each other.
+
+    >>> nesting({"a": [[1, 2], 3]})
+    3
+    """
+    levels, row = -1, [found]
+    while row:
+        levels += 1
+        row = [child for x in row if isinstance(x, list | dict) for child in (x if isinstance(x, list) else x.values())]
+    return levels
 
 
 def leaves(name: str, found: Any) -> Any:

@@ -43,6 +43,7 @@ class ExpressionError(ValueError):
         at = self.at - start
         first = max(0, min(at - WIDTH // 2, len(line) - WIDTH))
         shown = re.sub(r"\s", " ", line[first : first + WIDTH])
+        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)  # an escape would command the terminal
         before, after = "..." if first else "", "..." if first + WIDTH < len(line) else ""
         carets = "^" * max(1, min(self.width, len(shown) - (at - first)))
         return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - first)}{carets}"

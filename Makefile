@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo test lint types bench fuzz clean
 
 help:
 	@echo "make demo    how a derivative comes about: a table here, and a page to play through, explanation.html"
 	@echo "make test    lint, type-check, and run all tests"
+	@echo "make fuzz    2 000 random programs in every mode, against each other and against differences"
 	@echo "make bench   compare with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -22,6 +23,9 @@ lint: .venv/installed-dev
 
 types: .venv/installed-dev
 	$(BIN)/mypy
+
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tools.fuzz --programs 2000 --jobs 2
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks

@@ -265,6 +265,10 @@ CASTS = [
 """Other dtypes."""
 
 AUXILIARIES = [
+    "(n & 1) * {v}",
+    "(n | 1) - (n ^ 2)",
+    "(n << 1) - (n >> 1)",
+    "{v} * ~n",
     "np.argmax({v})",
     "np.argsort({v}, axis=None)",
     "{v} > 0.2",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -71,3 +74,14 @@ def changed(tensors: Any, values: Any) -> None:
     with wg.no_grad():
         for tensor, value in zip(tensors, values, strict=True):
             tensor[...] = value
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Overflow and the like, and derivatives that depend on a choice of vectors, are no news; any other warning is an error."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for category in (RuntimeWarning, wg.linalg.GaugeWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,9 +70,7 @@ class Scope:
         constants = dict(self.program.constants)
         code = compile(text, "<statement>", "exec")
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("error")
-                warnings.simplefilter("ignore", RuntimeWarning)
+            with prelude.quiet():
                 trials = [dict(point) for point in self.points]
                 for trial in trials:
                     exec(code, trial)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tools.fuzz.oracles import Difference, examine
+from tools.fuzz.prelude import quiet
 from tools.fuzz.programs import Program
 
 
@@ -19,14 +20,13 @@ def smaller(program: Program) -> Iterator[Program]:
     for k in reversed(range(len(program.statements))):
         rest = program.statements[:k] + program.statements[k + 1 :]
         yield replace(program, statements=rest)
-        target = program.statements[k].target
-        yield replace(program, statements=program.statements[:k], result=f"total({target})")
+        shorter = replace(program, statements=program.statements[: k + 1], result=f"total({program.statements[k].target})")
+        if shorter.source != program.source:
+            yield shorter
         lines = program.statements[k].text.splitlines()
         for j in range(1, len(lines)):
-            text = "\n".join(lines[:j] + lines[j + 1 :])
-            yield replace(
-                program, statements=[*program.statements[:k], replace(program.statements[k], text=text), *program.statements[k + 1 :]]
-            )
+            fewer = replace(program.statements[k], text="\n".join(lines[:j] + lines[j + 1 :]))
+            yield replace(program, statements=[*program.statements[:k], fewer, *program.statements[k + 1 :]])
     for k, c in enumerate(program.captured):
         if c.name not in program.source:
             yield replace(program, captured=program.captured[:k] + program.captured[k + 1 :])
@@ -52,7 +52,8 @@ def shrink(program: Program, differences: list[Difference], tries: int = 150) ->
             if tries < 0:
                 break
             try:
-                candidate.load()[0](*candidate.at(0))
+                with quiet():
+                    candidate.load()[0](*candidate.at(0))
                 some = examine(candidate, Counter(), [differences[0].by])
             except Exception:
                 continue

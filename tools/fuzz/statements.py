@@ -167,8 +167,9 @@ def assigned(scope: Scope) -> str:
     v, w = scope.pick(), scope.pick()
     y, shape = scope.target, scope[v].shape
     start = scope.one_of(BUFFERS)
-    # A value without derivative may be a plain array, which takes no assignment of values: let it depend on an input.
-    start = start.format(u=f"({v} * (1.0 + 0.0 * total(x0)))", shape=shape)
+    # A value without derivative may be a plain array, which takes no assignment of values: let it depend on all of them.
+    sources = ["x0", *(c.name for c in scope.program.captured)]
+    start = start.format(u=f"({v} * (1.0 + {' + '.join(f'0.0 * total({name})' for name in sources)}))", shape=shape)
     lines = [f"{y} = {start}"]
     if "empty" in start:
         lines.append(f"{y}[...] = {v}")

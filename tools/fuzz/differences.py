@@ -36,4 +36,6 @@ def slope(phi: Callable[[float], float]) -> Slope:
         error = np.inf if is_kink else abs(wide - narrow) + 10 * rounding
         if error < best.error:
             best = Slope(narrow, error)
+        if error < 1e-8 * max(1.0, abs(narrow)):
+            break
     return best

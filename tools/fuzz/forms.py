@@ -276,7 +276,7 @@ AUXILIARIES = [
     "np.rint({v})",
     "np.sign({v})",
     "np.count_nonzero({v} > 0)",
-    "np.any({v} > 1, axis=None)",
+    "np.any({v} > 1, axis=0)",
     "np.floor({v}) * {v}",
     "({v} > 0) * {v}",
     "np.floor_divide({v}, 0.7)",

@@ -20,6 +20,7 @@ TOLERANCE = {"double": 1e-9, "single": 3e-4}
 """For values, relative to the largest number of an array or to 1; ten times as much for each order of derivative."""
 EPSILON = {"double": 1e-16, "single": 6e-8}
 NUDGE = {"double": 1e-9, "single": 1e-4}
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
 AMPLIFICATION = 1e4
 """Rounding errors of a program are taken to be those of inputs that are off by so many units in the last place."""
 
@@ -277,19 +278,40 @@ def compiled_ways(run: Run) -> list[Compiled]:
 
 
 def check_compiled(run: Run) -> None:
-    """Compiled functions at two points, and again after what they captured has changed."""
+    """Compiled functions at two points, at numbers where formulas break, and again after what they captured has changed."""
     ways = compiled_ways(run)
-    for stage in ("", " at other numbers", " after a change of what it captures"):
-        if stage.startswith(" after"):
-            if not run.tensors:
-                break
-            prelude.changed(run.tensors, [c.values[1] for c in run.program.captured])
-        args = run.program.at(1 if "other" in stage else 0)
-        for name, way, reference, order, is_batched in ways:
-            arguments = stacked(run) if is_batched else args
-            run.check(name + stage, way, reference, arguments, order, traced=True)
-            if run.differences:
-                return
+    check_ways(run, ways, "", run.program.at(0))
+    check_ways(run, ways, " at other numbers", run.program.at(1))
+    special = with_a_special_number(run)
+    if all(is_defined(way.reference, special) for way in ways[:2]):
+        check_ways(run, ways[:2], " at a special number", special)
+    if run.tensors:
+        prelude.changed(run.tensors, [c.values[1] for c in run.program.captured])
+        check_ways(run, ways, " after a change of what it captures", run.program.at(0))
+
+
+def check_ways(run: Run, ways: Sequence[Compiled], stage: str, args: Sequence[Any]) -> None:
+    for name, way, reference, order, is_batched in ways:
+        if not run.differences:
+            run.check(name + stage, way, reference, stacked(run) if is_batched else args, order, traced=True)
+
+
+def with_a_special_number(run: Run) -> list[np.ndarray]:
+    """The arguments with one element that is zero, infinite or no number."""
+    args = [np.array(a) for a in run.program.at(0)]
+    for i in run.rng.permutation(run.live)[:1]:
+        if args[i].size:
+            args[i].flat[run.rng.integers(args[i].size)] = run.rng.choice(SPECIAL)
+    return args
+
+
+def is_defined(f: Callable, args: Sequence[Any]) -> bool:
+    """Whether NumPy takes such arguments; its linear algebra refuses some."""
+    try:
+        f(*args)
+    except (ValueError, IndexError, TrackedValueError):
+        return False
+    return True
 
 
 def training_step(run: Run) -> Callable:

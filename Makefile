@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint types portability bench clean
+.PHONY: help demo test lint types portability fuzz bench clean
 
 help:
 	@echo "make demo          how a derivative comes about: a table here, and a page to play through, explanation.html"
 	@echo "make test          lint, type-check, and run all tests"
 	@echo "make portability   the tests that could depend on the machine, as on other processors and with the oldest dependencies"
+	@echo "make fuzz          2 000 random programs in every mode, against each other and against differences"
 	@echo "make bench         compare with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean         remove the virtual environments and caches"
 
@@ -27,6 +28,9 @@ types: .venv/installed-dev
 portability: .venv/installed-dev .venv-minimum/installed
 	$(BIN)/python tools/portability.py
 	.venv-minimum/bin/python tools/portability.py native
+
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tools.fuzz --programs 2000 --jobs 2
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks

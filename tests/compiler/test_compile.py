@@ -588,3 +588,21 @@ def test_numbers_of_python_as_arguments_give_way_in_every_operation(name, dtype)
                 found = wg.compile(f)(x, y)
             assert found.dtype == expected.dtype
             np.testing.assert_allclose(found, expected, rtol=2e-3 if dtype == "f2" else 1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x[[0, 1, 0], 1:]),
+        lambda x: x[np.argsort(x[:, 0]), 1:] * 2.0,
+        lambda x: np.sin(x[:, :1]) + x[:, 1:],
+        lambda x: np.sum(x[[0, 1], 1:]) + np.sum(x * np.sum(x)),
+    ],
+    ids=["gather", "gather by values", "broadcasting", "beside others"],
+)
+def test_loops_without_a_turn(f):
+    """No element has a neighbour where another axis is empty."""
+    x, direction = np.arange(5.0).reshape(5, 1), np.ones((5, 1))
+    push = lambda x: wg.jvp(f, (x,), (direction,))[1]
+    for g in (f, push, wg.grad(lambda x: np.sum(f(x)))):
+        np.testing.assert_allclose(wg.compile(g)(x), g(x))

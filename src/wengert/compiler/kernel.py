@@ -138,7 +138,9 @@ class KernelWriter:
 
     def choose_vector(self) -> tuple[int | None, int]:
         """The axis whose neighbours are computed together, and how many: where most of them are neighbours in memory, if it is long."""
-        if not self.domain or (self.kernel.scatter is not None and len(self.kernel.scatter.args) > 1):
+        if not self.domain or 0 in self.domain:
+            return None, 1  # no element has a neighbour
+        if self.kernel.scatter is not None and len(self.kernel.scatter.args) > 1:
             return None, 1  # places that are computed may be equal, so elements are added one after the other
         wide = self.extent.lanes
         long = [i for i, n in enumerate(self.domain) if n >= wide // 2]

@@ -71,6 +71,7 @@ class Array:
     level: int
     value: Any
     extra: Any
+    _changes: int
 
     if TYPE_CHECKING:  # attached by ops/methods.py
 

@@ -118,7 +118,7 @@ def test_file_that_others_can_write_to(folder):
 def test_folder_of_another_user(folder, monkeypatch):
     cache.store(KEY, DATA)
     owner = folder.stat().st_uid
-    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     if owner == 0:
         assert cache.load(KEY) == DATA
         os.chown(folder, 4321, 4321)
@@ -226,13 +226,17 @@ def test_no_home(monkeypatch):
 def test_a_file_in_the_way(folder):
     folder.parent.mkdir()
     folder.write_text("not a folder")
-    cache.store(KEY, DATA)
+    with pytest.warns(RuntimeWarning, match="cannot be kept in .*WENGERT_CACHE_DIR") as caught:
+        cache.store(KEY, DATA)
+    assert len(caught) == 1
+    cache.store(KEY, DATA)  # without a second warning
     assert cache.load(KEY) is None
     cache.clear()
     assert folder.read_text() == "not a folder"
 
 
 @posix
+@pytest.mark.filterwarnings("ignore:Compiled programs cannot be kept")
 @pytest.mark.skipif(sys.platform != "win32" and os.getuid() == 0, reason="root may write everywhere")
 def test_read_only_folder(folder):
     cache.store(KEY, DATA)
@@ -247,6 +251,7 @@ def test_read_only_folder(folder):
         folder.chmod(0o700)
 
 
+@pytest.mark.filterwarnings("ignore:Compiled programs cannot be kept")
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EDQUOT])
 @pytest.mark.parametrize("name", ["os.replace", "tempfile.mkstemp", "os.utime", "os.scandir", "pathlib.Path.mkdir", "pathlib.Path.unlink"])
 def test_disk_that_refuses(folder, monkeypatch, name, number):
@@ -269,6 +274,7 @@ def test_disk_that_refuses(folder, monkeypatch, name, number):
     assert cache.load("ff") in (None, b"new")
 
 
+@pytest.mark.filterwarnings("ignore:Compiled programs cannot be kept")
 def test_disk_full_while_writing(folder, monkeypatch):
     cache.store(KEY, DATA)
 
@@ -323,3 +329,24 @@ def test_two_processes(folder, monkeypatch, size):
     assert min(found) > (700 if len(size) > 6 else 100)
     assert not list(folder.glob("*-new"))
     assert cache.info().entries <= 8
+
+
+@posix
+@pytest.mark.parametrize("filters", [["-W", "error"], []])
+def test_a_cache_that_cannot_be_used_never_fails_a_compilation(tmp_path, filters):
+    """Neither a folder that others can write to, nor a file in its place; each is said once."""
+    code = """if True:
+        import os, sys, numpy as np, wengert as wg
+        for place in sys.argv[1:]:
+            os.environ["WENGERT_CACHE_DIR"] = place
+            for i in range(3):
+                assert (wg.compile(lambda x: x + float(i))(np.zeros(3)) == i).all()
+    """
+    shared, file = tmp_path / "shared", tmp_path / "file"
+    shared.mkdir()
+    shared.chmod(0o777)
+    file.write_text("")
+    done = subprocess.run([sys.executable, *filters, "-c", code, shared, file], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("RuntimeWarning") == 2
+    assert done.stderr.count(f"cannot be kept in {file}") == 1

@@ -1,7 +1,8 @@
 """Compiled programs on disk, so that a second process compiles nothing: bytes by key.
 
 Machine code that is loaded is trusted. So it is read only from a folder and from files that nobody else can write to, and only if its
-checksum is right. The cache is a help and never a hindrance: whatever the disk does, `load` finds nothing or `store` does nothing at worst.
+checksum is right. The cache is a help and never a hindrance: whatever the disk does, `load` finds nothing or `store` does
+nothing at worst, and a warning says so once.
 
 `WENGERT_CACHE_DIR` names the folder ("off" or nothing: no cache), `WENGERT_CACHE_SIZE` the bytes that it may hold.
 """
@@ -77,7 +78,7 @@ def store(key: str, data: bytes) -> None:
     if place is None or len(data) > (allowed := _allowed_size()):
         return
     path, unfinished = _path(place, key), ""
-    with contextlib.suppress(OSError):
+    try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _safe(place):
             return
@@ -90,8 +91,13 @@ def store(key: str, data: bytes) -> None:
         except OSError:
             if unfinished:
                 os.unlink(unfinished)
-            return
+            raise
         _bound(place, len(data), allowed)
+    except OSError as error:
+        _warn(
+            f"Compiled programs cannot be kept in {place} ({error.strerror or error}), so that they are compiled in each process. "
+            f"Name another folder in WENGERT_CACHE_DIR, or set it to off."
+        )
 
 
 def clear() -> None:
@@ -139,7 +145,7 @@ def _private(status: os.stat_result) -> bool:
     """Whether only this user, or the system's administrator, can have written something. Windows sees to that in a user's own folder."""
     if sys.platform == "win32":
         return True
-    return status.st_uid in (os.getuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _safe(place: Path) -> bool:
@@ -153,9 +159,15 @@ def _safe(place: Path) -> bool:
 
 
 def _warn(message: str) -> None:
+    """Once, and never as an exception: where warnings are errors, a program is compiled nevertheless."""
     if message not in _warned:
         _warned.add(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        try:
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
+        except RuntimeWarning:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def _checked(content: bytes) -> bytes | None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
-import os
 import pickle
-import platform
 import sys
 import time
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-import llvmlite
 import numpy as np
 
 from wengert.compiler import cache as disk
@@ -24,6 +21,7 @@ from wengert.compiler import entry, program, python_objects, target
 from wengert.compiler.expand import expand
 from wengert.compiler.program import Program
 from wengert.compiler.simd.library import object_of
+from wengert.compiler.sources import surroundings
 from wengert.compiler.upcall import upcall
 from wengert.core import memory, parallel
 from wengert.core.blas import blas
@@ -111,13 +109,16 @@ def native(
     `updates` pairs inputs with the outputs that take their place when the program has run.
     """
     signature = repr((arguments, result, tuple(updates))) if arguments is not None or updates else ""
-    key = hashlib.sha256("\n".join((graph.fingerprint, signature, surroundings())).encode()).hexdigest()
-    stored = disk.load(key) if is_portable(graph) else None
+    around = surroundings() if is_portable(graph) else None
+    key = hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest() if around is not None else None
+    stored = disk.load(key) if key is not None else None
     if stored is not None:
-        return Native(pickle.loads(stored), arguments, name, True)
+        with contextlib.suppress(Exception):  # whatever it is that cannot be read, it is compiled again
+            return Native(pickle.loads(stored), arguments, name, True)
     build = compiled(graph, arguments, result, updates)
-    if is_portable(graph):
-        disk.store(key, pickle.dumps(build))
+    if key is not None:
+        with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
+            disk.store(key, pickle.dumps(build))
     return Native(build, arguments, name, False)
 
 
@@ -163,12 +164,3 @@ def own_operations() -> frozenset[Primitive]:
     modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
     functions = [f for module in modules for f in vars(module).values() if isinstance(f, FunctionType)]
     return frozenset([f.primitive for f in functions if isinstance(getattr(f, "primitive", None), Primitive)])  # type: ignore[attr-defined]  # functions of the table
-
-
-@cache
-def surroundings() -> str:
-    """What machine code depends on beside the program: processor, versions, and the sources of this package."""
-    package = Path(__file__).parent.parent
-    files = sorted((str(path.relative_to(package)), path.stat().st_mtime_ns, path.stat().st_size) for path in package.rglob("*.py"))
-    parts = (target.target(), platform.python_version(), np.__version__, llvmlite.__version__, files, os.name)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -220,7 +220,8 @@ class Schedule:
 
     def concrete(self, consumer: Operation, node: Node) -> None:
         """Keep an operand of a library call or a fallback in memory."""
-        if consumer.primitive.name == "matmul" and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
+        is_product = self.kinds[consumer] is Kind.LIBRARY and consumer.primitive.name == "matmul"
+        if is_product and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
             node = node.args[0]  # type: ignore[attr-defined]  # BLAS reads it transposed
         if self.kinds[node] is Kind.VIEW and node not in self.aliases and is_reshape(node):
             self.store(node.args[0])  # type: ignore[attr-defined]  # a view is an operation

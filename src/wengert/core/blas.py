@@ -30,6 +30,12 @@ def blas() -> Blas:
     return bundled() or from_scipy()
 
 
+def integer_bits() -> int:
+    """The width of the integers that BLAS takes, without importing SciPy."""
+    return 32 if bundled() is None else 64
+
+
+@cache
 def bundled() -> Blas | None:
     """The OpenBLAS that comes with NumPy's wheels: it is loaded already."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"

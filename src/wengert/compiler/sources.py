@@ -1,0 +1,74 @@
+"""What machine code depends on beside the program: the sources of this package, versions, and the processor."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from wengert.compiler.target import target
+from wengert.core import IMPORTED
+from wengert.core.blas import integer_bits
+
+PACKAGE = Path(__file__).parent.parent
+COARSE = 0.01
+"""The clock of a file system may be so many seconds behind."""
+
+
+def surroundings() -> str | None:
+    """A hash of everything that machine code depends on, for the keys of the disk cache.
+
+    The sources are told by their contents. None where these are not, or no longer, the ones that this process has imported.
+    """
+    files = list(source_files(PACKAGE))
+    if not files or max([changed_at(file) for file in files]) > IMPORTED - COARSE:
+        return None
+    return hashlib.sha256(repr((contents(), versions(), target())).encode()).hexdigest()
+
+
+def source_files(folder: str | Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from source_files(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry
+
+
+def changed_at(file: os.DirEntry[str]) -> float:
+    """When a file was last changed. Tools that install files set its time of modification, but not that of its status."""
+    status = file.stat()
+    return status.st_mtime if sys.platform == "win32" else status.st_ctime
+
+
+@cache
+def contents() -> str:
+    """A hash of the sources, read once: nothing is asked for after they have changed."""
+    digest = hashlib.sha256()
+    for path in sorted(file.path for file in source_files(PACKAGE)):
+        data = Path(path).read_bytes()
+        digest.update(f"{os.path.relpath(path, PACKAGE)} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
+
+
+@cache
+def versions() -> tuple:
+    """Of what is called, of what computes constants while a program is compiled, and of the forms of numbers and objects."""
+    scipy = find_spec("scipy")
+    known = Path(scipy.origin).with_name("version.py") if scipy is not None and scipy.origin is not None else None
+    return (
+        *(sys.implementation.cache_tag, platform.python_version(), getattr(sys, "abiflags", ""), sys.byteorder, sys.maxsize),
+        *(np.__version__, getattr(np._core._multiarray_umath, "__cpu_features__", None), os.environ.get("OPENBLAS_CORETYPE")),  # type: ignore[attr-defined]  # NumPy's own
+        known.read_text() if known is not None and known.exists() else None,
+        *(llvmlite.__version__, llvm.llvm_version_info),
+        ("BLAS", integer_bits()),
+    )

@@ -1,0 +1,93 @@
+"""What the disk cache knows a program by: contents of sources, versions, and the target."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wengert
+from wengert.compiler import sources
+from wengert.core import blas
+
+PROGRAM = """
+import json, sys, pathlib, os
+import numpy as np
+import wengert as wg
+if sys.argv[1:]:
+    wg.compile
+    path = pathlib.Path(wg.__file__).parent / sys.argv[1]
+    status = path.stat()
+    path.write_text(path.read_text().replace(sys.argv[2], sys.argv[3]))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+f = wg.compile(lambda x: np.maximum(x, 0.5))
+out = f(np.zeros(3)).tolist()
+print(json.dumps([out, f.report(np.zeros(3)).is_warm]))
+"""
+FILE, OLD, NEW = "compiler/scalar.py", '"maximum": maximum', '"maximum": minimum'
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, to be changed."""
+    shutil.copytree(Path(wengert.__file__).parent, tmp_path / "src" / "wengert", ignore=shutil.ignore_patterns("__pycache__"))
+    assert OLD in (tmp_path / "src" / "wengert" / FILE).read_text()
+    return tmp_path
+
+
+def run(package: Path, *change: str) -> list:
+    environment = os.environ | {
+        "PYTHONPATH": str(package / "src"),
+        "WENGERT_CACHE_DIR": str(package / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM, *change], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_file_of_the_same_size_and_time_is_another_program(package):
+    assert run(package) == [[0.5] * 3, False]
+    assert run(package) == [[0.5] * 3, True]
+    path = package / "src" / "wengert" / FILE
+    status = path.stat()
+    path.write_text(path.read_text().replace(OLD, NEW))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    assert run(package) == [[0.0] * 3, False]
+    path.write_text(path.read_text().replace(NEW, OLD))
+    assert run(package) == [[0.5] * 3, True]
+
+
+def test_sources_that_change_after_the_import_are_not_those_that_run(package):
+    """The process runs what it has imported, and stores nothing under the name of what is on the disk now."""
+    assert run(package, FILE, OLD, NEW) == [[0.5] * 3, False]
+    assert run(package) == [[0.0] * 3, False]
+
+
+def test_everything_is_part_of_the_key(monkeypatch):
+    known = {sources.surroundings()}
+    assert None not in known
+    monkeypatch.setattr(sources, "versions", lambda: ("BLAS", 32))
+    known.add(sources.surroundings())
+    made_for = sources.target()
+    for changed in ({"triple": "aarch64-apple-darwin"}, {"cpu": "generic"}, {"features": "+none"}, {"vector_bytes": 1}):
+        monkeypatch.setattr(sources, "target", lambda changed=changed: made_for._replace(**changed))
+        known.add(sources.surroundings())
+    assert len(known) == 6
+
+
+def test_the_integers_of_blas_are_a_version(monkeypatch):
+    versions = set()
+    for bits in (32, 64):
+        monkeypatch.setattr(sources, "integer_bits", lambda bits=bits: bits)
+        versions.add(repr(sources.versions.__wrapped__()))
+    assert len(versions) == 2
+    assert blas.integer_bits() == blas.blas().bits

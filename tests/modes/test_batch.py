@@ -349,7 +349,7 @@ class TestInside:
             y[1] = v
             return y
 
-        np.testing.assert_array_equal(vmap(f)(np.array([1.0, 2.0])).numpy(), [[0, 1, 0], [0, 2, 0]])
+        np.testing.assert_array_equal(vmap(f)(np.array([1.0, 2.0])), [[0, 1, 0], [0, 2, 0]])
 
     def test_lists_of_values(self):
         f = lambda x, y: np.stack([x, y]) + wg.sum([x, y])

@@ -13,6 +13,7 @@ import numpy as np
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import OUTPUT, Primitive, gathered
+from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.tape import Handle, Leaf, Node, several
@@ -378,6 +379,8 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """
     if isinstance(data, Tensor):
         data = data._plain("wg.tensor(x)")
+    if is_masked(data):
+        refuse_subclass(data)
     value = np.array(data, dtype=dtype)
     if value.dtype.kind not in "biufc":
         raise TypeError(

@@ -16,6 +16,7 @@ from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.infer import infer, is_elementwise
 from wengert.core.primitive import OUTPUT, Primitive, gathered
 from wengert.core.source import source
+from wengert.core.subclasses import refuse_subclass
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Node, Operation, constant, is_one_number, weakness
 from wengert.ops.key import Hole
 
@@ -37,6 +38,7 @@ class Constants:
     def of(self, value: Any) -> Node:
         if not isinstance(value, np.ndarray | Array):
             return Constant(value)
+        refuse_subclass(value)
         state = b"" if isinstance(value, Array) else digest(value)
         found = self.known.get(id(value))
         if found is None or found[1] != state:

@@ -222,6 +222,42 @@ def test_a_spawned_process():
     np.testing.assert_array_equal(got[1], called(X, 2))
 
 
+MAIN = """
+import pickle, subprocess, sys
+import cloudpickle, numpy as np
+import wengert as wg
+
+SCALE = 3.0
+
+@wg.compile
+def scaled(x):
+    return np.sin(x) * SCALE
+
+@wg.compile
+def product(x):
+    return x[:1] * product(x[1:])[:1] if len(x) > 1 else x
+
+class Model:
+    @wg.compile
+    def loss(self, x):
+        return (x * SCALE).sum()
+
+slope = wg.compile(wg.grad(lambda x: scaled(x).sum()))
+assert pickle.loads(pickle.dumps(scaled)) is scaled
+data = cloudpickle.dumps((scaled, slope, product, scaled))
+code = "import sys, pickle, numpy as np; f, g, h, again = pickle.load(sys.stdin.buffer); x = np.ones(3);"
+code += "print([np.allclose(f(x), 3.0 * np.sin(x)), np.allclose(g(x), 3.0 * np.cos(x)), h(2.0 * x).tolist(), f is again])"
+done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True)
+assert done.returncode == 0, done.stderr.decode()
+print(done.stdout.decode().replace("True", "true"))
+"""
+
+
+def test_functions_of_main_go_by_cloudpickle_into_another_process():
+    pytest.importorskip("cloudpickle")
+    assert in_new_process(MAIN) == [True, True, [8.0], True]
+
+
 # Forks and threads
 
 

@@ -6,9 +6,10 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial, update_wrapper
 from operator import attrgetter
+from types import FrameType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -16,6 +17,7 @@ import numpy as np
 
 from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.captures import Captures
+from wengert.compiler.constants import constant_key
 from wengert.compiler.entry import Argument, Result, is_known, is_short
 from wengert.compiler.native import Native, native
 from wengert.compiler.python_objects import supported
@@ -24,6 +26,7 @@ from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.primitive import SHAPED, as_constant
 from wengert.core.spec import Spec
+from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, constant
@@ -204,10 +207,13 @@ class Compiled:
         return self if instance is None else partial(self, instance)
 
     def __reduce__(self) -> str | tuple:
-        """By name where the name stands for this object, as it does for a decorated function; else by the function."""
+        """By name where the name stands for this object, as it does for a decorated function; else by the function.
+
+        cloudpickle takes functions of `__main__` along, and of modules that it was told of, for processes that do not know them.
+        """
         try:
             name: str = self.__dict__["__qualname__"]
-            if attrgetter(name)(sys.modules[self.__module__]) is self:
+            if attrgetter(name)(sys.modules[self.__module__]) is self and self.__module__ not in taken_along(sys._getframe(1)):
                 return name
         except (AttributeError, KeyError):
             pass
@@ -333,6 +339,12 @@ def static_arguments(f: Callable, numbers: tuple[int, ...], names: tuple[str, ..
     return frozenset([*numbers, *[i for i, _ in both]]), frozenset([*names, *[name for _, name in both]])
 
 
+def taken_along(pickler: FrameType) -> Collection[str]:
+    """The modules of which a pickler takes functions along instead of their names: none, unless it is cloudpickle, or a copy of it."""
+    known = pickler.f_globals
+    return ("__main__", *known.get("_PICKLE_BY_VALUE_MODULES", ())) if "cloudpickle" in known.get("__name__", "") else ()
+
+
 def missed(*args: Any) -> Any:
     """Before there is a native entry."""
     return NotImplemented
@@ -341,19 +353,13 @@ def missed(*args: Any) -> Any:
 def leaf_key(x: Any) -> Any:
     """What makes two arguments the same to a compiled function."""
     if isinstance(x, SHAPED):
+        refuse_subclass(x)
         return "array", x.shape, x.dtype
     if isinstance(x, Spec):
         return "array", *described(x)
     if isinstance(x, Fixed):
         return "static", constant_key(x.value)
     return x.__class__ if is_traced(x) else constant_key(x)
-
-
-def constant_key(x: Any) -> Any:
-    """What makes two constants the same: 2 is not 2.0, nor is 0.0 the same as -0.0."""
-    if isinstance(x, tuple):
-        return x.__class__, *map(constant_key, x)
-    return x.__class__, repr(x) if isinstance(x, float | complex) else x
 
 
 def unhashable(leaves: Sequence[Any]) -> TypeError:

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,12 +27,20 @@ COARSE = 0.01
 def surroundings() -> str | None:
     """A hash of everything that machine code depends on, for the keys of the disk cache.
 
-    The sources are told by their contents. None where these are not, or no longer, the ones that this process has imported.
+    The sources are told by their contents. None where these cannot be read, or are no longer the ones that this process has imported.
     """
-    files = list(source_files(PACKAGE))
-    if not files or max([changed_at(file) for file in files]) > IMPORTED - COARSE:
+    try:
+        parts = contents(), versions(), target()
+        return hashlib.sha256(repr(parts).encode()).hexdigest() if is_unchanged(len(sys.modules)) else None
+    except OSError:  # the package is no folder of files
         return None
-    return hashlib.sha256(repr((contents(), versions(), target())).encode()).hexdigest()
+
+
+@lru_cache(1)
+def is_unchanged(modules: int) -> bool:
+    """Whether no source has changed since the package was imported; asked again when more `modules` have been."""
+    files = list(source_files(PACKAGE))
+    return bool(files) and max([changed_at(file) for file in files]) <= IMPORTED - COARSE
 
 
 def source_files(folder: str | Path) -> Iterator[os.DirEntry[str]]:

@@ -13,6 +13,7 @@ import numpy as np
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import OUTPUT, Primitive, as_constant, gathered, holds_value
+from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.tape import Handle, Leaf, Node, several
@@ -397,6 +398,8 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Any:
             data = data.value
         if isinstance(data, Array):
             return astype(values, values.dtype if dtype is None else dtype)
+    if is_masked(data):
+        refuse_subclass(data)
     return own(np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad)
 
 

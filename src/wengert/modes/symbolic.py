@@ -16,6 +16,7 @@ from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.core.infer import infer, is_elementwise
 from wengert.core.primitive import OUTPUT, Primitive, lookup
 from wengert.core.source import source
+from wengert.core.subclasses import refuse_subclass
 from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, is_one_number, weakness
@@ -50,6 +51,7 @@ class Trace:
         """The node of something that is not a symbol of this trace."""
         if not isinstance(value, np.ndarray | Array):
             return Constant(value)
+        refuse_subclass(value)
         if id(value) in self.assigned:
             return self.assigned[id(value)].node
         state: Any = digest(value) if isinstance(value, np.ndarray) else id(value.value) if value.level else None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.compiled import compile as compiled
 from wengert.core.errors import user_line
 from wengert.core.tree import LEAF, flatten
 from wengert.ops.shape import reshape
@@ -87,8 +86,10 @@ class Program:
     def made(self, derive: Callable[[Callable], Callable], *example: Any) -> Callable:
         """What `derive` makes of the function: native code if it was traced, which has been tried on arguments like these."""
         if self.is_native:
-            native = compiled(derive(self.run))
             try:
+                from wengert.compiler.compiled import compile as compiled  # which some systems do not have
+
+                native = compiled(derive(self.run))
                 native(*example)
             except Exception as error:  # as for the trace
                 if self.must:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.compiled import compile as compiled
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.spec import Spec
@@ -41,7 +40,11 @@ class Plan:
         self.pattern, self.coloring = pattern, coloring
         self.recovery = coloring.recovery(pattern)
         self.columns = seeds(coloring.columns, coloring.column_colors, self.signature.leaves)
-        self.run: Callable = compiled(self.entries) if native else self.entries
+        self.run: Callable = self.entries
+        if native:
+            from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
+
+            self.run = compiled(self.entries)
 
     def entries(self, *arrays: Any) -> Any:
         """The entries of the matrix, in the order of the pattern: operations of the table, so that they can be traced."""

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import SHAPED, operand
 from wengert.core.spec import Spec
+from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.ops.shape import astype
@@ -69,6 +70,7 @@ class Chosen:
             raise ValueError(f"{transform}: argnums={argnums} names an argument twice, at {user_line()}. Name each once.")
         self.leaves, self.structure = opened(chosen)
         for i, x in enumerate(self.leaves):
+            refuse_subclass(x)
             if x.dtype.kind not in "fc":
                 raise GradientError(
                     f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex numbers, "

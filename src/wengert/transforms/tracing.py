@@ -12,6 +12,7 @@ from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import OUTPUT, SHAPED, new_level, operand
 from wengert.core.spec import Spec
+from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
@@ -91,6 +92,7 @@ def input_of(x: Any, name: str | None) -> Input:
 
 def described(x: Any) -> Spec:
     """The spec of an array, a value, a number, or what is written as one, in this machine's order of bytes."""
+    refuse_subclass(x)
     spec = Spec(extents(x.shape), np.dtype(x.dtype)) if isinstance(x, Spec) else Spec.of(x)
     if spec.dtype.kind not in "biufc":
         raise TypeError(f"A traced function takes arrays of numbers, and was given one of dtype {spec.dtype}, at {user_line()}.")

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.errors import user_line
 from wengert.core.primitive import new_level, operand
+from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -104,6 +105,7 @@ def names_of(structure: Structure) -> list[str]:
 
 def batch_first(x: Any, axis: int, name: str) -> Any:
     """A leaf with its batch axis in front."""
+    refuse_subclass(x)
     x = operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(

@@ -1,0 +1,55 @@
+"""What makes two constants of a compiled function the same: not what is equal, but what a function could tell apart."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from enum import Enum
+from fractions import Fraction
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+
+def constant_key(x: Any) -> Any:
+    """A key that is the same for the same constants: 2 is not 2.0, nor is 0.0 the same as -0.0, while a NaN is the same as itself.
+
+    What is inside of tuples, sets, mappings, slices and dataclasses counts like that, too. The key of what is not hashable is not, either.
+    """
+    kind = x.__class__
+    if kind in (int, bool, str, bytes) or isinstance(x, Enum):
+        return kind, x
+    if isinstance(x, float | complex | np.generic):
+        return kind, np.asarray(x).dtype.str, np.asarray(x).tobytes()
+    if isinstance(x, tuple):
+        return kind, *map(constant_key, x)
+    if isinstance(x, slice):
+        return kind, *map(constant_key, (x.start, x.stop, x.step))
+    if not is_hashable(x) or isinstance(x, type):
+        return kind, x
+    if isinstance(x, frozenset):
+        return kind, frozenset(map(constant_key, x))
+    if isinstance(x, Mapping):
+        return kind, frozenset([(constant_key(k), constant_key(v)) for k, v in x.items()])
+    if isinstance(x, Number) and not isinstance(x, int | Fraction):
+        return kind, repr(x)  # such as a Decimal, of which 2 and 2.0 are equal
+    names = compared_fields(x)
+    return (kind, x) if names is None else (kind, *[(name, constant_key(getattr(x, name))) for name in names])
+
+
+def is_hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
+def compared_fields(x: Any) -> list[str] | None:
+    """The names of the fields that make two objects equal, for dataclasses and classes of attrs; None for others."""
+    kind = x.__class__
+    if dataclasses.is_dataclass(x) and kind.__dataclass_params__.eq:
+        return [field.name for field in dataclasses.fields(x) if field.compare]
+    known = getattr(kind, "__attrs_attrs__", None)
+    return None if known is None or kind.__hash__ is object.__hash__ else [field.name for field in known if field.eq]

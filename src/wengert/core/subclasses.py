@@ -1,0 +1,33 @@
+"""Subclasses of NumPy's array that compute otherwise than arrays do: they are refused, since their meaning would be lost without a word.
+
+Others, such as `np.memmap` and subclasses of the user's own, are taken for the arrays that they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+
+
+def is_masked(x: Any) -> bool:
+    masked = sys.modules.get("numpy.ma")  # where nobody has imported it, nothing is
+    return masked is not None and isinstance(x, masked.MaskedArray)
+
+
+def refuse_subclass(x: Any) -> None:
+    """Raise for an array with a mask, which would be dropped, and for a matrix, whose `*` is another operation."""
+    if x.__class__ is np.ndarray or not isinstance(x, np.ndarray):
+        return
+    if is_masked(x):
+        raise TypeError(
+            f"A masked array is no array of numbers: its mask would be ignored, at {user_line()}. "
+            f"Pass x.filled(value), or the array x.data and the mask as arguments of their own."
+        )
+    if isinstance(x, np.matrix):
+        raise TypeError(
+            f"A np.matrix multiplies otherwise than arrays do, at {user_line()}. Pass np.asarray(x), and write x @ y for products."
+        )

@@ -1,0 +1,45 @@
+"""Systems without a compiler: the package imports, eager code works, and `wg.compile` says why not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+EAGER = """
+import numpy as np
+import wengert as wg
+
+x = np.linspace(0.5, 1.0, 4)
+f = lambda x: (x * np.sin(x)).sum()
+np.testing.assert_allclose(wg.grad(f)(x), np.sin(x) + x * np.cos(x))
+assert wg.hessian(f)(x).shape == (4, 4)
+assert wg.vmap(np.sin)(x).shape == (4,)
+assert wg.sparse_hessian(f)(x).shape == (4, 4)
+assert wg.optimize.minimize(lambda x: ((x - 1.0) ** 2).sum(), x).success
+assert wg.explain(lambda x: x * x, 2.0).outputs
+t = wg.tensor(x, requires_grad=True)
+f(t).backward()
+try:
+    wg.compile(f)
+except ImportError as error:
+    print(error)
+"""
+WITHOUT = {
+    "llvmlite": "import sys; sys.modules['llvmlite'] = None",
+    "Windows": "import sys, numpy, scipy.optimize, scipy.sparse, concurrent.futures, inspect, pathlib; sys.platform = 'win32'",
+}
+REASONS = {
+    "llvmlite": "needs llvmlite, which cannot be imported",
+    "Windows": "made for CPython on 64-bit Linux and macOS, and this is cpython on win32",
+}
+
+
+@pytest.mark.parametrize("system", WITHOUT)
+def test_eager_code_works_and_compile_says_why_not(system):
+    done = subprocess.run([sys.executable, "-c", WITHOUT[system] + EAGER], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("There is no compiler here: it ")
+    assert REASONS[system] in done.stdout
+    assert done.stdout.strip().endswith("Functions run without wg.compile, and have all their derivatives.")

@@ -205,8 +205,7 @@ def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
 
     def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
         out = extreme.reduce(x, axis, keepdims=keepdims, initial=initial)
-        zero = out == 0
-        if x.dtype.kind != "f" or not zero.any():
+        if x.dtype.kind != "f" or not (zero := out == 0).any():
             return out
         zeros = x == 0
         some = zeros.any(axis, keepdims=keepdims)  # else the zero is `initial`

@@ -9,7 +9,7 @@ signature; it gives `NotImplemented` for arguments of any other, and the caller 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -279,6 +279,9 @@ def callable_from(loaded: Loaded, name: str = "compiled", failure: Callable[[int
     return _new_function(ctypes.addressof(owner.method), owner, None)
 
 
+NO_TARGETS: Mapping[int, np.ndarray] = {}
+
+
 class Caller:
     """The call through ctypes: slower, with no assumption about Python's objects, and for arrays of any layout.
 
@@ -290,7 +293,7 @@ class Caller:
         prototype = (ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE)(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
         self._run = prototype(loaded.address(RUN))
 
-    def __call__(self, values: Sequence[Any], targets: dict[int, np.ndarray]) -> tuple[int, list[np.ndarray]]:
+    def __call__(self, values: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS) -> tuple[int, list[np.ndarray]]:
         inputs = [_usable(value, spec) for value, spec in zip(values, self.inputs, strict=True)]
         outputs = [targets[i] if i in targets else np.empty(spec.shape, spec.dtype) for i, spec in enumerate(self.outputs)]
         status = self._run(_addresses(inputs), _addresses(outputs))

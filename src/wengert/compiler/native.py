@@ -9,7 +9,7 @@ import pickle
 import sys
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -39,9 +39,6 @@ THREADS = ctypes.c_int64(1)
 
 TIDY = (fold, common, simplify, views)
 """What runs after operations were expanded: no reduction may become a contraction again."""
-
-
-NO_TARGETS: dict[int, np.ndarray] = {}
 
 
 class Build(NamedTuple):
@@ -78,7 +75,7 @@ class Native:
         self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
         self.entry: Callable | None = entry.callable_from(self.loaded, name, self.failure) if arguments is not None else None
 
-    def __call__(self, leaves: Sequence[Any], targets: dict[int, np.ndarray] = NO_TARGETS) -> list:
+    def __call__(self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = entry.NO_TARGETS) -> list:
         """The results; of those that have a target, where the program can write them, that is filled in."""
         status, outs = self.caller(leaves, targets)
         if status:

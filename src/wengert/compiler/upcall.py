@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.compiler.memory import ALIGNMENT
 from wengert.compiler.program import Fallback, Program, Where
+from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
 
 
@@ -125,14 +126,16 @@ def upcall(work: Fallback, program: Program, constants: Sequence[np.ndarray]) ->
     first_constant = 1 + len(program.inputs) + len(program.outputs)
     arena_entry = first_constant + len(constants)
 
+    takes_python_numbers = is_elementwise(work.primitive)
+
     def operand(where: Where) -> Known | Small | Large:
         if where.spec is None:
             return Known(where.value)
         if where.slot is None:
             constant = constants[where.value].reshape(where.spec.shape)
-            return Known(constant.item() if where.weak else constant)
+            return Known(constant.item() if where.weak and takes_python_numbers else constant)
         if where.is_small:
-            return PythonNumber(where.spec) if where.weak else Small(where.spec)
+            return (PythonNumber if where.weak and takes_python_numbers else Small)(where.spec)
         return Large(where.spec, None if where.slot.entry == arena_entry else arena_entry + where.slot.entry)
 
     impl, params = np.errstate(all="ignore")(work.primitive.impl), work.params

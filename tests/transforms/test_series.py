@@ -165,3 +165,14 @@ def test_series_of_complex_powers(name):
 @pytest.mark.parametrize(("exponent", "expected"), [(2.0 + 0.0j, [0, 0, 1, 0]), (1.0 + 0.0j, [0, 1, 0, 0]), (0.0j, [1, 0, 0, 0])])
 def test_series_of_whole_complex_powers_at_zero(exponent, expected):
     np.testing.assert_array_equal(taylor(lambda x: x**exponent, 0.0j, order=3), expected)
+
+
+def test_coefficients_that_are_zero_have_derivatives():
+    """Through quotients whose denominators may vanish: a coefficient of zero times what might be infinite is zero, and depends on it."""
+
+    def second(c):
+        return wg.taylor(lambda s: np.hypot(1.0 + c * s, 2.0) * np.sqrt(2.0 + c * s * s), 0.0, 2)[2]
+
+    slope = (second(1e-5) - second(-1e-5)) / 2e-5
+    np.testing.assert_allclose(wg.grad(second)(0.0), slope, rtol=1e-6)
+    np.testing.assert_allclose(wg.jvp(second, (0.0,), (1.0,))[1], slope, rtol=1e-6)

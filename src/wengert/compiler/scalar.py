@@ -60,6 +60,10 @@ def divide_live(x: Lanes, y: Lanes) -> Lanes:
     return select(x.ne(0.0), x / y, x.like(0.0))
 
 
+def multiply_live(x: Lanes, y: Lanes) -> Lanes:
+    return select(x.ne(0.0), x * y, x.like(0.0))
+
+
 def rad2deg(x: Lanes) -> Lanes:
     """NumPy divides in the dtype itself, and in float32 that rounds otherwise."""
     return x * (180.0 / pi if x.type.bits == 64 else float(np.float32(180.0) / np.float32(pi)))
@@ -73,6 +77,7 @@ FLOATS: dict[str, Lowering] = {
     "divide": lambda x, y: x / y,
     "reciprocal": lambda x: 1.0 / x,
     "divide_live": divide_live,
+    "multiply_live": multiply_live,
     "sqrt": lambda x: x.sqrt(),
     "root": lambda x: x.sqrt(),
     "fmax": fmax,

@@ -299,6 +299,7 @@ SPECIAL: dict[str, Callable[[Writer, Operation], Expression]] = {
     "add": _sum,
     "subtract": _sum,
     "multiply": _product,
+    "multiply_live": _product,
     "matmul": lambda w, node: w.product(w.known[node.args[0]], w.known[node.args[1]]),
     "divide": lambda w, node: w.fraction(w.known[node.args[0]], w.known[node.args[1]]),
     "divide_live": lambda w, node: w.fraction(w.known[node.args[0]], w.known[node.args[1]]),

@@ -105,6 +105,7 @@ def _counterparts(sympy: Any) -> dict[str, Callable]:
         "add": lambda x, y: x + y,
         "subtract": lambda x, y: x - y,
         "multiply": lambda x, y: x * y,
+        "multiply_live": lambda x, y: x * y,
         "divide": lambda x, y: x / y,
         "divide_live": lambda x, y: x / y,
         "negative": lambda x: -x,

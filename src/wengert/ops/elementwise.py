@@ -55,21 +55,24 @@ def _divide_live(t: Any, y: Any) -> Any:
         return np.divide(t, y, out=np.zeros(shape, np.result_type(t, y)), where=t != 0)[()]
 
 
+def _multiply_live(t: Any, y: Any) -> Any:
+    t, y = np.asarray(t), np.asarray(y)
+    shape = np.broadcast_shapes(t.shape, y.shape)
+    return np.multiply(t, y, out=np.zeros(shape, np.result_type(t, y)), where=t != 0)[()]
+
+
 divide_live = elementwise(
     "divide_live",
     _divide_live,
     lambda t, y: divide_live(t, y),
-    lambda t, x, out, y: -divide_live(_multiply_live(t, out), where(equal(x, 0), 1.0, y)),
+    lambda t, x, out, y: -divide_live(multiply_live(t, out), where(equal(x, 0), 1.0, y)),
     domain=(POSITIVE, POSITIVE),
     singular={(0.0, 0.0): (math.inf, 0.0)},
-    taylor=series.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: _multiply_live(t, y)),
+    taylor=series.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: multiply_live(t, y)),
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
-
-
-def _multiply_live(t: Any, y: Any) -> Any:
-    """t * y, but zero wherever t is zero, for y that may be infinite."""
-    return t * where(equal(t, 0), 0.0, y)
+multiply_live = elementwise("multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x)
+"""t * y, but zero wherever t is zero: for derivatives t * y whose y may be infinite."""
 
 
 def _infinite_if_zero(size: Any) -> Any:

@@ -64,7 +64,7 @@ class LineWriter(Writer):
         self.times = style.pick(times)
 
     def expression(self, node: Operation) -> Expression:
-        if node.primitive.name == "multiply":
+        if node.primitive.name in ("multiply", "multiply_live"):
             left, right = node.args
             symbol = self.style.elementwise if left.shape and right.shape else self.times
             return self.product(self.known[left], self.known[right], symbol)

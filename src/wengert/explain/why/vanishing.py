@@ -41,7 +41,7 @@ REMEDIES = {
 SATURATING = {"sigmoid", "tanh", "relu", "softplus", "exp", "exp2", "expm1", "arctan", "logaddexp", "logaddexp2", "logsumexp"}
 BOUNDS = {"maximum", "minimum", "fmax", "fmin"}
 SELECTING = {"where", "max", "min", "getitem", "gather", "split", "unstack", "diagonal", "tril", "triu"}
-FACTORS = {"multiply", "divide", "divide_live", "matmul", "einsum", "cross", "prod", "cumprod"}
+FACTORS = {"multiply", "multiply_live", "divide", "divide_live", "matmul", "einsum", "cross", "prod", "cumprod"}
 
 
 class Loss(NamedTuple):

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 
-from tools.fuzz.generate import generate
-from tools.fuzz.oracles import Difference, examine
-from tools.fuzz.programs import Program
-from tools.fuzz.shrink import shrink
+from tools.fuzz.work import results
 
 
 def options() -> argparse.Namespace:
@@ -28,27 +23,6 @@ def options() -> argparse.Namespace:
     parser.add_argument("--state", action="store_true", help="programs that assign to the tensors that they capture")
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
     return parser.parse_args()
-
-
-def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Program | None, list[Difference]]:
-    index, chosen = task
-    counts: Counter[str] = Counter()
-    program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
-    counts.update(f"statements: {s.family}" for s in program.statements)
-    differences = examine(program, counts)
-    if differences and not chosen.no_shrink:
-        program, differences = shrink(program, differences)
-    return index, counts, program if differences or chosen.only is not None else None, differences
-
-
-def results(chosen: argparse.Namespace) -> Iterator:
-    numbers = [chosen.only] if chosen.only is not None else range(chosen.start, chosen.start + chosen.programs)
-    tasks = [(index, chosen) for index in numbers]
-    if chosen.jobs == 1:
-        yield from map(work, tasks)
-        return
-    with multiprocessing.get_context("spawn").Pool(chosen.jobs, maxtasksperchild=200) as pool:
-        yield from pool.imap_unordered(work, tasks)
 
 
 def main() -> int:

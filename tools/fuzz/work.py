@@ -1,0 +1,34 @@
+"""Programs made and examined one after the other, or by several processes at once."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterator
+
+from tools.fuzz.generate import generate
+from tools.fuzz.oracles import Difference, examine
+from tools.fuzz.programs import Program
+from tools.fuzz.shrink import shrink
+
+
+def work(task: tuple[int, argparse.Namespace]) -> tuple[int, Counter[str], Program | None, list[Difference]]:
+    index, chosen = task
+    counts: Counter[str] = Counter()
+    program = generate(chosen.seed, index, chosen.without.split(","), chosen.state)
+    counts.update(f"statements: {s.family}" for s in program.statements)
+    differences = examine(program, counts)
+    if differences and not chosen.no_shrink:
+        program, differences = shrink(program, differences)
+    return index, counts, program if differences or chosen.only is not None else None, differences
+
+
+def results(chosen: argparse.Namespace) -> Iterator:
+    numbers = [chosen.only] if chosen.only is not None else range(chosen.start, chosen.start + chosen.programs)
+    tasks = [(index, chosen) for index in numbers]
+    if chosen.jobs == 1:
+        yield from map(work, tasks)
+        return
+    with multiprocessing.get_context("spawn").Pool(chosen.jobs, maxtasksperchild=200) as pool:
+        yield from pool.imap_unordered(work, tasks)

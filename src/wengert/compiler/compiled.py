@@ -163,7 +163,7 @@ class Compiled:
             args = tuple([Fixed(a) if i in places else a for i, a in enumerate(args)])
             kwargs = {k: Fixed(v) if k in self.names else v for k, v in kwargs.items()}
         leaves, structure = flatten((args, kwargs))
-        return [as_constant(x) for x in leaves], structure
+        return [x if isinstance(x, Spec) else as_constant(x) for x in leaves], structure
 
     def signature(self, leaves: Sequence[Any], structure: Structure) -> Signature:
         """What is known of calls like this one."""

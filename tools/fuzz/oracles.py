@@ -306,10 +306,10 @@ def with_a_special_number(run: Run) -> list[np.ndarray]:
 
 
 def is_defined(f: Callable, args: Sequence[Any]) -> bool:
-    """Whether NumPy takes such arguments; its linear algebra refuses some."""
+    """Whether NumPy takes such arguments; its linear algebra refuses some, and infinity is no integer."""
     try:
         f(*args)
-    except (ValueError, IndexError, TrackedValueError):
+    except (ValueError, OverflowError, IndexError, TrackedValueError):
         return False
     return True
 

@@ -335,14 +335,21 @@ def check_state(run: Run) -> None:
 
 def check_sequence(run: Run, name: str, program: Program, step_of: Callable[[Run], Callable]) -> None:
     """Compare results, and what is captured, after each of several calls."""
-    eager, other = Run(program, run.counts), Run(program, run.counts)
-    step, compiled = step_of(eager), wg.compile(step_of(other))
-    for call, point in enumerate((0, 1, 0)):
-        args = program.at(point)
-        expected = [a.copy() for a in to_numpy((step(*args), eager.tensors))]
-        reference = lambda *args, expected=expected: expected
-        run.check(f"{name}, call {call}", lambda *args: (compiled(*args), other.tensors), reference, args, 1, traced=True)
-        if run.differences:
+    other, points = Run(program, run.counts), (0, 1, 0)
+    compiled = wg.compile(step_of(other))
+
+    def reference(*args: Any) -> Any:
+        """The calls so far, eagerly and from the beginning, the last one with these arguments."""
+        eager = Run(program, Counter())
+        step = step_of(eager)
+        for point in points[:call]:
+            step(*program.at(point))
+        return step(*args), eager.tensors
+
+    ill_conditioned = run.counts["ill-conditioned"]
+    for call, point in enumerate(points):
+        run.check(f"{name}, call {call}", lambda *args: (compiled(*args), other.tensors), reference, program.at(point), 1, traced=True)
+        if run.differences or run.counts["ill-conditioned"] > ill_conditioned:  # then what is captured differs by rounding, too
             return
 
 

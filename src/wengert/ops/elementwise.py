@@ -264,7 +264,7 @@ def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
 
     def run(x: Any, y: Any) -> Any:
         out = ufunc(x, y)
-        if not has_zero(out) or out.dtype.kind != "f":
+        if not (isinstance(out, np.ndarray | np.floating) and out.dtype.kind == "f" and has_zero(out)):
             return out
         signed = extreme(x, y)
         return np.where(np.isnan(signed), out, signed)[()]

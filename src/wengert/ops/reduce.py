@@ -205,7 +205,7 @@ def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
 
     def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
         out = extreme.reduce(x, axis, keepdims=keepdims, initial=initial)
-        if not has_zero(out) or x.dtype.kind != "f":
+        if x.dtype.kind != "f" or not has_zero(out):
             return out
         zero, zeros = out == 0, x == 0
         some = zeros.any(axis, keepdims=keepdims)  # else the zero is `initial`

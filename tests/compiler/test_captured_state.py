@@ -434,3 +434,34 @@ def test_after_an_error_a_tensor_is_what_it_was():
     with pytest.raises(IndexError):
         compiled(np.array([5000]))
     np.testing.assert_array_equal(w, 2.0)
+
+
+def test_a_tensor_that_is_assigned_to_and_never_read():
+    t = wg.tensor(np.zeros(3))
+
+    @wg.compile
+    def f(x):
+        t.data = x * 2.0
+        return x.sum()
+
+    for scale in (1.0, 2.0, 3.0):
+        assert f(scale * X) == (scale * X).sum()
+        np.testing.assert_array_equal(t, 2.0 * scale * X)
+
+
+@pytest.mark.parametrize("n", [3, 1024])
+def test_tensors_that_change_places(n):
+    def swap(a, b, x):
+        old = a * 1.0
+        a[...] = b + x
+        b[...] = old
+        return a
+
+    ours, theirs = [[wg.tensor(np.arange(float(n))), wg.tensor(np.zeros(n))] for _ in range(2)]
+    compiled, results = wg.compile(partial(swap, *ours)), []
+    for x in (1.0, 2.0, 3.0):
+        results.append((compiled(x), np.asarray(swap(*theirs, x)).copy()))
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(a, b)
+    for found, expected in results:  # which later calls leave alone
+        np.testing.assert_array_equal(found, expected)

@@ -182,8 +182,9 @@ def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
     found: dict[tuple[str, ...], None] = {}
     chain: tuple[str, ...] = ()
     for instruction in dis.get_instructions(code):
-        if instruction.opname in BEGINNINGS:
-            chain = (instruction.argval,)
+        if instruction.opname.startswith(BEGINNINGS):
+            names = instruction.argval  # of two, loaded by one instruction, the last is what attributes follow
+            chain = (names[-1] if isinstance(names, tuple) else names,)
         elif instruction.opname in ATTRIBUTES and chain:
             chain = (*chain, instruction.argval)
         elif instruction.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG"):

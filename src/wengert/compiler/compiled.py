@@ -276,7 +276,8 @@ class Signature:
         """What the native entry takes and gives; None where only the general path will do."""
         result = as_result(self.result, iter([node.spec for node in self.graph.outputs]))
         arguments = [a for a in self.arguments or () if a is not None]
-        if self.arguments is None or len(arguments) < len(self.arguments) or self.captured or result is None or not supported():
+        has_state = self.captured or self.assignments
+        if self.arguments is None or len(arguments) < len(self.arguments) or has_state or result is None or not supported():
             return None, None
         return (arguments, result) if is_short(arguments, result) else (None, None)
 

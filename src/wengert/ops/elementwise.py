@@ -254,15 +254,20 @@ def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
     return where(isnan(y), t, _larger(t, y, x))
 
 
+def has_zero(x: Any) -> bool:
+    """Whether there is a zero, whose sign may be in question."""
+    return np.count_nonzero(x) < x.size if x.ndim else not x
+
+
 def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
     """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`. NumPy's choice depends on the place in the array."""
 
     def run(x: Any, y: Any) -> Any:
-        out = extreme(x, y)
-        if out.dtype.kind != "f":
-            return ufunc(x, y)
-        missing = np.isnan(out)
-        return np.where(missing, ufunc(x, y), out)[()] if missing.any() else out
+        out = ufunc(x, y)
+        if not (isinstance(out, np.ndarray | np.floating) and out.dtype.kind == "f" and has_zero(out)):
+            return out
+        signed = extreme(x, y)
+        return np.where(np.isnan(signed), out, signed)[()]
 
     run.ufunc = ufunc  # type: ignore[attr-defined]  # which NumPy calls it by
     return run

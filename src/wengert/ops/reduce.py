@@ -18,7 +18,7 @@ from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, elementwise, linear, nondifferentiable, reduction, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
-from wengert.ops.elementwise import POSITIVE, absolute, add, exp, square, where
+from wengert.ops.elementwise import POSITIVE, absolute, add, exp, has_zero, square, where
 from wengert.ops.predicates import STEPS, TRUTH, equal, isnan, refuse_out
 from wengert.ops.shape import along, astype, broadcast_to, expand_dims, moveaxis, reshape, transpose
 
@@ -205,9 +205,9 @@ def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
 
     def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
         out = extreme.reduce(x, axis, keepdims=keepdims, initial=initial)
-        if x.dtype.kind != "f" or not (zero := out == 0).any():
+        if x.dtype.kind != "f" or not has_zero(out):
             return out
-        zeros = x == 0
+        zero, zeros = out == 0, x == 0
         some = zeros.any(axis, keepdims=keepdims)  # else the zero is `initial`
         best = np.logical_and(zeros, np.signbit(x) == np.signbit(preferred)).any(axis, keepdims=keepdims)
         return np.where(zero & some, np.where(best, preferred, -preferred).astype(out.dtype), out)[()]

@@ -6,10 +6,12 @@ import doctest
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from wengert.core.aspects import ASPECTS
 from wengert.core.primitive import TABLE
 
 ROOT = Path(__file__).parent.parent
@@ -24,9 +26,12 @@ def blocks(page: Path) -> list[str]:
 
 @pytest.fixture
 def table():
-    """The pages enter operations in the table; afterwards it is what it was."""
+    """The pages enter operations in the table, and what layers need of them; afterwards all is as it was."""
     before = dict(TABLE)
     yield
+    added = [primitive for name, primitive in TABLE.items() if name not in before]
+    for aspect, primitive in product(ASPECTS.values(), added):
+        aspect.entries.pop(primitive, None)
     TABLE.clear()
     TABLE.update(before)
 

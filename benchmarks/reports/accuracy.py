@@ -15,7 +15,6 @@ from benchmarks.machine import machine
 from benchmarks.tables import BEGIN, END, Table, markdown
 from benchmarks.timing import best_of_rounds
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
-from wengert.compiler.simd import exponential, hyperbolic, inverse_trigonometric, logarithm, power, special, trigonometric  # noqa: F401  # registers the functions
 from wengert.compiler.simd.library import FUNCTIONS, call, definitions
 from wengert.compiler.target import Loaded, object_code, vector_bytes
 

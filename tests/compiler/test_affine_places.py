@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wengert.compiler.aspects.indexing import unsliced
 from wengert.compiler.gather import gathered
-from wengert.compiler.index import CHOICES, VIEWS, ZERO, Affine, Counter, Guard, broadcast, flat, inside, number, reshaped, unsliced
+from wengert.compiler.index import ZERO, Affine, Counter, Guard, broadcast, flat, inside, number, reshaped
+from wengert.compiler.lowering import Choice, View, lowering
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.ir import Input
@@ -50,20 +52,21 @@ def taken(reads, operands, numbers):
 
 def assert_places(name, operands, expected, **params):
     """By counters, and by numbers, the rule of an operation gives NumPy's result."""
+    rule = lowering.of(TABLE[name])
     specs = [Spec(x.shape, x.dtype) for x in operands]
     loops = counters(expected.shape)
     for place in (along(loops), None):
         for numbers in np.ndindex(expected.shape):
             here = tuple(map(number, numbers)) if place is None else place
             values = dict(zip(loops, numbers, strict=True))
-            if name in VIEWS:
-                found = VIEWS[name](here, *specs, **params)
+            if isinstance(rule, View):
+                found = rule.place(here, *specs, **params)
                 if found is None:
                     assert place is not None
                     break
                 value = operands[0][tuple([at(i, values) for i in found])]
             else:
-                reads = CHOICES[name](here, *specs, **params)
+                reads = rule.reads(here, *specs, **params)
                 if reads is None:
                     assert place is not None
                     break
@@ -76,18 +79,19 @@ def numbered(shape, start=1):
 
 
 TABLE_CASES = [
-    pytest.param(name, k, id=f"{name}-{k}")
-    for name in (*VIEWS, *CHOICES)
-    for k, case in enumerate(TABLE[name].cases)
+    pytest.param(primitive, k, id=f"{primitive.name}-{k}")
+    for primitive in lowering
+    if isinstance(lowering.of(primitive), View | Choice)
+    for k, case in enumerate(primitive.cases)
     if all(isinstance(a, tuple) for a in case.args)
 ]
 
 
-@pytest.mark.parametrize(("name", "k"), TABLE_CASES)
-def test_cases_of_the_table(name, k):
-    case = TABLE[name].cases[k]
+@pytest.mark.parametrize(("primitive", "k"), TABLE_CASES)
+def test_cases_of_the_table(primitive, k):
+    case = primitive.cases[k]
     operands = [numbered(shape, 1 + 100 * i) for i, shape in enumerate(case.args)]
-    assert_places(name, operands, np.asarray(TABLE[name].op(*operands, **case.params)), **case.params)
+    assert_places(primitive.name, operands, np.asarray(primitive.op(*operands, **case.params)), **case.params)
 
 
 shapes = st.lists(st.sampled_from([1, 1, 2, 3, 4, 5]), max_size=4).map(tuple)

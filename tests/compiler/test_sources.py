@@ -29,7 +29,7 @@ f = wg.compile(lambda x: np.maximum(x, 0.5))
 out = f(np.zeros(3)).tolist()
 print(json.dumps([out, f.report(np.zeros(3)).is_warm]))
 """
-FILE, OLD, NEW = "compiler/scalar.py", '"maximum": maximum', '"maximum": minimum'
+FILE, OLD, NEW = "compiler/aspects/elementwise.py", "scalars(maximum), ops.maximum", "scalars(minimum), ops.maximum"
 
 
 @pytest.fixture

@@ -16,3 +16,5 @@ def missing_part() -> str | None:
 
 if (_why := missing_part()) is not None:
     raise ImportError(f"There is no compiler here: {_why}. Functions run without wg.compile, and have all their derivatives.")
+
+from wengert.compiler import aspects  # noqa: E402, F401  # says how each operation becomes native code

@@ -15,12 +15,17 @@ import numpy as np
 
 from wengert.compiler.classify import Kind
 from wengert.compiler.gather import Gathered, of_gather
-from wengert.compiler.index import CHOICES, VIEWS, ZERO, Affine, Counter, Place, Read, broadcast, flat, number
+from wengert.compiler.index import ZERO, Affine, Counter, Place, Read, broadcast, flat, number
 from wengert.compiler.lanes import I64, Code, Lanes, Type, fma, select
-from wengert.compiler.reduction import FOLDS, accumulated
-from wengert.compiler.scalar import common_kind, lowered
+from wengert.compiler.lowering import Choice, Instructions, Reduction, View, common_kind, lowering_of
+from wengert.compiler.reduction import accumulated
 from wengert.compiler.schedule import Schedule
+from wengert.core.aspects import primitive_of
 from wengert.graph.ir import Constant, Node, Operation
+from wengert.ops.elementwise import multiply
+from wengert.ops.reduce import _sum
+
+MULTIPLY, SUM = map(primitive_of, (multiply, _sum))
 
 Want = tuple[Node, Place]
 
@@ -105,19 +110,20 @@ class Elements:
             return parts[0]
         if kind is Kind.UNROLLED:
             return self.folded(node, parts)
-        operands = [a.operand for a in node.args]
-        return lowered(node.primitive.name, self.aligned(parts), common_kind(operands, node.spec)).to(Type.from_dtype(node.dtype).kind)
+        kind_of_number = common_kind([a.operand for a in node.args], node.spec)
+        value = lowering_of(node, Instructions).write(self.aligned(parts), kind_of_number, node.params)
+        return value.to(Type.from_dtype(node.dtype).kind)
 
     # Places
 
     def viewed(self, node: Operation, place: Place) -> Place:
-        found = VIEWS[node.primitive.name](place, node.args[0].spec, **node.params)
+        found = lowering_of(node, View).place(place, node.args[0].spec, **node.params)
         assert found is not None, node.primitive.name
         return found
 
     def reads(self, node: Operation, place: Place) -> list[Read]:
         """Where an element of a choice comes from, without those reads that cannot be it."""
-        reads = CHOICES[node.primitive.name](place, *[a.spec for a in node.args], **node.params)
+        reads = lowering_of(node, Choice).reads(place, *[a.spec for a in node.args], **node.params)
         assert reads is not None
         possible = []
         for read in reads:
@@ -266,7 +272,7 @@ class Elements:
         So does BLAS, and the order of a sum is free anyway.
         """
         product = node.args[0]
-        if node.primitive.name != "sum" or not isinstance(product, Operation) or product.primitive.name != "multiply":
+        if node.primitive is not SUM or not isinstance(product, Operation) or product.primitive is not MULTIPLY:
             return None
         x, y = product.args
         alone = self.schedule.uses[product] == 1 and not self.is_stored(product)
@@ -274,14 +280,14 @@ class Elements:
 
     def folded(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
         """The terms of a reduction one after the other, as NumPy adds few of them; a sum starts with zero, so it is never negative zero."""
-        name, kind = node.primitive.name, accumulated(node, 1).kind
+        kind = accumulated(node, 1).kind
         terms = [p.to(kind) for p in self.aligned(parts)]
         if self.factors(node) is not None:
             pairs = zip(terms[::2], terms[1::2], strict=True)
             return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
-        if name == "sum" and kind[0] == "f":
+        if node.primitive is SUM and kind[0] == "f":
             terms[0] = terms[0] + 0.0
-        return reduce(FOLDS[name], terms)
+        return reduce(lowering_of(node, Reduction).fold, terms)
 
     def indices(self, arrays: Sequence[Node], found: Gathered) -> list[Want]:
         """The elements of the index arrays, which broadcast against each other."""

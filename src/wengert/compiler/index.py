@@ -1,4 +1,4 @@
-"""Places in arrays: affine functions of loop counters, and how operations that only move elements change them.
+"""Places in arrays: affine functions of loop counters.
 
 An element of a view is an element of what it views, at another place. So views cost nothing: a kernel asks for an element, and the place is
 followed back to where numbers are made or stored.
@@ -7,11 +7,8 @@ followed back to where numbers are made or stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
-
-from wengert.core.spec import Spec
-from wengert.ops.key import Index
 
 
 class Counter:
@@ -120,9 +117,6 @@ def inside(i: Affine, low: int, high: int) -> list[Guard]:
     return [Guard(i.shifted(-low)), Guard(i.times(-1).shifted(high - 1))]
 
 
-# Views: the place in the operand
-
-
 def reshaped(place: Place, old: tuple[int, ...], new: tuple[int, ...]) -> Place | None:
     """Axes that are kept or joined always have a place; for one that is split, its number must come apart."""
     if 0 in old:
@@ -149,178 +143,3 @@ def reshaped(place: Place, old: tuple[int, ...], new: tuple[int, ...]) -> Place 
         found.append(inner)
     long = iter(found)
     return tuple([ZERO if n == 1 else next(long) for n in old])
-
-
-def sliced(place: Place, key: Index, shape: tuple[int, ...]) -> Place:
-    """For the keys of `getitem`: numbers, slices, new axes and an ellipsis."""
-    rest = list(place)
-    found: list[Affine] = []
-    for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
-        if part is None:
-            rest.pop(0)
-        elif isinstance(part, slice):
-            start, _, step = part.indices(n)
-            found.append(rest.pop(0).times(step).shifted(start))
-        else:
-            found.append(number(part + n if part < 0 else part))
-    return tuple(found)
-
-
-def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
-    """For each part of a key the length of the axis that it is for, 0 for a new axis."""
-    axes = iter(shape)
-    return [0 if part is None else next(axes) for part in key.parts(len(shape))]
-
-
-def with_axes_removed(place: Place, axes: Sequence[int]) -> Place:
-    return tuple([i for k, i in enumerate(place) if k not in axes])
-
-
-def flipped(place: Place, shape: Sequence[int], axis: Sequence[int]) -> Place:
-    return tuple([i.times(-1).shifted(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(place, shape, strict=True))])
-
-
-def on_diagonal(place: Place, offset: int, axis1: int, axis2: int) -> Place:
-    *lead, k = place
-    found = list(lead)
-    for axis in sorted((axis1, axis2)):
-        found.insert(axis, k.shifted(max(-offset, 0)) if axis == axis1 else k.shifted(max(offset, 0)))
-    return tuple(found)
-
-
-VIEWS: dict[str, Callable[..., Place | None]] = {
-    "reshape": lambda place, x, shape: reshaped(place, x.shape, shape),
-    "expand_dims": lambda place, x, axis: with_axes_removed(place, axis),
-    "transpose": lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))]),
-    "broadcast_to": lambda place, x, shape: broadcast(place, x.shape),
-    "getitem": lambda place, x, key: sliced(place, key, x.shape),
-    "flip": lambda place, x, axis: flipped(place, x.shape, axis),
-    "diagonal": lambda place, x, offset, axis1, axis2: on_diagonal(place, offset, axis1, axis2),
-}
-"""By name of an operation: the place in its operand for a place in its result; None where that is not affine."""
-
-
-# Choices: which operand an element comes from depends on its place
-
-
-def joined(place: Place, specs: Sequence[Spec], axis: int) -> list[Read]:
-    """Pieces one behind the other; the last one needs no guard."""
-    reads, start = [], 0
-    for k, spec in enumerate(specs):
-        end = start + spec.shape[axis]
-        guards = () if k == len(specs) - 1 else (Guard(place[axis].times(-1).shifted(end - 1)),)
-        if end > start:
-            reads.append(Read(guards, k, (*place[:axis], place[axis].shifted(-start), *place[axis + 1 :])))
-        start = end
-    return reads
-
-
-def stacked(place: Place, specs: Sequence[Spec], axis: int) -> list[Read]:
-    inner = (*place[:axis], *place[axis + 1 :])
-    last = len(specs) - 1
-    return [Read(() if k == last else (Guard(place[axis].times(-1).shifted(k)),), k, inner) for k in range(len(specs))]
-
-
-def padded(place: Place, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
-    inner = tuple([i.shifted(-before) for i, (before, _) in zip(place, pad_width, strict=True)])
-    guards = [g for i, n in zip(inner, x.shape, strict=True) for g in inside(i, 0, n)]
-    return [Read(tuple(guards), 0, inner), Read((), None, ())]
-
-
-def embedded(place: Place, x: Spec, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> list[Read]:
-    k = place[axis1].shifted(-max(-offset, 0))
-    on = place[axis2].shifted(-max(offset, 0))
-    guards = (Guard(k.plus(on.times(-1)), is_zero=True), *inside(k, 0, x.shape[-1]))
-    inner = (*[i for axis, i in enumerate(place) if axis not in (axis1, axis2)], k)
-    return [Read(guards, 0, inner), Read((), None, ())]
-
-
-def triangle(place: Place, x: Spec, k: int, lower: bool) -> list[Read]:
-    """Rows less columns tell on which side of the diagonal an element is; one row stands for all."""
-    below = place[-2].plus(place[-1].times(-1)).shifted(k)
-    return [Read((Guard(below if lower else below.times(-1)),), 0, broadcast(place, x.shape)), Read((), None, ())]
-
-
-def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Place] | None:
-    """The inverse of `sliced`: where in a slice an element of the whole array is, and the guards that it is there at all.
-
-    None where the steps of a slice would need a division.
-    """
-    guards: list[Guard] = []
-    found: list[Affine] = []
-    rest = iter(place)
-    for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
-        if part is None:
-            found.append(ZERO)
-            continue
-        i = next(rest)
-        if isinstance(part, slice):
-            start, stop, step = part.indices(n)
-            length = len(range(start, stop, step))
-            if abs(step) == 1 or not i.terms:
-                inner, remainder = i.shifted(-start), 0
-                if abs(step) == 1:
-                    inner = inner.times(step)
-                else:
-                    quotient, remainder = divmod(inner.constant, step)
-                    inner = number(quotient)
-                guards += [Guard(number(remainder), is_zero=True)] * (remainder != 0) + inside(inner, 0, length)
-                found.append(inner)
-            else:
-                return None
-        else:
-            guards.append(Guard(i.shifted(-(part + n if part < 0 else part)), is_zero=True))
-    return tuple(guards), tuple(found)
-
-
-def scattered(place: Place, x: Spec, key: Index, shape: tuple[int, ...]) -> list[Read] | None:
-    """Zeros, but for what was put at a key."""
-    there = unsliced(place, key, shape)
-    if there is None:
-        return None
-    guards, inner = there
-    return [Read(guards, 0, broadcast(inner, x.shape)), Read((), None, ())]
-
-
-def written(place: Place, x: Spec, v: Spec, key: Index) -> list[Read] | None:
-    """x, but for what was put at a key."""
-    there = unsliced(place, key, x.shape)
-    if there is None:
-        return None
-    guards, inner = there
-    extra = len(v.shape) - len(inner)
-    inner = (ZERO,) * extra + inner if extra > 0 else inner
-    return [Read(guards, 1, broadcast(inner, v.shape)), Read((), 0, place)]
-
-
-def rolled(place: Place, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
-    """Each axis comes from one of two pieces: 2**k reads for k axes."""
-    total: dict[int, int] = {}
-    for s, a in zip(shift, axis, strict=True):
-        total[a] = total.get(a, 0) + s
-    reads = [Read((), 0, place)]
-    for a, s in total.items():
-        n = x.shape[a]
-        s %= max(n, 1)
-        if s:
-            early = [(r, r.place[a].shifted(n - s)) for r in reads]
-            late = [(r, r.place[a].shifted(-s)) for r in reads]
-            first = Guard(place[a].times(-1).shifted(s - 1))
-            reads = [Read((*r.guards, first), 0, (*r.place[:a], i, *r.place[a + 1 :])) for r, i in early] + [
-                Read(r.guards, 0, (*r.place[:a], i, *r.place[a + 1 :])) for r, i in late
-            ]
-    return reads
-
-
-CHOICES: dict[str, Callable[..., list[Read] | None]] = {
-    "concatenate": lambda place, *specs, axis: joined(place, specs, axis),
-    "stack": lambda place, *specs, axis: stacked(place, specs, axis),
-    "pad": padded,
-    "embed_diagonal": embedded,
-    "tril": lambda place, x, k: triangle(place, x, k, True),
-    "triu": lambda place, x, k: triangle(place, x, k, False),
-    "scatter": scattered,
-    "set_at": lambda place, x, v, key, reuse: written(place, x, v, key),
-    "roll": rolled,
-}
-"""By name of an operation: where an element of its result comes from, the first read whose guards hold; None where that is not affine."""

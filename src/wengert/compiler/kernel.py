@@ -20,8 +20,9 @@ from wengert.compiler.element import Elements, scatter
 from wengert.compiler.gather import of_scatter
 from wengert.compiler.index import ZERO, Affine, Counter, Place, broadcast, flat, number
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type, fma, select
+from wengert.compiler.lowering import Reduction, lowering_of
 from wengert.compiler.memory import Memory, Slot, address
-from wengert.compiler.reduction import FOLDS, IDENTITIES, accumulated, across, write_combination
+from wengert.compiler.reduction import accumulated, across, write_combination
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.compiler.target import vector_bytes
 from wengert.graph.ir import Node, Operation
@@ -282,7 +283,7 @@ class KernelWriter:
     def accumulate(self, node: Operation, kept: Place, slot: Lanes, fresh: Lanes | None) -> None:
         """Add what the present counters contribute to one accumulator."""
         (operand,), elements = node.args, self.elements
-        type, fold, factors = accumulated(node, self.lanes), FOLDS[node.primitive.name], elements.factors(node)
+        type, fold, factors = accumulated(node, self.lanes), lowering_of(node, Reduction).fold, elements.factors(node)
         lead = self.place(operand)
         places = [lead + inner for inner in self.inner_places(operand) if self.kept(node, inner) == kept]
         old = total = self.code.load(slot, type)
@@ -344,7 +345,7 @@ class KernelWriter:
         count = self.parallel_accumulators()
         for node in self.kernel.reductions:
             type = accumulated(node, self.lanes)
-            identity = IDENTITIES[node.primitive.name](type)
+            identity = lowering_of(node, Reduction).identity(type)
             for kept in dict.fromkeys(self.kept(node, inner) for inner in self.inner_places(node.args[0])):
                 self.accumulators.append((node, kept, [self.code.variable(type, identity) for _ in range(count)]))
 
@@ -406,7 +407,7 @@ class KernelWriter:
         code, elements = self.code, self.elements
         elements.forget()
         for node, kept, slots in self.accumulators:
-            fold, type = FOLDS[node.primitive.name], accumulated(node, self.lanes)
+            fold, type = lowering_of(node, Reduction).fold, accumulated(node, self.lanes)
             value = code.load(slots[0], type)
             for slot in slots[1:]:
                 value = fold(value, code.load(slot, type))

@@ -9,8 +9,13 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.lanes import I64, Code, Lanes, Type, select
+from wengert.core.aspects import primitive_of
 from wengert.core.blas import blas
 from wengert.graph.ir import Node, Operation
+from wengert.ops.contract import matmul
+from wengert.ops.shape import _transpose
+
+MATMUL, TRANSPOSE = map(primitive_of, (matmul, _transpose))
 
 
 class Operand(NamedTuple):
@@ -66,6 +71,24 @@ def zeros_on_diagonals(code: Code, matrices: Node, pointer: Lanes) -> Lanes:
         x = code.load(code.offset(pointer, i * (n * n) + j * (n + 1), element), element)
         code.store(select(x.eq(0.0), code.load(count, I64) + 1, code.load(count, I64)), count)
     return code.load(count, I64)
+
+
+def is_for_blas(node: Operation) -> bool:
+    """Whether the operands are matrices of one floating-point dtype, or stacks of them that need no broadcasting."""
+    return node.dtype.kind == "f" and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args) and is_uniform_stack(node)
+
+
+def fills_result(node: Operation) -> bool:
+    """Whether the right-hand sides of systems fill the place of the result, in which they are solved, and nothing is a mere number."""
+    return node.size > 1 and node.args[1].shape == node.shape and node.args[0].size > 1
+
+
+def is_matrix_transpose(node: Node) -> bool:
+    """Whether a view exchanges the last two axes, and nothing else."""
+    if not (isinstance(node, Operation) and node.primitive is TRANSPOSE and node.ndim >= 2):
+        return False
+    axes = node.params["axes"]
+    return tuple(axes) == (*range(node.ndim - 2), node.ndim - 1, node.ndim - 2)
 
 
 def is_uniform_stack(out: Operation) -> bool:

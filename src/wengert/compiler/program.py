@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from wengert.compiler import library
-from wengert.compiler.classify import Kind, is_matrix_transpose
+from wengert.compiler.classify import Kind
 from wengert.compiler.kernel import KernelWriter, Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.library import MATMUL, is_matrix_transpose
 from wengert.compiler.memory import ALIGNMENT, Memory, Slot, address, aligned, is_immediate
 from wengert.compiler.python_objects import ADDRESS, NEEDED_BY_UPCALL, NOTHING, PLACE, UPCALL
 from wengert.compiler.schedule import Kernel, Schedule
@@ -108,7 +109,7 @@ def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter
     if memory.outputs.get(new) != Slot(memory.first_output + o) or old.spec != new.spec or any(base is old for base, _ in memory.copies):
         return False
     may_fail = (Kind.FALLBACK, Kind.GATHER, Kind.SCATTER)
-    if any(kind in may_fail or kind is Kind.LIBRARY and node.primitive.name != "matmul" for node, kind in schedule.kinds.items()):  # type: ignore[attr-defined]  # an operation
+    if any(kind in may_fail or kind is Kind.LIBRARY and node.primitive is not MATMUL for node, kind in schedule.kinds.items()):  # type: ignore[attr-defined]  # an operation
         return False
     home = next(k for k, step in enumerate(schedule.steps) if new in (step.roots if isinstance(step, Kernel) else (step,)))
     for step, writer in list(zip(schedule.steps, writers, strict=True))[home + 1 :]:
@@ -145,7 +146,7 @@ class ProgramWriter:
     def may_call_python(self, step: Kernel | Operation) -> bool:
         if isinstance(step, Kernel):
             return False
-        is_triangular = step.primitive.name != "matmul"
+        is_triangular = step.primitive is not MATMUL
         return self.schedule.kinds[step] is not Kind.LIBRARY or is_triangular and not step.params["unit_diagonal"]
 
     def program(self) -> Program:
@@ -154,7 +155,7 @@ class ProgramWriter:
         for step, kernel in zip(self.schedule.steps, self.written, strict=True):
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
-            elif self.schedule.kinds[step] is Kind.LIBRARY and step.primitive.name == "matmul":
+            elif self.schedule.kinds[step] is Kind.LIBRARY and step.primitive is MATMUL:
                 self.run_matmul(step)
             elif self.schedule.kinds[step] is Kind.LIBRARY:
                 self.run_triangular(step, table)

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.index import CHOICES, VIEWS, Affine, Counter
+from wengert.compiler.index import Affine, Counter
+from wengert.compiler.library import TRANSPOSE
+from wengert.compiler.lowering import Choice, View, lowering, lowering_of
+from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
-from wengert.core.primitive import lookup
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, operation
+from wengert.ops.shape import _copy
+
+COPY = primitive_of(_copy)
 
 ROW, LONGEST_ROW = 48, 128
 """Arrays with so many elements behind their first axes are rows: loops go over the first axes only, and the elements of a row are written
@@ -49,11 +54,12 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
         return False
     lead = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(rows)])
     place = lead + (Affine(0),) * (node.ndim - len(rows))
-    name, specs = node.primitive.name, [a.spec for a in node.args]
-    if name in VIEWS:
-        found = [(0, VIEWS[name](place, *specs, **node.params))]
+    view, specs = lowering.of(node.primitive), [a.spec for a in node.args]
+    if isinstance(view, View):
+        found = [(0, view.place(place, *specs, **node.params))]
     else:
-        found = [(r.operand, r.place) for r in CHOICES[name](place, *specs, **node.params) or () if r.operand is not None]
+        reads = lowering_of(node, Choice).reads(place, *specs, **node.params) or ()
+        found = [(r.operand, r.place) for r in reads if r.operand is not None]
     return all(inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found)
 
 
@@ -90,5 +96,5 @@ def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
 def moved(a: Node, axis: int) -> tuple[Node, Node]:
     """A value with one axis last in memory, seen as before; and the copy behind it."""
     order = (*[i for i in range(a.ndim) if i != axis], axis)
-    copied = operation(lookup("copy"), [operation(lookup("transpose"), [a], axes=order)])
-    return operation(lookup("transpose"), [copied], axes=tuple(map(order.index, range(a.ndim)))), copied
+    copied = operation(COPY, [operation(TRANSPOSE, [a], axes=order)])
+    return operation(TRANSPOSE, [copied], axes=tuple(map(order.index, range(a.ndim)))), copied

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.compiler.classify import COMPUTED, Kind, is_matrix_transpose, is_reshape, kind_of, own_cost, work
+from wengert.compiler.classify import COMPUTED, RESHAPE, Kind, is_reshape, kind_of, own_cost, work
 from wengert.compiler.index import Affine, Counter, reshaped
+from wengert.compiler.library import MATMUL, is_matrix_transpose
 from wengert.compiler.rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
@@ -220,7 +221,7 @@ class Schedule:
 
     def concrete(self, consumer: Operation, node: Node) -> None:
         """Keep an operand of a library call or a fallback in memory."""
-        is_product = self.kinds[consumer] is Kind.LIBRARY and consumer.primitive.name == "matmul"
+        is_product = self.kinds[consumer] is Kind.LIBRARY and consumer.primitive is MATMUL
         if is_product and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
             node = node.args[0]  # type: ignore[attr-defined]  # BLAS reads it transposed
         if self.kinds[node] is Kind.VIEW and node not in self.aliases and is_reshape(node):
@@ -231,7 +232,7 @@ class Schedule:
 
     def is_split(self, node: Operation) -> bool:
         """Whether a view cannot be followed by affine places: a reshape that splits a looped axis."""
-        if node.primitive.name != "reshape":
+        if node.primitive is not RESHAPE:
             return False
         if self.is_tiny or (in_rows(node, self.rows) and in_rows(node.args[0], self.rows)):
             return False

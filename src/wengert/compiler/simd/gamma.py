@@ -17,10 +17,11 @@ from functools import cache
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import call, vector
+from wengert.compiler.simd.library import call, function, vector
 from wengert.compiler.simd.logarithm import LN2, normal_split
 from wengert.compiler.simd.power import log_double
 from wengert.compiler.simd.trigonometric import replaced
+from wengert.ops import special_gamma as ops
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
 OFFSET = (0.4189385332046727, 1.6728209650585413e-17)
@@ -120,7 +121,8 @@ DIGAMMA_BETWEEN_LEADING = ((-0.4236274212814606, -2.0538660301269423e-17), (0.95
 THREE_HALVES_LESS_ZERO = (0.03836785503163766, 1.6445603550442201e-18)
 
 
-@vector("lgamma", "gammaln")
+@vector(ops.gammaln)
+@function("lgamma")
 def lgamma(x: Lanes) -> Lanes:
     if x.type.kind == "f32":
         return call("lgamma", x.to("f64")).to("f32")
@@ -145,7 +147,7 @@ def lgamma(x: Lanes) -> Lanes:
     return replaced(result, x < -NEGLIGIBLE, "lgamma.negative", x)
 
 
-@vector("digamma")
+@vector(ops.digamma)
 def digamma(x: Lanes) -> Lanes:
     if x.type.kind == "f32":
         return call("digamma", x.to("f64")).to("f32")
@@ -195,7 +197,7 @@ STEPS = 16
 """Stirling's series is used so far above a negative argument's size: there its terms fall below 2^-105."""
 
 
-@vector("lgamma.negative")
+@function("lgamma.negative")
 def _lgamma_of_negative(x: Lanes) -> Lanes:
     """log(pi (y + 1) ... (y + 15) / |sin(pi y)|) - log gamma(y + 16), with y = -x."""
     y, fraction, sine, cosine, inner = _reflected(x)
@@ -211,7 +213,7 @@ def _lgamma_of_negative(x: Lanes) -> Lanes:
     return select(fraction.eq(0.0), math.inf, _near_zeros(x, result.value(), ZEROS))
 
 
-@vector("digamma.negative")
+@function("digamma.negative")
 def _digamma_of_negative(x: Lanes) -> Lanes:
     """digamma(y + 16) - 1/(y + 1) - ... - 1/(y + 15) + pi cot(pi y), with y = -x."""
     y, fraction, sine, cosine, inner = _reflected(x)

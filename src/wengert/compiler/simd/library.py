@@ -1,29 +1,47 @@
 """How kernels call the vector functions: out of line, or inlined where there are few calls.
 
-`FUNCTIONS` has each function by its name in the table of operations: Python that writes its body on lanes. A function written with
-`@vector("exp")` may call others by `call`.
+A function is Python that writes its body on lanes. `@vector(ops.exp)` makes it the native code of an operation, whose name is its symbol;
+`@function("sin.huge")` is for parts that have a symbol of their own. A body may call others by `call`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 
 from wengert.compiler.lanes import Code, Lanes, Type
+from wengert.compiler.lowering import floats, lowering
 from wengert.compiler.target import object_code
+from wengert.core.aspects import Operation, primitive_of
 
-FUNCTIONS: dict[str, Callable[..., Lanes]] = {}
+Body = Callable[..., Lanes]
+FUNCTIONS: dict[str, Body] = {}
+"""Every function by its symbol."""
+
+COST = 16
+"""Of one element, in additions."""
 
 INLINED_CALLS = 12
 """So many calls of vector functions in one module are inlined; more would make LLVM slow."""
 
 
-def vector(*names: str) -> Callable[[Callable[..., Lanes]], Callable[..., Lanes]]:
-    """Make the decorated body a function that kernels can call by these names."""
+def vector(*operations: Operation) -> Callable[[Body], Body]:
+    """Make the decorated body the native code of these operations, a function that kernels call by the operation's name."""
 
-    def decorate(body: Callable[..., Lanes]) -> Callable[..., Lanes]:
-        for name in names:
-            FUNCTIONS[name] = body
+    def decorate(body: Body) -> Body:
+        for primitive in map(primitive_of, operations):
+            function(primitive.name)(body)
+            lowering.enter(floats(partial(call, primitive.name), COST), primitive)
+        return body
+
+    return decorate
+
+
+def function(name: str) -> Callable[[Body], Body]:
+    """Make the decorated body a function that other functions call by this name."""
+
+    def decorate(body: Body) -> Body:
+        FUNCTIONS[name] = body
         return body
 
     return decorate

@@ -7,9 +7,9 @@ exponential and the leading terms of G are sums of two doubles. Singles are comp
 from __future__ import annotations
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd import gamma  # noqa: F401  # registers itself
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.library import vector
+from wengert.ops import special_error as ops
 
 LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)
 
@@ -172,7 +172,7 @@ def _near_zero(x: Lanes) -> Double:
     return Double(main.high, fma(x * square, polynomial(square, ERROR_FUNCTION), main.low))
 
 
-@vector("erfc")
+@vector(ops.erfc)
 def erfc(x: Lanes) -> Lanes:
     if x.type.kind == "f32":
         size = x.to("f64").abs()
@@ -190,7 +190,7 @@ def erfc(x: Lanes) -> Lanes:
     return select(small | (x < 0.0), difference, _scaled(high + low, n))
 
 
-@vector("erf")
+@vector(ops.erf)
 def erf(x: Lanes) -> Lanes:
     if x.type.kind == "f32":
         wide = x.to("f64")

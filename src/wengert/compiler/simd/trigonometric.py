@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, Type, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import call, vector
+from wengert.compiler.simd.library import call, function, vector
+from wengert.ops import elementwise as ops
 
 
 class Precision(NamedTuple):
@@ -238,31 +239,31 @@ def _huge(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lan
     return select(proper, function(x, _reduced_huge(select(proper, size, 1.0))), x - x)
 
 
-@vector("sin")
+@vector(ops.sin)
 def sin(x: Lanes) -> Lanes:
     return _of_any_size(x, "sin", _sin)
 
 
-@vector("cos")
+@vector(ops.cos)
 def cos(x: Lanes) -> Lanes:
     return _of_any_size(x, "cos", _cos)
 
 
-@vector("tan")
+@vector(ops.tan)
 def tan(x: Lanes) -> Lanes:
     return _of_any_size(x, "tan", _tan)
 
 
-@vector("sin.huge")
+@function("sin.huge")
 def _sin_huge(x: Lanes) -> Lanes:
     return _huge(x, "sin", _sin)
 
 
-@vector("cos.huge")
+@function("cos.huge")
 def _cos_huge(x: Lanes) -> Lanes:
     return _huge(x, "cos", _cos)
 
 
-@vector("tan.huge")
+@function("tan.huge")
 def _tan_huge(x: Lanes) -> Lanes:
     return _huge(x, "tan", _tan)

@@ -1,0 +1,87 @@
+"""Products of matrices: multiplications and sums where they are small, else calls of BLAS."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.library import is_for_blas, is_matrix_transpose
+from wengert.compiler.lowering import LibraryCall, expansion, lowering
+from wengert.modes.symbolic import Symbol
+from wengert.ops import contract as ops
+from wengert.ops.einsum import _einsum, layout
+from wengert.ops.elementwise import multiply
+from wengert.ops.join import stack
+from wengert.ops.reduce import sum as sum_
+from wengert.ops.shape import astype, broadcast_to, expand_dims, reshape, transpose
+
+SMALL_PRODUCT = 512
+"""A product of matrices with so many terms is written as multiplications and sums, which fuse with what is around it."""
+NARROW = 16
+"""So are products of tall matrices that have no more columns than this."""
+
+lowering.enter(LibraryCall(is_for_blas), ops.matmul)
+
+
+@expansion(ops._cross)
+def cross(x: Any, y: Any) -> Any:
+    x, y = broadcast_to(x, shape := np.broadcast_shapes(x.shape, y.shape)), broadcast_to(y, shape)
+    part = lambda v, i: v[..., i]
+    terms = [part(x, (i + 1) % 3) * part(y, (i + 2) % 3) - part(x, (i + 2) % 3) * part(y, (i + 1) % 3) for i in range(3)]
+    return stack(terms, axis=-1)
+
+
+@expansion(ops.matmul)
+def matmul(x: Any, y: Any) -> Any:
+    """As products and sums if small, else as one call of BLAS on matrices."""
+    if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
+        return None
+    if x.ndim == 1 and y.ndim == 1:
+        return sum_(x * y)
+    if x.ndim == 1:
+        return reshape(product(expand_dims(x, 0), y), (*y.shape[:-2], y.shape[-1]))
+    if y.ndim == 1:
+        return reshape(product(x, expand_dims(y, 1)), x.shape[:-1])
+    return product(x, y, top=True)
+
+
+def product(x: Any, y: Any, top: bool = False) -> Any:
+    """A product of matrices, or of stacks of them; None if `top` and it can stay as it is."""
+    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
+    dtype = np.result_type(x.dtype, y.dtype)
+    if dtype.kind != "f" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
+        return sum_(multiply(expand_dims(x, -1), expand_dims(y, -3)), -2)
+    if max(m, n) <= NARROW <= k and is_matrix_transpose(x.node):
+        tall = Symbol(x.node.args[0])
+        return sum_(multiply(expand_dims(tall, -1), expand_dims(y, -2)), -3)
+    if y.ndim == 2 and x.ndim > 2:
+        rows = reshape(x, (math.prod(x.shape[:-1]), k))
+        return reshape(product(rows, y), (*x.shape[:-1], n))
+    stack_shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    uniform = all(math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack_shape for a in (x, y))
+    if top and uniform and x.dtype == y.dtype:
+        return None
+    if not uniform:
+        x, y = broadcast_to(x, (*stack_shape, m, k)), broadcast_to(y, (*stack_shape, k, n))
+    return ops.matmul(astype(x, dtype, copy=False), astype(y, dtype, copy=False))
+
+
+@expansion(_einsum)
+def einsum(x: Any, y: Any, subscripts: str) -> Any:
+    """By a matrix product, or where nothing is summed by multiplication."""
+    if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
+        return None
+    plan = layout(subscripts)
+    x, y = transpose(x, plan.x_order), transpose(y, plan.y_order)
+    stack_, rows, columns = plan.stack, plan.rows, plan.columns
+    shape = x.shape[: stack_ + rows] + y.shape[y.ndim - columns :]
+    summed = math.prod(x.shape[stack_ + rows :])
+    if len(plan.x_order) == stack_ + rows:
+        x = reshape(x, (*x.shape, *(1,) * columns))
+        y = reshape(y, (*y.shape[:stack_], *(1,) * rows, *y.shape[stack_:]))
+        return transpose(x * y, plan.out_order)
+    x = reshape(x, (*x.shape[:stack_], math.prod(x.shape[stack_ : stack_ + rows]), summed))
+    y = reshape(y, (*y.shape[:stack_], summed, math.prod(y.shape[y.ndim - columns :])))
+    return transpose(reshape(product(x, y), shape), plan.out_order)

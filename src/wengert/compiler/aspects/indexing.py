@@ -1,0 +1,91 @@
+"""Indexing: slices are views, arrays in a key are read from."""
+
+from __future__ import annotations
+
+from wengert.compiler.index import ZERO, Affine, Guard, Place, Read, broadcast, inside, number
+from wengert.compiler.lowering import Choice, Gather, Scatter, View, lowering
+from wengert.core.spec import Spec
+from wengert.ops import index as ops
+from wengert.ops.key import Index
+
+lowering.enter(Gather(), ops.gather)
+
+
+@lowering(ops._getitem)
+@View
+def sliced(place: Place, x: Spec, key: Index) -> Place:
+    """For the keys of `getitem`: numbers, slices, new axes and an ellipsis."""
+    rest = list(place)
+    found: list[Affine] = []
+    for part, n in zip(key.parts(len(x.shape)), _lengths(key, x.shape), strict=True):
+        if part is None:
+            rest.pop(0)
+        elif isinstance(part, slice):
+            start, _, step = part.indices(n)
+            found.append(rest.pop(0).times(step).shifted(start))
+        else:
+            found.append(number(part + n if part < 0 else part))
+    return tuple(found)
+
+
+def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
+    """For each part of a key the length of the axis that it is for, 0 for a new axis."""
+    axes = iter(shape)
+    return [0 if part is None else next(axes) for part in key.parts(len(shape))]
+
+
+def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Place] | None:
+    """The inverse of `sliced`: where in a slice an element of the whole array is, and the guards that it is there at all.
+
+    None where the steps of a slice would need a division.
+    """
+    guards: list[Guard] = []
+    found: list[Affine] = []
+    rest = iter(place)
+    for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
+        if part is None:
+            found.append(ZERO)
+            continue
+        i = next(rest)
+        if isinstance(part, slice):
+            start, stop, step = part.indices(n)
+            length = len(range(start, stop, step))
+            if abs(step) == 1 or not i.terms:
+                inner, remainder = i.shifted(-start), 0
+                if abs(step) == 1:
+                    inner = inner.times(step)
+                else:
+                    quotient, remainder = divmod(inner.constant, step)
+                    inner = number(quotient)
+                guards += [Guard(number(remainder), is_zero=True)] * (remainder != 0) + inside(inner, 0, length)
+                found.append(inner)
+            else:
+                return None
+        else:
+            guards.append(Guard(i.shifted(-(part + n if part < 0 else part)), is_zero=True))
+    return tuple(guards), tuple(found)
+
+
+@lowering(ops._scatter)
+@Scatter
+def scattered(place: Place, x: Spec, key: Index, shape: tuple[int, ...]) -> list[Read] | None:
+    """Zeros, but for what was put at a key."""
+    there = unsliced(place, key, shape)
+    if there is None:
+        return None
+    guards, inner = there
+    return [Read(guards, 0, broadcast(inner, x.shape)), Read((), None, ())]
+
+
+def replaced(place: Place, x: Spec, v: Spec, key: Index, reuse: bool) -> list[Read] | None:
+    """x, but for what was put at a key."""
+    there = unsliced(place, key, x.shape)
+    if there is None:
+        return None
+    guards, inner = there
+    extra = len(v.shape) - len(inner)
+    inner = (ZERO,) * extra + inner if extra > 0 else inner
+    return [Read(guards, 1, broadcast(inner, v.shape)), Read((), 0, place)]
+
+
+lowering.enter(Choice(replaced, arity=2), ops._set_at)

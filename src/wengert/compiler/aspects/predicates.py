@@ -1,0 +1,70 @@
+"""Predicates, rounding, and the operations on bits."""
+
+from __future__ import annotations
+
+from math import inf
+
+from wengert.compiler.aspects.elementwise import same
+from wengert.compiler.lanes import Lanes, select
+from wengert.compiler.lowering import Predicate, bits, floats, lowering, numbers, scalars
+from wengert.ops import predicates as ops
+from wengert.transforms.products import _stop_gradient
+
+lowering.enter(scalars(same, cost=0), _stop_gradient)
+
+lowering.enter(floats(lambda x: x.floor()), ops.floor)
+lowering.enter(floats(lambda x: x.ceil()), ops.ceil)
+lowering.enter(floats(lambda x: x.trunc()), ops.trunc)
+lowering.enter(floats(lambda x: x.rint()), ops.rint)
+
+
+@lowering(ops.sign)
+@numbers
+def sign(x: Lanes) -> Lanes:
+    zero = x.like(0)
+    if not x.type.is_float:
+        return select(x > 0, x.like(1), select(x < 0, x.like(-1), zero))
+    return select(x > 0.0, x.like(1.0), select(x < 0.0, x.like(-1.0), select(x.is_nan(), x, zero)))
+
+
+# Comparisons
+
+lowering.enter(Predicate(lambda x, y: x.eq(y)), ops.equal)
+lowering.enter(Predicate(lambda x, y: x.ne(y)), ops.not_equal)
+lowering.enter(Predicate(lambda x, y: x < y), ops.less)
+lowering.enter(Predicate(lambda x, y: x <= y), ops.less_equal)
+lowering.enter(Predicate(lambda x, y: x > y), ops.greater)
+lowering.enter(Predicate(lambda x, y: x >= y), ops.greater_equal)
+
+# What a number is
+
+
+def never(x: Lanes) -> Lanes:
+    return x.code.constant(False, x.type.of("i1"))
+
+
+lowering.enter(Predicate(lambda x: x.is_nan() if x.type.is_float else never(x)), ops.isnan)
+lowering.enter(Predicate(lambda x: x.abs().eq(inf) if x.type.is_float else never(x)), ops.isinf)
+lowering.enter(Predicate(lambda x: x.abs() < inf if x.type.is_float else ~never(x)), ops.isfinite)
+lowering.enter(Predicate(lambda x: x.eq(inf) if x.type.is_float else never(x)), ops.isposinf)
+lowering.enter(Predicate(lambda x: x.eq(-inf) if x.type.is_float else never(x)), ops.isneginf)
+lowering.enter(Predicate(lambda x: x.bits() < 0 if x.type.is_float else x < 0), ops.signbit)
+
+# Logic
+
+
+def nonzero(x: Lanes) -> Lanes:
+    return x if x.type.kind == "i1" else x.ne(0)
+
+
+lowering.enter(Predicate(lambda x, y: nonzero(x) & nonzero(y)), ops.logical_and)
+lowering.enter(Predicate(lambda x, y: nonzero(x) | nonzero(y)), ops.logical_or)
+lowering.enter(Predicate(lambda x, y: nonzero(x) ^ nonzero(y)), ops.logical_xor)
+lowering.enter(Predicate(lambda x: ~nonzero(x)), ops.logical_not)
+
+# Bits
+
+lowering.enter(bits(lambda x, y: x & y), ops.bitwise_and)
+lowering.enter(bits(lambda x, y: x | y), ops.bitwise_or)
+lowering.enter(bits(lambda x, y: x ^ y), ops.bitwise_xor)
+lowering.enter(bits(lambda x: ~x), ops.invert)

@@ -1,0 +1,98 @@
+"""Reductions: what they fold, and those that are made of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.aspects.elementwise import add, multiply
+from wengert.compiler.aspects.elementwise import maximum as larger_or_nan
+from wengert.compiler.aspects.elementwise import minimum as smaller_or_nan
+from wengert.compiler.lanes import Lanes, Type, select
+from wengert.compiler.lowering import Reduction, expansion, lowering
+from wengert.ops import reduce as ops
+from wengert.ops.cumulative import _prod
+from wengert.ops.elementwise import absolute, exp, log, maximum, minimum, power, sqrt, square, where
+from wengert.ops.norms import _norm
+from wengert.ops.predicates import isfinite, not_equal
+from wengert.ops.reduce import count_along
+from wengert.ops.reduce import max as max_
+from wengert.ops.reduce import sum as sum_
+from wengert.ops.shape import astype, reshape
+
+# Folds: how two partial results become one, and what they start with
+
+
+def larger(x: Lanes, y: Lanes) -> Lanes:
+    """The larger one, NaN if there is one, and 0.0 rather than -0.0, in whatever order numbers are compared."""
+    if not x.type.is_float:
+        return larger_or_nan(x, y)
+    return select(x.eq(y), (x.bits() & y.bits()).floats(), larger_or_nan(x, y))
+
+
+def smaller(x: Lanes, y: Lanes) -> Lanes:
+    if not x.type.is_float:
+        return smaller_or_nan(x, y)
+    return select(x.eq(y), (x.bits() | y.bits()).floats(), smaller_or_nan(x, y))
+
+
+def least(type: Type) -> Any:
+    """The smallest number of a type."""
+    return -math.inf if type.is_float else False if type.kind == "i1" else -(1 << (type.bits - 1))
+
+
+def greatest(type: Type) -> Any:
+    return math.inf if type.is_float else True if type.kind == "i1" else (1 << (type.bits - 1)) - 1
+
+
+lowering.enter(Reduction(add, lambda type: 0), ops._sum)
+lowering.enter(Reduction(multiply, lambda type: 1), _prod)
+lowering.enter(Reduction(larger, least), ops._max)
+lowering.enter(Reduction(smaller, greatest), ops._min)
+lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), ops._all)
+lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), ops._any)
+
+# Written out
+
+
+@expansion(ops._mean)
+def mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return sum_(x, axis, keepdims=keepdims) / count_along(x, axis)
+
+
+@expansion(ops._logsumexp)
+def logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    if not x.size:
+        return None
+    largest = max_(x, axis, keepdims=True)
+    largest = where(isfinite(largest), largest, x.dtype.type(0))
+    total = log(sum_(exp(x - largest), axis, keepdims=keepdims))
+    return total + (largest if keepdims else reshape(largest, total.shape))
+
+
+@expansion(_norm)
+def norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        return None
+    if ord == 2:
+        return sqrt(sum_(square(x), axis, keepdims=keepdims))
+    return power(sum_(power(absolute(x), ord), axis, keepdims=keepdims), 1.0 / ord)
+
+
+@expansion(ops._count_nonzero)
+def count_nonzero(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return sum_(astype(not_equal(x, 0), np.intp), axis, keepdims=keepdims)
+
+
+def with_initial(reduce: Callable, combine: Callable) -> Callable:
+    def rule(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
+        return combine(initial, reduce(x, axis=axis, keepdims=keepdims)) if initial is not None and x.size else None
+
+    return rule
+
+
+expansion.enter(with_initial(ops._max, maximum), ops._max)
+expansion.enter(with_initial(ops._min, minimum), ops._min)

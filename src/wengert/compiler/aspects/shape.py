@@ -1,0 +1,124 @@
+"""Operations that move and join: where in their operands an element comes from. And copies, in the same dtype or another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.aspects.elementwise import same
+from wengert.compiler.index import Guard, Place, Read, broadcast, inside, reshaped
+from wengert.compiler.lowering import Choice, View, expansion, lowering, scalars
+from wengert.core.spec import Spec
+from wengert.ops import join, shape
+from wengert.ops.shape import astype, broadcast_to
+
+lowering.enter(scalars(same, cost=0), shape._copy)
+lowering.enter(scalars(lambda x, dtype: x), shape._astype, shape._astype_discrete)
+
+# Views: the place in the operand
+
+lowering.enter(View(lambda place, x, shape: reshaped(place, x.shape, shape)), shape._reshape)
+lowering.enter(View(lambda place, x, axis: tuple([i for k, i in enumerate(place) if k not in axis])), shape._expand_dims)
+lowering.enter(View(lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))])), shape._transpose)
+lowering.enter(View(lambda place, x, shape: broadcast(place, x.shape)), shape._broadcast_to)
+
+
+@lowering(shape._flip)
+@View
+def flipped(place: Place, x: Spec, axis: Sequence[int]) -> Place:
+    return tuple([i.times(-1).shifted(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(place, x.shape, strict=True))])
+
+
+@lowering(shape._diagonal)
+@View
+def on_diagonal(place: Place, x: Spec, offset: int, axis1: int, axis2: int) -> Place:
+    *lead, k = place
+    found = list(lead)
+    for axis in sorted((axis1, axis2)):
+        found.insert(axis, k.shifted(max(-offset, 0)) if axis == axis1 else k.shifted(max(offset, 0)))
+    return tuple(found)
+
+
+# Choices: which operand an element comes from depends on its place
+
+
+def joined(place: Place, *specs: Spec, axis: int) -> list[Read]:
+    """Pieces one behind the other; the last one needs no guard."""
+    reads, start = [], 0
+    for k, spec in enumerate(specs):
+        end = start + spec.shape[axis]
+        guards = () if k == len(specs) - 1 else (Guard(place[axis].times(-1).shifted(end - 1)),)
+        if end > start:
+            reads.append(Read(guards, k, (*place[:axis], place[axis].shifted(-start), *place[axis + 1 :])))
+        start = end
+    return reads
+
+
+def stacked(place: Place, *specs: Spec, axis: int) -> list[Read]:
+    inner = (*place[:axis], *place[axis + 1 :])
+    last = len(specs) - 1
+    return [Read(() if k == last else (Guard(place[axis].times(-1).shifted(k)),), k, inner) for k in range(len(specs))]
+
+
+lowering.enter(Choice(joined, arity=None), shape._concatenate)
+lowering.enter(Choice(stacked, arity=None), join._stack)
+
+
+@lowering(join._pad)
+@Choice
+def padded(place: Place, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
+    inner = tuple([i.shifted(-before) for i, (before, _) in zip(place, pad_width, strict=True)])
+    guards = [g for i, n in zip(inner, x.shape, strict=True) for g in inside(i, 0, n)]
+    return [Read(tuple(guards), 0, inner), Read((), None, ())]
+
+
+@lowering(shape._embed_diagonal)
+@Choice
+def embedded(place: Place, x: Spec, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> list[Read]:
+    k = place[axis1].shifted(-max(-offset, 0))
+    on = place[axis2].shifted(-max(offset, 0))
+    guards = (Guard(k.plus(on.times(-1)), is_zero=True), *inside(k, 0, x.shape[-1]))
+    inner = (*[i for axis, i in enumerate(place) if axis not in (axis1, axis2)], k)
+    return [Read(guards, 0, inner), Read((), None, ())]
+
+
+def triangle(place: Place, x: Spec, k: int, lower: bool) -> list[Read]:
+    """Rows less columns tell on which side of the diagonal an element is; one row stands for all."""
+    below = place[-2].plus(place[-1].times(-1)).shifted(k)
+    return [Read((Guard(below if lower else below.times(-1)),), 0, broadcast(place, x.shape)), Read((), None, ())]
+
+
+lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, True)), shape._tril)
+lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, False)), shape._triu)
+
+
+@lowering(shape._roll)
+@Choice
+def rolled(place: Place, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
+    """Each axis comes from one of two pieces: 2**k reads for k axes."""
+    total: dict[int, int] = {}
+    for s, a in zip(shift, axis, strict=True):
+        total[a] = total.get(a, 0) + s
+    reads = [Read((), 0, place)]
+    for a, s in total.items():
+        n = x.shape[a]
+        s %= max(n, 1)
+        if s:
+            early = [(r, r.place[a].shifted(n - s)) for r in reads]
+            late = [(r, r.place[a].shifted(-s)) for r in reads]
+            first = Guard(place[a].times(-1).shifted(s - 1))
+            reads = [Read((*r.guards, first), 0, (*r.place[:a], i, *r.place[a + 1 :])) for r, i in early] + [
+                Read(r.guards, 0, (*r.place[:a], i, *r.place[a + 1 :])) for r, i in late
+            ]
+    return reads
+
+
+# Written out
+
+
+@expansion(join._full_like)
+def full_like(x: Any, fill_value: Any, dtype: Any, order: str, shape: Any) -> Any:
+    spec = Spec(x.shape if shape is None else shape, np.dtype(x.dtype if dtype is None else dtype))
+    return broadcast_to(astype(fill_value, spec.dtype), spec.shape)

@@ -1,4 +1,4 @@
-"""NumPy and SciPy are the specification, in their present versions; where earlier ones behave otherwise, there is nothing to compare with."""
+"""NumPy and SciPy are the specification, as they are now; where earlier versions behave otherwise, there is nothing to compare with."""
 
 from __future__ import annotations
 

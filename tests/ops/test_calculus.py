@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 from tests.oracle import check_derivatives
+from tests.versions import needs_numpy
 
 import wengert as wg
 from wengert.core.array import FUNCTIONS
@@ -225,7 +226,7 @@ def test_all_methods_of_numpy_are_there():
 @pytest.mark.parametrize("method", METHODS)
 def test_quantiles(method):
     ties = np.array([1.0, 2.0, 2.0, 3.0, 5.0, 5.0, 5.0, 8.0])
-    for sample in (Z, Z[:1], Z[:2], ties, ties.astype("f4"), ties.astype(int)):
+    for sample in (Z, Z[:1], Z[:2], ties, ties.astype("f4")):
         for q in (0.0, 1.0, 0.5, 0.3, 0, 1, np.linspace(0, 1, 17), np.array([[0.1, 0.9]]), np.float32(0.25)):
             assert_as_numpy("quantile", sample, q, method=method)
     for axis, keepdims in product((None, 0, -1, (0, 1), (1, 0)), (False, True)):
@@ -242,6 +243,15 @@ def test_quantiles(method):
         check_derivatives(lambda a: np.quantile(a, [0.33, 0.71], method=method), [Z], [0])
 
 
+@needs_numpy(2, 4, 6)
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_of_integers(method):
+    ties = np.array([1, 2, 2, 3, 5, 5, 5, 8])
+    for q in (0.0, 1.0, 0.5, 0.3, 0, 1, np.linspace(0, 1, 17), np.array([[0.1, 0.9]]), np.float32(0.25)):
+        assert_as_numpy("quantile", ties, q, method=method)
+
+
+@needs_numpy(2, 4)
 def test_weighted_quantiles():
     weights = np.array([0.0, 1.0, 2.0, 0.5, 0.0])
     for q in (0.0, 0.3, 1.0, np.linspace(0, 1, 9)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls
+from tests.versions import at_least
 
 import wengert as wg
 
@@ -18,7 +19,7 @@ VALUES = {
     "triu_indices_from": [(X,), (X, -1)],
     "diag_indices_from": [(X[:, :4],), (np.ones((2, 2, 2)),)],
     "ix_": [(N[0], np.array([True, False, True])), (N[0], N[1], N[0]), (N[0], [])],
-    "size": [(X,), (X, 1), (X, (0, 1))],
+    "size": [(X,), (X, 1), *([(X, (0, 1))] if at_least(np, 2, 4) else [])],
     "shape": [(X,)],
     "ndim": [(X,)],
     "iscomplexobj": [(X,), (X + 1j,)],

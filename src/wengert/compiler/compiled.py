@@ -296,6 +296,9 @@ class Signature:
     def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
         """Assign to captured values what the program has computed for them, the last of its outputs; returns the others."""
         n = len(outs) - len(self.assignments)
+        for target, _, is_recorded in self.assignments:
+            if is_recorded and recording.recording() and isinstance(target, Tensor):
+                target._refuse_leaf()  # before anything is written
         for assignment, new in zip(self.assignments, outs[n:], strict=True):
             if new is assignment.target.value:  # written by the program itself
                 assignment.target._changes = assignment.target._version + 1

@@ -293,19 +293,24 @@ class Tensor(Array):
         if is_traced(self):
             recording.trace().assign(self, new, is_recorded)
             return
+        if is_recorded:
+            self._refuse_leaf()
         self._changes = self._version + 1
         if not is_recorded and isinstance(new, Tensor):
             self.value = new.value
-        elif is_recorded and isinstance(self.node, Leaf):
-            raise GradientError(
-                f"A leaf that requires a gradient was changed in place, at {user_line()}: its gradient would be lost. "
-                f"Work on x.clone(), or update parameters inside `with wg.no_grad():`."
-            )
         else:
             keep = self.node.hooks.arrived.pop(RETAIN, None) if self.node is not None and self.node.hooks is not None else None
             super()._become(new)
             if keep is not None and isinstance(new, Tensor) and new.node is not None:
                 new.node.hooked().arrived[RETAIN] = keep
+
+    def _refuse_leaf(self) -> None:
+        """Raise where a change that is recorded would make another value of a leaf."""
+        if isinstance(self.node, Leaf):
+            raise GradientError(
+                f"A leaf that requires a gradient was changed in place, at {user_line()}: its gradient would be lost. "
+                f"Work on x.clone(), or update parameters inside `with wg.no_grad():`."
+            )
 
     # Becoming plain numbers.
 

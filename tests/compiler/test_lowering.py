@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.lowering import Choice, Instructions, Reduction, View, expansion, floats, lowering, lowering_of, numbers
+from wengert.compiler.native import own_operations
 from wengert.compiler.simd.library import FUNCTIONS, vector
 from wengert.core.kinds import elementwise
 from wengert.core.primitive import TABLE, Primitive
@@ -30,6 +31,14 @@ def forget():
 def test_entries_are_of_operations_of_the_table(aspect):
     assert len(list(aspect)) > 10
     assert all(TABLE[primitive.name] is primitive for primitive in aspect)
+
+
+def test_every_operation_has_native_code_or_a_reason():
+    own = own_operations.__wrapped__()  # not those of other tests
+    native = {*lowering, *expansion}
+    assert len(own) > 200
+    assert {p.name for p in own - native - set(lowering.reasons)} == set()
+    assert {p.name for p in native & set(lowering.reasons)} == set()
 
 
 def test_an_operation_is_not_known_by_its_name():
@@ -70,6 +79,17 @@ def test_a_vector_function_has_the_symbol_of_its_operation(forget):
     np.testing.assert_array_equal(f(X), 2.0 * X)
     assert "@wengert.doubled." in f.report(X).llvm
     assert lowering.of(doubled).cost == lowering.of(sin).cost > lowering.of(multiply).cost
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "?"])
+@pytest.mark.parametrize("f", [np.imag, np.isreal, np.iscomplex, np.isposinf, np.isneginf], ids=lambda f: f.__name__)
+def test_tests_of_real_numbers(f, dtype):
+    x = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan] if dtype[0] == "f" else [0, 1, 2], dtype)
+    compiled = wg.compile(lambda x: f(x))
+    found, expected = compiled(x), f(x)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    assert not compiled.report(x).fallbacks or (f, dtype) == (np.imag, "?")
 
 
 def test_forms():

@@ -19,6 +19,7 @@ def same(x: Lanes) -> Lanes:
 
 
 lowering.enter(numbers(same, cost=0), ops.positive, ops.conj, ops.real)
+lowering.enter(numbers(lambda x: x.like(0), cost=0), ops.imag)
 
 # Arithmetic
 

@@ -48,6 +48,8 @@ lowering.enter(Predicate(lambda x: x.abs().eq(inf) if x.type.is_float else never
 lowering.enter(Predicate(lambda x: x.abs() < inf if x.type.is_float else ~never(x)), ops.isfinite)
 lowering.enter(Predicate(lambda x: x.eq(inf) if x.type.is_float else never(x)), ops.isposinf)
 lowering.enter(Predicate(lambda x: x.eq(-inf) if x.type.is_float else never(x)), ops.isneginf)
+lowering.enter(Predicate(lambda x: ~never(x)), ops.isreal)
+lowering.enter(Predicate(never), ops.iscomplex)
 lowering.enter(Predicate(lambda x: x.bits() < 0 if x.type.is_float else x < 0), ops.signbit)
 
 # Logic

@@ -107,6 +107,7 @@ _astype_discrete = nondifferentiable(
     reason="integers and booleans do not vary continuously",
 )
 _copy = linear("copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())))
+_stop_gradient = nondifferentiable("stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for")
 _flip: Callable = linear(
     "flip",
     np.flip,

@@ -13,8 +13,8 @@ from functools import cache
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation
-from wengert.graph.passes.rewrite import derived, is_a, rebuilt
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.graph.passes.rewrite import derived, rebuilt
 from wengert.ops.index import _getitem
 from wengert.ops.join import _stack, _unstack
 from wengert.ops.key import Index

@@ -9,8 +9,8 @@ import numpy as np
 from wengert.core.aspects import primitive_of
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation, constant, operation
-from wengert.graph.passes.rewrite import is_a, known, rebuilt
+from wengert.graph.ir import Constant, Node, Operation, constant, is_a, operation
+from wengert.graph.passes.rewrite import known, rebuilt
 from wengert.ops.index import _add_at, _scatter, _set_at, gather
 from wengert.ops.join import _full_like
 from wengert.ops.shape import _broadcast_to

@@ -17,8 +17,8 @@ import numpy as np
 from wengert.core.aspects import Aspect
 from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import derived, is_a, rebuilt, reshaped, stretched
+from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
 from wengert.ops.einsum import LETTERS, _einsum
 from wengert.ops.elementwise import add, divide, multiply, negative, subtract
 from wengert.ops.reduce import _all, _any, _max, _mean, _min, _sum

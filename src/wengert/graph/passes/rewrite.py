@@ -8,7 +8,7 @@ not check that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -51,11 +51,6 @@ def derived(node: Operation, of: aspects.Operation, *args: Node, **params: Any) 
     made = operation(aspects.primitive_of(of), args, **params)
     made.source = node.source
     return made
-
-
-def is_a(node: Node, *operations: Callable) -> TypeGuard[Operation]:
-    """Whether a node is one of these operations, given as the functions that `ops/` has of them."""
-    return isinstance(node, Operation) and node.primitive.op in operations
 
 
 def known(node: Node) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 
 from wengert.core.aspects import Aspect
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import derived, fits, is_a, is_uniform, known, rebuilt, stretched
+from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.passes.rewrite import derived, fits, is_uniform, known, rebuilt, stretched
 from wengert.ops.elementwise import (
     _power,
     _where,

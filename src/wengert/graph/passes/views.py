@@ -17,8 +17,8 @@ from wengert.core.aspects import Aspect
 from wengert.core.infer import is_elementwise
 from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation, operation
-from wengert.graph.passes.rewrite import derived, is_a, rebuilt, reshaped, stretched
+from wengert.graph.ir import Node, Operation, is_a, operation
+from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
 from wengert.ops.elementwise import add
 from wengert.ops.index import _getitem, _scatter
 from wengert.ops.key import Index

@@ -1,0 +1,10 @@
+"""Products that sum over axes."""
+
+from __future__ import annotations
+
+from wengert.graph.mathematics import expression
+from wengert.graph.notation import PRODUCT, Infix, notation
+from wengert.ops.contract import matmul
+
+notation.enter(Infix("@", "", "", PRODUCT), matmul)
+expression.enter(lambda w, node: w.product(w.known[node.args[0]], w.known[node.args[1]]), matmul)

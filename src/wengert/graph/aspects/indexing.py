@@ -9,6 +9,7 @@ from wengert.graph.ir import Node, Operation
 from wengert.graph.mathematics import Expression, Writer, expression
 from wengert.graph.notation import ATOM, literal
 from wengert.graph.python import SourceWriter, python_block, python_call
+from wengert.graph.stats import flops
 from wengert.ops.index import _add_at, _getitem, _scatter, _set_at, gather
 
 
@@ -51,3 +52,7 @@ def write_at(writer: SourceWriter, node: Operation, target: str, value: Node, fi
     if not node.params["key"].repeats:
         return f"{target}[{key}] += {writer.texts[value][0]}"
     return f"np.add.at({target}, np.s_[{key}], {writer.texts[value][0]})"
+
+
+flops.enter(lambda node: node.args[0].size if node.params["key"].repeats else 0, _scatter)
+flops.enter(lambda node: node.args[1].size, _add_at)

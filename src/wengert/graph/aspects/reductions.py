@@ -9,7 +9,8 @@ from wengert.graph.ir import Operation
 from wengert.graph.mathematics import Expression, Writer, expression
 from wengert.graph.notation import FRACTION, Fence, Symbol, notation
 from wengert.graph.python import python_call, reduction_call, template
-from wengert.graph.sympy import same_number, sympy_form
+from wengert.graph.stats import flops, per_element
+from wengert.graph.sympy import exact, same_number, sympy_form
 from wengert.ops.cumulative import _cumprod, _cumsum, _prod
 from wengert.ops.nan_reductions import _nanmax, _nanmin
 from wengert.ops.norms import _norm
@@ -60,12 +61,16 @@ python_call.enter(template("np.cumprod({0}, axis={axis})"), _cumprod)
 
 @sympy_form(_max)
 def sympy_max(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
-    return x if initial is None else sympy.Max(x, initial)
+    return x if initial is None else sympy.Max(x, exact(initial, sympy))
 
 
 @sympy_form(_min)
 def sympy_min(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
-    return x if initial is None else sympy.Min(x, initial)
+    return x if initial is None else sympy.Min(x, exact(initial, sympy))
 
 
 sympy_form.enter(same_number, _sum, _mean, _prod, _logsumexp, _nanmax, _nanmin)
+
+flops.enter(per_element(1), _sum, _mean, _prod, _max, _min, _all, _any, _count_nonzero, _argmax, _argmin, _cumsum, _cumprod)
+flops.enter(per_element(2), _norm)
+flops.enter(per_element(3), _logsumexp)

@@ -7,12 +7,22 @@ import pytest
 from tests.test_table import CONSTANT, ELEMENTWISE, SHAPES, op_of, sample
 
 import wengert as wg
+from wengert.core.aspects import primitive_of
+from wengert.core.infer import is_elementwise
+from wengert.core.primitive import TABLE
 from wengert.graph.graph import Graph
-from wengert.graph.sympy import _counterparts
+from wengert.graph.sympy import sympy_form
+from wengert.ops.digits import _ldexp
+from wengert.ops.elementwise import _sinc
+from wengert.ops.special_bessel import _iv, _jv, _kv, _yv
+from wengert.ops.special_error import _erfcx
+from wengert.ops.special_gamma import _polygamma_op, _zeta
 from wengert.transforms.tracing import gradients, symbol, trace
 
 sympy = pytest.importorskip("sympy")
-KNOWN = [p for p in (*ELEMENTWISE, *CONSTANT) if p.name in _counterparts(sympy) and p.domain]
+OF_NUMBERS = [p for p in TABLE.values() if is_elementwise(p)]
+SPECIAL = list(map(primitive_of, (_jv, _yv, _iv, _kv, _polygamma_op, _zeta, _ldexp)))
+KNOWN = [p for p in (*ELEMENTWISE, *CONSTANT) if p in sympy_form and p.domain]
 
 
 def test_the_running_example_and_its_derivatives():
@@ -37,6 +47,40 @@ def test_every_counterpart_gives_the_same_number(primitive):
     found = expression.subs(dict(zip(symbols, exact, strict=True)))
     found = bool(found) if found in (sympy.true, sympy.false) else found
     assert complex(found) == pytest.approx(complex(graph.evaluate(*args)), rel=1e-14)
+
+
+@pytest.mark.parametrize("primitive", [p for p in SPECIAL if p in sympy_form], ids=lambda p: p.name)
+def test_functions_of_an_order_give_the_same_number(primitive):
+    graph = trace(lambda x: primitive.op(*((x, 2) if primitive.inputs[0] == "x" and primitive.name != "zeta" else (2, x))), 0.7)
+    found = graph.to_sympy().subs(sympy.Symbol("x", real=True), sympy.Float(0.7, 30))
+    assert float(found) == pytest.approx(float(graph.evaluate(0.7)), rel=1e-14)
+
+
+@pytest.mark.parametrize("primitive", [*OF_NUMBERS, *SPECIAL], ids=lambda p: p.name)
+def test_what_has_no_counterpart_has_a_reason(primitive):
+    assert primitive in sympy_form or primitive in sympy_form.reasons
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_of_sinc_and_erfcx(order):
+    for op in (_sinc, _erfcx):
+        graph = trace(lambda x, op=op: op(x, order=order), 0.7)
+        found = graph.to_sympy().subs(sympy.Symbol("x", real=True), sympy.Float(0.7, 30))
+        assert float(found.evalf(30)) == pytest.approx(float(graph.evaluate(0.7)), rel=1e-12)
+
+
+def test_reductions_that_begin_with_a_number():
+    x = sympy.Symbol("x", real=True)
+    assert trace(lambda x: np.max(x, initial=2.0), 1.0).to_sympy() == sympy.Max(x, 2)
+    assert trace(lambda x: np.min(x, initial=2.0), 1.0).to_sympy() == sympy.Min(x, 2)
+
+
+def test_integers():
+    n = sympy.Symbol("n", integer=True)
+    shifted = trace(lambda n: (n << 3) >> 1, np.int64(5))
+    assert shifted.to_sympy().subs(n, 5) == shifted.evaluate(np.int64(5))
+    truncated = trace(lambda x: x.astype(int), np.float64(-2.5))
+    assert truncated.to_sympy().subs(sympy.Symbol("x", real=True), -2.5) == -2
 
 
 def test_derivatives_agree_with_those_of_sympy():

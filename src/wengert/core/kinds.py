@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import UFUNCS
+from wengert.core.facts import NO_FACTS, Facts
 from wengert.core.primitive import Primitive, register
 
 ARGUMENTS = ("x", "y", "z")
@@ -54,6 +55,7 @@ def elementwise(
     taylor: Callable | None = None,
     real_output: bool = False,
     params: dict[str, Any] | None = None,
+    facts: Facts = NO_FACTS,
 ) -> Callable:
     """An operation on each element, broadcasting: the same rule pushes a tangent forward and pulls a cotangent back.
 
@@ -74,6 +76,7 @@ def elementwise(
             singular=singular,
             params=params,
             conforms=True if real_output else None,
+            facts=facts,
         )
     )
     ufunc = getattr(impl, "ufunc", impl)
@@ -96,6 +99,7 @@ def linear(
     into: Callable | None = None,
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
+    facts: Facts = NO_FACTS,
 ) -> Callable:
     """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
 
@@ -120,6 +124,7 @@ def linear(
             into=into,
             spec=spec,
             cases=cases,
+            facts=facts,
         )
     )
 
@@ -180,6 +185,7 @@ def nondifferentiable(
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
     reason: str,
+    facts: Facts = NO_FACTS,
 ) -> Callable:
     """An operation through which no gradient flows; `reason` says why."""
     if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
@@ -197,6 +203,7 @@ def nondifferentiable(
             spec=spec,
             cases=cases,
             reason=reason,
+            facts=facts,
         )
     )
     if isinstance(impl, np.ufunc):

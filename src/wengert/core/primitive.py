@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.facts import NO_FACTS, VIEW, Facts
 from wengert.core.foreign import is_foreign, numbers_of
 from wengert.core.spec import Spec
 
@@ -43,12 +44,13 @@ class Primitive:
     `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own, where that is cheaper than making it first.
     `spec(*operands, **params)` gives the result's spec where asking NumPy (see `core/infer.py`) would be costly or cannot tell.
     `params` is None for an operation without metadata; for the others the tests use its values.
+    `facts` are what is plainly true of it beside all this (see `core/facts.py`).
     """
 
     __slots__ = (
         "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "into", "lanes", "outputs", "params",
         "domain", "cases", "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes",
-        "constants", "dead_lanes", "keeps", "keep_x", "keep_y", "keep_xy", "spec",
+        "constants", "dead_lanes", "facts", "keeps", "keep_x", "keep_y", "keep_xy", "spec",
     )  # fmt: skip
 
     def __init__(
@@ -74,11 +76,12 @@ class Primitive:
         cases: Sequence[Any] = (),
         singular: dict[tuple, tuple] | None = None,
         reason: str | None = None,
+        facts: Facts = NO_FACTS,
     ):
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
         self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
-        self.structural, self.taylor, self.batch, self.into, self.spec = structural, taylor, batch, into, spec
+        self.structural, self.taylor, self.batch, self.into, self.spec, self.facts = structural, taylor, batch, into, spec, facts
         # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
@@ -333,6 +336,6 @@ def expanded(reduced: Any, params: dict[str, Any]) -> Any:
     return reduced if params["keepdims"] else TABLE["expand_dims"].op(reduced, axis=params["axis"])
 
 
-OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0})
+OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0}, facts=VIEW)
 """One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph."""
 OUTPUT.plain = False  # the walk back knows it

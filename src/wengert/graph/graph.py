@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import wengert.graph.aspects  # noqa: F401  # what printers know of operations
 from wengert.core.array import Array
 from wengert.core.primitive import SHAPED, lookup
 from wengert.core.spec import Spec

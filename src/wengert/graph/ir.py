@@ -7,22 +7,25 @@ they are a topological order, and nothing that walks a graph needs to recurse.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.aspects import primitive_of
 from wengert.core.infer import Operand, infer
-from wengert.core.primitive import OUTPUT, Primitive, lookup
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import Source
 from wengert.core.spec import Spec
+from wengert.ops.elementwise import _power, absolute, add, divide, multiply, negative, positive, square, subtract
+from wengert.ops.shape import _broadcast_to
 
 _next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")
 PYTHON_NUMBERS = (bool, int, float, complex)
-PYTHON_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute", "square"))
+PYTHON_ARITHMETIC = frozenset(map(primitive_of, (add, subtract, multiply, divide, _power, negative, positive, absolute, square)))
 """What Python computes with its own numbers, and gives one of them."""
 
 
@@ -110,9 +113,14 @@ def operation(primitive: Primitive, args: Sequence[Node], /, **params: Any) -> O
     return Operation(primitive, args, params, spec, weakness(primitive, args, spec))
 
 
+def is_a(node: Node, *operations: Callable) -> TypeGuard[Operation]:
+    """Whether a node is one of these operations, given as the functions that `ops/` has of them."""
+    return isinstance(node, Operation) and node.primitive.op in operations
+
+
 def weakness(primitive: Primitive, args: Sequence[Node], spec: Any) -> type | None:
     """The type of the Python number that an operation gives, if it is one."""
-    if primitive.name in PYTHON_ARITHMETIC and all(a.weak for a in args):
+    if primitive in PYTHON_ARITHMETIC and all(a.weak for a in args):
         return {"b": bool, "i": int, "f": float, "c": complex}[spec.dtype.kind]
     return None
 
@@ -121,7 +129,7 @@ def constant(value: Any) -> Node:
     """A constant of its own: an array is copied, because the user may still change it. One number many times over stays one number."""
     if isinstance(value, np.ndarray):
         if is_one_number(value):
-            return operation(lookup("broadcast_to"), [Constant(value[(0,) * value.ndim])], shape=value.shape)
+            return operation(primitive_of(_broadcast_to), [Constant(value[(0,) * value.ndim])], shape=value.shape)
         value = value.astype(value.dtype.newbyteorder("="), order="C")
         value.flags.writeable = False
     return Constant(value)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
-from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.notation import ATOM, FENCES, FRACTION, FUNCTIONS, INFIX, POWER, PRODUCT, SUM, SYMBOLS, TRANSPARENT, literal
+from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.notation import ATOM, FRACTION, POWER, PRODUCT, SUM, TRANSPARENT, Fence, Function, Infix, literal, notation
 from wengert.graph.typesetting import Latex, Plain, Style
 from wengert.graph.variables import known_names, separate
+from wengert.ops.elementwise import negative
 from wengert.ops.key import Index
 
 if TYPE_CHECKING:
@@ -55,11 +57,20 @@ class Expression(NamedTuple):
     is_number: bool = False
 
 
+expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect("expression", "how mathematics writes it, where that is its own way")
+ONE = Expression("1", is_number=True)
+
+
+def passes_on(node: Operation) -> bool:
+    """Whether an operation gives its operand, possibly with the sign turned: it is written again rather than given a name."""
+    return notation.of(node.primitive) is TRANSPARENT or is_a(node, negative)
+
+
 def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     """Left and right sides, in the order of computation, results that nothing else needs at the end."""
     names = known_names(graph)
     results = dict.fromkeys(graph.outputs)
-    lines = separate(graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or node.primitive.name in REPEATED)
+    lines = separate(graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or passes_on(node))
     called = _called(graph, names, lines, style)
     writer = Writer(style, {node: Expression(text) for node, text in called.items()})
     for constant in graph.constants:
@@ -67,11 +78,11 @@ def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     kept = set(lines)
     rights: dict[Node, str] = {}
     for node in graph.operations:
-        expression = writer.expression(node)
+        right = writer.expression(node)
         if node in kept:
-            rights[node] = writer.signed(expression)
+            rights[node] = writer.signed(right)
         else:
-            writer.known[node] = expression
+            writer.known[node] = right
     used = {a for node in graph.operations for a in node.args}
     last = [node for node in results if node not in used]
     rights |= {node: writer.signed(writer.known[node]) for node in results if not isinstance(node, Operation)}
@@ -121,22 +132,21 @@ class Writer:
         self.style, self.known = style, known
 
     def expression(self, node: Operation) -> Expression:
-        name = node.primitive.name
-        special = SPECIAL.get(name)
+        special = expression.of(node.primitive)
         if special is not None:
             return special(self, node)
+        found = notation.of(node.primitive)
         args = [self.known[a] for a in node.args]
-        if name in TRANSPARENT:
+        if found is TRANSPARENT:
             return args[0]
-        if name in FUNCTIONS:
-            return self.function(self.style.pick(FUNCTIONS[name]), args[0])
-        if name in FENCES:
-            return Expression(self.style.fenced(FENCES[name], self.signed(args[0])))
-        if name in INFIX:
-            infix = INFIX[name]
-            sides = [self.within(a, infix.precedence + 1) for a in args]
-            return Expression(f"{sides[0]} {self.style.symbol(infix)} {sides[1]}", infix.precedence)
-        symbol = self.style.pick(SYMBOLS[name]) if name in SYMBOLS else self.style.operator(name)
+        if isinstance(found, Function):
+            return self.function(self.style.symbol(found), args[0])
+        if isinstance(found, Fence):
+            return Expression(self.style.fenced(found, self.signed(args[0])))
+        if isinstance(found, Infix):
+            sides = [self.within(a, found.precedence + 1) for a in args]
+            return Expression(f"{sides[0]} {self.style.symbol(found)} {sides[1]}", found.precedence)
+        symbol = self.style.operator(node.primitive.name) if found is None else self.style.symbol(found)
         return self.call(symbol, [self.signed(a) for a in args], node)
 
     def call(self, symbol: str, args: list[str], node: Operation) -> Expression:
@@ -216,6 +226,10 @@ class Writer:
         bottom = below.text if tight else self.style.parentheses(below.text)
         return Expression(f"{self.within(above, PRODUCT, follows=True)}/{bottom}", FRACTION, negative=negative)
 
+    def root(self, inside: Expression) -> Expression:
+        text = self.style.root(self.signed(inside), inside.precedence == ATOM and not inside.negative and not inside.head)
+        return Expression(text, ATOM if self.style.stacks else POWER)
+
     def power(self, base: Expression, exponent: str) -> Expression:
         if base.head and not base.negative:
             text = f"{self.style.raised(base.head, exponent)}{base.tail}"
@@ -223,107 +237,3 @@ class Writer:
                 text, POWER, base.closed and f"{self.style.raised(base.head, exponent)}{self.style.parentheses(base.tail.strip())}"
             )
         return Expression(self.style.raised(self.within(base, ATOM), exponent), POWER)
-
-
-def _sum(writer: Writer, node: Operation) -> Expression:
-    left, right = node.args
-    return writer.sum(writer.known[left], writer.known[right], node.primitive.name == "subtract")
-
-
-def _product(writer: Writer, node: Operation) -> Expression:
-    left, right = node.args
-    if left is right:
-        return writer.power(writer.known[left], "2")
-    both = left.shape and right.shape and not (writer.known[left].is_number or writer.known[right].is_number)
-    return writer.product(writer.known[left], writer.known[right], writer.style.elementwise if both else "")
-
-
-def _power(writer: Writer, node: Operation) -> Expression:
-    base, exponent = [writer.known[a] for a in node.args]
-    if exponent.is_number and exponent.text == "1" and not exponent.negative:
-        return base
-    if exponent.is_number and exponent.text == "0.5" and not exponent.negative:
-        return _root(writer, base)
-    return writer.power(base, writer.signed(exponent))
-
-
-def _root(writer: Writer, inside: Expression) -> Expression:
-    text = writer.style.root(writer.signed(inside), inside.precedence == ATOM and not inside.negative and not inside.head)
-    return Expression(text, ATOM if writer.style.stacks else POWER)
-
-
-def _large(plain: str, latex: str) -> Callable[[Writer, Operation], Expression]:
-    """A sum or product over axes, which stands before what it runs over."""
-
-    def written(writer: Writer, node: Operation) -> Expression:
-        x, axis = node.args[0], node.params["axis"]
-        inside = writer.known[x]
-        if not axis:
-            return inside
-        sign = writer.style.subscripted(writer.style.pick((plain, latex)), "" if len(axis) == x.ndim else ",".join(map(str, axis)))
-        negative, inside = plain == "Σ" and inside.negative, inside._replace(negative=inside.negative and plain != "Σ")
-        return Expression(f"{sign} {writer.within(inside, FRACTION)}", FRACTION, negative=negative)
-
-    return written
-
-
-def _transpose(writer: Writer, node: Operation) -> Expression:
-    x = writer.known[node.args[0]]
-    if node.params["axes"] == (1, 0):
-        text = writer.within(x, ATOM)
-        return Expression(writer.style.transposed(text))
-    return x if x.is_number else writer.call(writer.style.operator("transpose"), [writer.signed(x)], node)
-
-
-def _item(writer: Writer, node: Operation) -> Expression:
-    inside = [writer.signed(writer.known[a]) for a in node.args[1:]]
-    return Expression(writer.style.indexed(writer.within(writer.known[node.args[0]], ATOM), node.params["key"], inside))
-
-
-def _expand_dims(writer: Writer, node: Operation) -> Expression:
-    """New axes in front are what broadcasting gives anyway; others are shown as `x[:, None]`."""
-    x, axis = node.args[0], node.params["axis"]
-    if not x.ndim or writer.known[x].is_number or sorted(axis) == list(range(len(axis))):
-        return writer.known[x]
-    key = Index(tuple([None if i in axis else slice(None) for i in range(node.ndim)]))
-    return Expression(writer.style.indexed(writer.within(writer.known[x], ATOM), key, []))
-
-
-def _cases(writer: Writer, node: Operation) -> Expression:
-    condition, x, y = [writer.signed(writer.known[a]) for a in node.args]
-    return Expression(writer.style.cases(condition, x, y))
-
-
-ONE = Expression("1", is_number=True)
-SPECIAL: dict[str, Callable[[Writer, Operation], Expression]] = {
-    "add": _sum,
-    "subtract": _sum,
-    "multiply": _product,
-    "multiply_live": _product,
-    "matmul": lambda w, node: w.product(w.known[node.args[0]], w.known[node.args[1]]),
-    "divide": lambda w, node: w.fraction(w.known[node.args[0]], w.known[node.args[1]]),
-    "divide_live": lambda w, node: w.fraction(w.known[node.args[0]], w.known[node.args[1]]),
-    "reciprocal": lambda w, node: w.fraction(ONE, w.known[node.args[0]]),
-    "negative": lambda w, node: w.known[node.args[0]]._replace(negative=not w.known[node.args[0]].negative),
-    "square": lambda w, node: w.power(w.known[node.args[0]], "2"),
-    "power": _power,
-    "sqrt": lambda w, node: _root(w, w.known[node.args[0]]),
-    "root": lambda w, node: _root(w, w.known[node.args[0]]),
-    "exp": lambda w, node: w.style.exponential(w, w.known[node.args[0]]),
-    "expm1": lambda w, node: w.sum(w.style.exponential(w, w.known[node.args[0]]), ONE, subtract=True),
-    "log1p": lambda w, node: w.function(w.style.pick(FUNCTIONS["log"]), w.sum(ONE, w.known[node.args[0]], subtract=False)),
-    "expand_dims": _expand_dims,
-    "sum": _large("Σ", r"\sum"),
-    "prod": _large("∏", r"\prod"),
-    "transpose": _transpose,
-    "where": _cases,
-    "getitem": _item,
-    "gather": _item,
-    "conj": lambda w, node: Expression(w.style.conjugate(w.within(w.known[node.args[0]], ATOM))),
-    "logical_not": lambda w, node: Expression(f"{w.style.pick(('¬', chr(92) + 'neg '))}{w.within(w.known[node.args[0]], POWER)}", POWER),
-    OUTPUT.name: lambda w, node: Expression(w.style.subscripted(w.within(w.known[node.args[0]], ATOM), str(node.params["index"]))),
-}
-"""Operations with a notation of their own."""
-
-REPEATED = TRANSPARENT | {"negative"}
-"""What is written again rather than given a name."""

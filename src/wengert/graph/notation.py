@@ -1,4 +1,4 @@
-"""How operations are written, in Python and in mathematics, by name. What is not listed here is written as a call of its name."""
+"""How operations are written, in Python and in mathematics. What has no notation is written as a call of its name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.ops.key import Hole, Index
 
 COMPARISON, OR, XOR, AND, SHIFT, SUM, FRACTION, PRODUCT, SIGN, POWER, ATOM = range(11)
@@ -21,72 +22,33 @@ class Infix(NamedTuple):
     precedence: int
 
 
-INFIX = {
-    "add": Infix("+", "+", "+", SUM),
-    "subtract": Infix("-", "−", "-", SUM),
-    "multiply": Infix("*", "·", r"\cdot", PRODUCT),
-    "divide": Infix("/", "/", "/", PRODUCT),
-    "floor_divide": Infix("//", "//", "//", PRODUCT),
-    "remainder": Infix("%", "mod", r"\bmod", PRODUCT),
-    "matmul": Infix("@", "", "", PRODUCT),
-    "power": Infix("**", "^", "^", POWER),
-    "equal": Infix("==", "=", "=", COMPARISON),
-    "not_equal": Infix("!=", "≠", r"\neq", COMPARISON),
-    "less": Infix("<", "<", "<", COMPARISON),
-    "less_equal": Infix("<=", "≤", r"\leq", COMPARISON),
-    "greater": Infix(">", ">", ">", COMPARISON),
-    "greater_equal": Infix(">=", "≥", r"\geq", COMPARISON),
-    "logical_and": Infix(None, "∧", r"\wedge", AND),
-    "logical_or": Infix(None, "∨", r"\vee", OR),
-    "bitwise_and": Infix("&", "&", r"\mathbin{\&}", AND),
-    "bitwise_or": Infix("|", "|", r"\mid", OR),
-    "bitwise_xor": Infix("^", "⊕", r"\oplus", XOR),
-    "left_shift": Infix("<<", "≪", r"\ll", SHIFT),
-    "right_shift": Infix(">>", "≫", r"\gg", SHIFT),
-}
+class Function(NamedTuple):
+    """A function whose argument needs no parentheses, and whose powers are written behind its name."""
 
-FUNCTIONS = {
-    "log": ("ln", r"\ln"),
-    "log2": ("log₂", r"\log_2"),
-    "log10": ("log₁₀", r"\log_{10}"),
-    "exp": ("exp", r"\exp"),
-    "sin": ("sin", r"\sin"),
-    "cos": ("cos", r"\cos"),
-    "tan": ("tan", r"\tan"),
-    "sinh": ("sinh", r"\sinh"),
-    "cosh": ("cosh", r"\cosh"),
-    "tanh": ("tanh", r"\tanh"),
-    "arcsin": ("arcsin", r"\arcsin"),
-    "arccos": ("arccos", r"\arccos"),
-    "arctan": ("arctan", r"\arctan"),
-}
-"""Functions whose argument needs no parentheses, and whose powers are written behind their names."""
+    plain: str
+    latex: str
 
-SYMBOLS = {
-    "sigmoid": ("σ", r"\sigma"),
-    "max": ("max", r"\max"),
-    "min": ("min", r"\min"),
-    "maximum": ("max", r"\max"),
-    "minimum": ("min", r"\min"),
-    "argmax": ("arg max", r"\mathrm{arg\,max}"),
-    "argmin": ("arg min", r"\mathrm{arg\,min}"),
-    "sign": ("sgn", r"\mathrm{sgn}"),
-    "real": ("Re", r"\mathrm{Re}"),
-    "imag": ("Im", r"\mathrm{Im}"),
-    "angle": ("arg", r"\arg"),
-}
-"""Functions with parentheses that mathematics calls by another name."""
 
-FENCES = {
-    "absolute": ("|", "|", r"\left|", r"\right|"),
-    "fabs": ("|", "|", r"\left|", r"\right|"),
-    "floor": ("⌊", "⌋", r"\left\lfloor ", r"\right\rfloor "),
-    "ceil": ("⌈", "⌉", r"\left\lceil ", r"\right\rceil "),
-    "norm": ("‖", "‖", r"\left\Vert ", r"\right\Vert "),
-}
+class Symbol(NamedTuple):
+    """A function with parentheses that mathematics calls by another name."""
 
-TRANSPARENT = frozenset(("positive", "copy", "astype", "broadcast_to"))
-"""What mathematics does not write down: the same numbers in another form."""
+    plain: str
+    latex: str
+
+
+class Fence(NamedTuple):
+    """What stands before and after the operand, in plain text and in LaTeX."""
+
+    before: str
+    after: str
+    latex_before: str
+    latex_after: str
+
+
+notation: Aspect[Infix | Function | Symbol | Fence] = Aspect("notation", "the sign or the short name that mathematics has for it")
+TRANSPARENT = Symbol("", "")
+"""The notation of what mathematics does not write down: the same numbers in another form."""
+LN = Function("ln", r"\ln")
 
 
 def literal(value: Any) -> str:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT, Primitive
-from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.notation import ATOM, INFIX, POWER, SIGN, key_text, literal, number
+from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.notation import ATOM, POWER, PRODUCT, SIGN, Infix, key_text, literal, notation, number
 from wengert.graph.variables import Scope, identifier, known_names, last_lines, separate
+from wengert.ops.elementwise import _power, divide, multiply, negative, square
+from wengert.ops.predicates import invert
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
@@ -26,6 +29,10 @@ NUMBERS = {np.dtype(t): t for t in (bool, np.int64, np.float64, np.complex128)}
 RESERVED = ("np", "wg", "lookup", "Index", "Hole", "complex")
 Text = tuple[str, int]
 """A piece of source, and how tightly its outermost operation binds."""
+
+
+python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect("python call", "its call, where NumPy takes metadata in its own way")
+python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect("python block", "the lines that write into a new array")
 
 
 class PythonSource(str):
@@ -47,7 +54,7 @@ class PythonSource(str):
 
 def python(graph: Graph, name: str = "f") -> PythonSource:
     """The source of a function of the graph's inputs."""
-    return _Writer(graph, name).written()
+    return SourceWriter(graph, name).written()
 
 
 def is_numpy(primitive: Primitive) -> bool:
@@ -55,11 +62,11 @@ def is_numpy(primitive: Primitive) -> bool:
     return getattr(primitive.impl, "ufunc", primitive.impl) is getattr(np, primitive.name, None)
 
 
-class _Writer:
+class SourceWriter:
     def __init__(self, graph: Graph, function: str):
         self.graph, self.function = graph, function
         called = {node.primitive for node in graph.operations}
-        self.reserved = {*RESERVED, *[p.name for p in called if p.name not in CALLS and not is_numpy(p)]}
+        self.reserved = {*RESERVED, *[p.name for p in called if p not in python_call and not is_numpy(p)]}
         self.scope = Scope(self.reserved)
         self.texts: dict[Node, Text] = {}
         self.constants: dict[str, Any] = {}
@@ -73,7 +80,7 @@ class _Writer:
             self.texts[given] = text, ATOM
         for constant in graph.constants:
             self.texts[constant] = self.constant(constant)
-        blocks = [node for node in graph.operations if node.primitive.name in BLOCKS]
+        blocks = [node for node in graph.operations if node.primitive in python_block]
         lines = separate(graph, {*names, *blocks}, LIMIT, lambda node: node.primitive is OUTPUT)
         places = {line: i for i, line in enumerate(lines)}
         last = last_lines(graph, lines)
@@ -85,7 +92,7 @@ class _Writer:
             if node not in places:
                 self.texts[node] = self.expression(node)
                 continue
-            block = BLOCKS.get(node.primitive.name)
+            block = python_block.of(node.primitive)
             text = "" if block else self.expression(node)[0]
             base = identifier(names[node], self.reserved) if node in names else "t"
             released = [self.texts[a][0] for a in expiring.get(places[node], ()) if a is not node]
@@ -132,18 +139,17 @@ class _Writer:
         return text, ATOM
 
     def expression(self, node: Operation) -> Text:
-        name = node.primitive.name
         if node.primitive is OUTPUT:
             return f"{self.closed(node.args[0])}[{node.params['index']}]", ATOM
-        infix = INFIX.get(name)
-        if infix is not None and infix.python is not None and not _differs(node):
+        infix = notation.of(node.primitive)
+        if isinstance(infix, Infix) and infix.python is not None and not _differs(node):
             return self.infix(node, infix.python, infix.precedence)
-        if name in ("negative", "invert") and not _differs(node):
+        if is_a(node, negative, invert) and not _differs(node):
             text, precedence = self.texts[node.args[0]]
-            return ("-" if name == "negative" else "~") + (text if precedence >= SIGN else f"({text})"), SIGN
-        if name == "square":
+            return ("-" if is_a(node, negative) else "~") + (text if precedence >= SIGN else f"({text})"), SIGN
+        if is_a(node, square):
             return self.square(node)
-        written = CALLS.get(name)
+        written = python_call.of(node.primitive)
         return (written(self, node), ATOM) if written else (self.call(node), ATOM)
 
     def infix(self, node: Operation, symbol: str, precedence: int) -> Text:
@@ -165,7 +171,7 @@ class _Writer:
         if node.shape and node.dtype.kind in "fc":
             return f"{text if precedence > POWER else f'({text})'} ** 2", POWER
         if text.isidentifier():  # of a single number, ** rounds in its own way
-            return f"{text} * {text}", INFIX["multiply"].precedence
+            return f"{text} * {text}", PRODUCT
         return f"np.square({text})", ATOM
 
     def call(self, node: Operation) -> str:
@@ -204,12 +210,11 @@ def _differs(node: Operation) -> bool:
     It rounds in its own way in powers and complex products of single numbers, and for the exponents that `**` knows by heart. Of Python's
     own numbers it gives one of them again, which is right where the result is to give way to the dtype of an array, and only there.
     """
-    name = node.primitive.name
     if node.weak is None and all(a.weak for a in node.args):
         return True
-    if name in ("multiply", "divide"):
+    if is_a(node, multiply, divide):
         return node.weak is None and node.shape == () and node.dtype.kind == "c"
-    if name != "power" or node.weak is not None:
+    if not is_a(node, _power) or node.weak is not None:
         return False
     exponent = node.args[1]
     known = isinstance(exponent, Constant) and np.size(exponent.value) == 1 and np.asarray(exponent.value).item() in (-1, 0, 0.5, 1, 2)
@@ -235,8 +240,8 @@ def _nested(array: np.ndarray) -> str:
     return f"[{', '.join(map(_nested, array))}]" if array.ndim else number(array.item())
 
 
-def _reduction(name: str) -> Callable[[_Writer, Operation], str]:
-    def written(writer: _Writer, node: Operation) -> str:
+def reduction_call(name: str) -> Callable[[SourceWriter, Operation], str]:
+    def written(writer: SourceWriter, node: Operation) -> str:
         x, params = node.args[0], dict(node.params)
         axis = params.pop("axis")
         axes = axis if isinstance(axis, tuple) else (axis,)
@@ -251,78 +256,11 @@ def _reduction(name: str) -> Callable[[_Writer, Operation], str]:
     return written
 
 
-def _template(pattern: str) -> Callable[[_Writer, Operation], str]:
+def template(pattern: str) -> Callable[[SourceWriter, Operation], str]:
     """A call with operands in order (`{0}`), all of them (`{all}`) and metadata by name (`{axis}`)."""
 
-    def written(writer: _Writer, node: Operation) -> str:
+    def written(writer: SourceWriter, node: Operation) -> str:
         operands = [writer.texts[a][0] for a in node.args]
         return pattern.format(*operands, all=", ".join(operands), **{word: literal(value) for word, value in node.params.items()})
 
     return written
-
-
-def _transpose(writer: _Writer, node: Operation) -> str:
-    if node.params["axes"] == (1, 0):
-        return f"{writer.closed(node.args[0])}.T"
-    return f"np.transpose({writer.texts[node.args[0]][0]}, {node.params['axes']})"
-
-
-def _astype(writer: _Writer, node: Operation) -> str:
-    return f"{writer.array(node.args[0])}.astype({literal(node.params['dtype'])})"
-
-
-def _sinc(writer: _Writer, node: Operation) -> str:
-    return writer.call(node) if node.params["order"] else f"np.sinc({writer.texts[node.args[0]][0]})"
-
-
-CALLS: dict[str, Callable[[_Writer, Operation], str]] = {
-    **{name: _reduction(f"np.{name}") for name in ("sum", "mean", "prod", "max", "min", "all", "any", "count_nonzero", "argmax", "argmin")},
-    **{name: _template(f"wg.{name}({{all}})") for name in ("sigmoid", "relu", "softplus", "stop_gradient")},
-    "logsumexp": _reduction("wg.logsumexp"),
-    "root": _template("np.sqrt({0})"),
-    "reshape": _template("np.reshape({0}, {shape})"),
-    "expand_dims": _template("np.expand_dims({0}, {axis})"),
-    "broadcast_to": _template("np.broadcast_to({0}, {shape})"),
-    "transpose": _transpose,
-    "astype": _astype,
-    "astype_discrete": _astype,
-    "sinc": _sinc,
-    "concatenate": _template("np.concatenate([{all}], axis={axis})"),
-    "stack": _template("np.stack([{all}], axis={axis})"),
-    "split": _template("np.split({0}, {bounds}, axis={axis})"),
-    "unstack": _template("np.unstack({0}, axis={axis})"),
-    "pad": lambda writer, node: _template("np.pad({0}, {pad_width})" if node.params["pad_width"] else "np.array({0})")(writer, node),
-    "diagonal": _template("np.diagonal({0}, {offset}, {axis1}, {axis2})"),
-    "cumsum": _template("np.cumsum({0}, axis={axis})"),
-    "cumprod": _template("np.cumprod({0}, axis={axis})"),
-    "full_like": _template("np.full_like({0}, {1}, dtype={dtype}, order={order}, shape={shape})"),
-    "getitem": lambda writer, node: f"{writer.array(node.args[0])}[{writer.key(node, 1)}]",
-    "gather": lambda writer, node: f"{writer.array(node.args[0])}[{writer.key(node, 1)}]",
-}
-"""Operations whose metadata NumPy takes in its own way."""
-
-
-def _scatter(writer: _Writer, node: Operation, target: str) -> list[str]:
-    typed = "" if node.dtype == np.float64 else f", {literal(node.dtype)}"
-    return [f"{target} = np.zeros({node.shape}{typed})", _write(writer, node, target, node.args[0], 1, node.params["key"].repeats)]
-
-
-def _add_at(writer: _Writer, node: Operation, target: str) -> list[str]:
-    return [f"{target} = np.array({writer.texts[node.args[0]][0]})", _write(writer, node, target, node.args[1], 2, True)]
-
-
-def _set_at(writer: _Writer, node: Operation, target: str) -> list[str]:
-    return [f"{target} = np.array({writer.texts[node.args[0]][0]})", _write(writer, node, target, node.args[1], 2, False)]
-
-
-def _write(writer: _Writer, node: Operation, target: str, value: Node, first: int, adds: bool) -> str:
-    key = writer.key(node, first)
-    if not adds:
-        return f"{target}[{key}] = {writer.texts[value][0]}"
-    if not node.params["key"].repeats:
-        return f"{target}[{key}] += {writer.texts[value][0]}"
-    return f"np.add.at({target}, np.s_[{key}], {writer.texts[value][0]})"
-
-
-BLOCKS: dict[str, Callable[[_Writer, Operation, str], list[str]]] = {"scatter": _scatter, "add_at": _add_at, "set_at": _set_at}
-"""Operations that write into a new array."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import prod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from wengert.core.aspects import Aspect
 from wengert.core.infer import is_elementwise
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
@@ -15,22 +16,7 @@ from wengert.graph.ir import Node, Operation
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
 
-VIEWS = frozenset(
-    ("reshape", "expand_dims", "transpose", "broadcast_to", "diagonal", "getitem", "flip", "split", "unstack", "stop_gradient", OUTPUT.name)
-)
-"""Operations that give the numbers of their argument again, and move none of them."""
-
-MOVES = VIEWS | {
-    "astype", "astype_discrete", "copy", "roll", "embed_diagonal", "tril", "triu", "concatenate", "stack", "pad", "full_like",
-    "gather", "set_at", "winners", "positive", "real", "imag",
-}  # fmt: skip
-"""Operations that compute nothing."""
-
-PER_ELEMENT = {
-    "sum": 1, "mean": 1, "prod": 1, "max": 1, "min": 1, "all": 1, "any": 1, "count_nonzero": 1, "argmax": 1, "argmin": 1,
-    "cumsum": 1, "cumprod": 1, "norm": 2, "logsumexp": 3,
-}  # fmt: skip
-"""Flops for each element of the argument."""
+flops: Aspect[Callable[[Operation], int]] = Aspect("flops", "the arithmetic of one node, where it is not one flop for each element")
 
 
 class Stats(NamedTuple):
@@ -64,15 +50,15 @@ class Stats(NamedTuple):
 
 def stats(graph: Graph) -> Stats:
     """Counts over all operations of a graph."""
-    read = written = flops = 0
+    read = written = arithmetic = 0
     for node in graph.operations:
-        flops += flops_of(node)
-        if node.primitive.name not in VIEWS:
+        arithmetic += flops_of(node)
+        if not node.primitive.facts.view:
             read += sum([nbytes(a) for a in node.args])
             written += nbytes(node)
     names = Counter([node.primitive.name for node in graph.operations])
     by_name = dict(sorted(names.items(), key=lambda item: (-item[1], item[0])))
-    return Stats(len(graph.operations), by_name, read, written, flops, peak_memory(graph), tree_size(graph))
+    return Stats(len(graph.operations), by_name, read, written, arithmetic, peak_memory(graph), tree_size(graph))
 
 
 def nbytes(node: Node) -> int:
@@ -83,22 +69,18 @@ def nbytes(node: Node) -> int:
 
 def flops_of(node: Operation) -> int:
     """The arithmetic of one operation."""
-    name = node.primitive.name
-    if name in MOVES:
+    if node.primitive.facts.moves:
         return 0
-    if name in PER_ELEMENT:
-        return PER_ELEMENT[name] * node.args[0].size
-    if name == "matmul":
-        return 2 * node.size * node.args[0].shape[-1]
-    if name == "einsum":
-        terms = node.params["subscripts"].split("->")[0].split(",")
-        extents = {letter: n for term, a in zip(terms, node.args, strict=True) for letter, n in zip(term, a.shape, strict=True)}
-        return 2 * prod(extents.values())
-    if name in ("scatter", "add_at"):
-        return node.args[name == "add_at"].size if name == "add_at" or node.params["key"].repeats else 0
+    if (count := flops.of(node.primitive)) is not None:
+        return count(node)
     if is_elementwise(node.primitive):
         return node.size
     return sum([spec.size for spec in ([node.spec] if isinstance(node.spec, Spec) else node.spec)])
+
+
+def per_element(count: int) -> Callable[[Operation], int]:
+    """So many flops for each element of the argument."""
+    return lambda node: count * node.args[0].size
 
 
 def peak_memory(graph: Graph) -> int:
@@ -108,12 +90,12 @@ def peak_memory(graph: Graph) -> int:
     uses = remaining_uses(graph)
     peak = held
     for node in graph.operations:
-        if node.primitive.name not in VIEWS:
+        if not node.primitive.facts.view:
             held += nbytes(node)
             peak = max(peak, held)
         dead: list[Node] = [] if uses[node] else [node]
         for a in node.args:
-            if node.primitive.name not in VIEWS:
+            if not node.primitive.facts.view:
                 uses[a] -= 1
                 dead += [a] * (not uses[a])
         held -= _freed(dead, uses, kept)
@@ -125,7 +107,7 @@ def _freed(dead: list[Node], uses: dict[Node, int], kept: set[Node]) -> int:
     freed = 0
     while dead:
         node = dead.pop()
-        if isinstance(node, Operation) and node.primitive.name in VIEWS:
+        if isinstance(node, Operation) and node.primitive.facts.view:
             uses[node.args[0]] -= 1
             dead += [node.args[0]] * (not uses[node.args[0]])
         elif node not in kept:

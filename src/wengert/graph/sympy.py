@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.stats import tree_size
 from wengert.graph.variables import known_names
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 LARGEST = 20_000
 """SymPy writes everything out: beyond so many operations in the tree it would take too long."""
 
-UNCHANGED = ("positive", "copy", "astype", "reshape", "expand_dims", "broadcast_to", "sum", "prod", "mean", "max", "min", "stop_gradient")
-"""Operations that leave a single number as it is."""
+Form = Callable[..., Any]
+"""Takes the module SymPy, the operands as its expressions, and the metadata by name; gives an expression, or None where there is none."""
+sympy_form: Aspect[Form] = Aspect("SymPy form", "the same as an expression of SymPy")
 
 ASSUMPTIONS: dict[str, dict[str, bool]] = {"f": {"real": True}, "i": {"integer": True}, "u": {"integer": True}, "c": {"complex": True}}
 
@@ -37,7 +39,6 @@ def to_sympy(graph: Graph) -> Any:
     values: dict[Node, Any] = {}
     for i, given in enumerate(graph.inputs):
         values[given] = sympy.Symbol(names.get(given, f"x{i}"), **ASSUMPTIONS.get(given.dtype.kind, {}))
-    table = _counterparts(sympy)
     for node in graph.nodes:
         if node.shape or not isinstance(node.dtype, np.dtype):
             raise TypeError(f"to_sympy takes graphs of single numbers, but {_called(node, names)} is {node.spec!r}.")
@@ -48,9 +49,11 @@ def to_sympy(graph: Graph) -> Any:
                 )
             values[node] = exact(np.asarray(node.value).item(), sympy)
         elif isinstance(node, Operation):
-            if node.primitive.name not in table or node.params and node.primitive.name not in UNCHANGED:
+            form = sympy_form.of(node.primitive)
+            found = None if form is None else form(sympy, *[values[a] for a in node.args], **node.params)
+            if found is None:
                 raise NotImplementedError(f"SymPy has no counterpart of {_called(node, names)} that to_sympy knows.")
-            values[node] = table[node.primitive.name](*[values[a] for a in node.args])
+            values[node] = found
     results = tuple([values[node] for node in graph.outputs])
     return results[0] if len(results) == 1 else results
 
@@ -88,45 +91,16 @@ def _truth(x: Any, sympy: Any) -> Any:
     return sympy.Ne(x, 0) if x.is_complex or not isinstance(x, sympy.logic.boolalg.Boolean) else x
 
 
-def _counterparts(sympy: Any) -> dict[str, Callable]:
-    same = {name: getattr(sympy, name) for name in ("exp", "log", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sign")}
-    named = {
-        "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-        "arctan2": "atan2", "absolute": "Abs", "fabs": "Abs", "floor": "floor", "ceil": "ceiling", "maximum": "Max", "minimum": "Min",
-        "conj": "conjugate", "real": "re", "imag": "im", "angle": "arg", "equal": "Eq", "not_equal": "Ne", "less": "Lt", "less_equal": "Le",
-        "greater": "Gt", "greater_equal": "Ge", "root": "sqrt",
-    }  # fmt: skip
-    logical = {"logical_and": sympy.And, "logical_or": sympy.Or, "logical_not": sympy.Not, "logical_xor": sympy.Xor}
-    return {
-        **same,
-        **{name: getattr(sympy, theirs) for name, theirs in named.items()},
-        **{name: lambda *args, op=op: op(*[_truth(x, sympy) for x in args]) for name, op in logical.items()},
-        **{name: lambda x: x for name in UNCHANGED},
-        "add": lambda x, y: x + y,
-        "subtract": lambda x, y: x - y,
-        "multiply": lambda x, y: x * y,
-        "multiply_live": lambda x, y: x * y,
-        "divide": lambda x, y: x / y,
-        "divide_live": lambda x, y: x / y,
-        "negative": lambda x: -x,
-        "reciprocal": lambda x: 1 / x,
-        "square": lambda x: x**2,
-        "power": lambda x, y: x**y,
-        "remainder": lambda x, y: x % y,
-        "floor_divide": lambda x, y: sympy.floor(x / y),
-        "exp2": lambda x: 2**x,
-        "expm1": lambda x: sympy.exp(x) - 1,
-        "log2": lambda x: sympy.log(x, 2),
-        "log10": lambda x: sympy.log(x, 10),
-        "log1p": lambda x: sympy.log(1 + x),
-        "logaddexp": lambda x, y: sympy.log(sympy.exp(x) + sympy.exp(y)),
-        "logaddexp2": lambda x, y: sympy.log(2**x + 2**y, 2),
-        "hypot": lambda x, y: sympy.sqrt(x**2 + y**2),
-        "deg2rad": lambda x: x * sympy.pi / 180,
-        "rad2deg": lambda x: x * 180 / sympy.pi,
-        "where": lambda condition, x, y: sympy.Piecewise((x, condition), (y, True)),
-        "sigmoid": lambda x: 1 / (1 + sympy.exp(-x)),
-        "softplus": lambda x: sympy.log(1 + sympy.exp(x)),
-        "relu": lambda x: sympy.Max(x, 0),
-        "heaviside": sympy.Heaviside,
-    }
+def named(name: str) -> Form:
+    """SymPy's own function of that name."""
+    return lambda sympy, *args: getattr(sympy, name)(*args)
+
+
+def logical(name: str) -> Form:
+    """SymPy's own function of that name, of truth values."""
+    return lambda sympy, *args: getattr(sympy, name)(*[_truth(x, sympy) for x in args])
+
+
+def same_number(sympy: Any, x: Any, **_: Any) -> Any:
+    """What leaves a single number as it is."""
+    return x

@@ -8,7 +8,7 @@ from string import ascii_letters
 from typing import Any
 
 from wengert.core.spec import Spec
-from wengert.graph.notation import ATOM, FUNCTIONS, PRODUCT, Infix, key_text
+from wengert.graph.notation import ATOM, PRODUCT, Fence, Function, Infix, Symbol, key_text, notation
 from wengert.ops.key import Index
 
 GREEK = {
@@ -40,8 +40,8 @@ class Style:
     def pick(self, pair: tuple[str, str]) -> str:
         raise NotImplementedError
 
-    def symbol(self, infix: Infix) -> str:
-        return self.pick((infix.plain, infix.latex))
+    def symbol(self, found: Infix | Function | Symbol) -> str:
+        return self.pick((found.plain, found.latex))
 
     def number(self, value: float) -> tuple[str, int]:
         """A number that is not negative, and how tightly it binds; more than six digits are cut off, and marked as such."""
@@ -94,7 +94,7 @@ class Style:
     def exponential(self, writer: Any, arg: Any) -> Any:
         raise NotImplementedError
 
-    def fenced(self, fence: tuple[str, str, str, str], inside: str) -> str:
+    def fenced(self, fence: Fence, inside: str) -> str:
         raise NotImplementedError
 
     def transposed(self, text: str) -> str:
@@ -121,7 +121,7 @@ class Plain(Style):
     """One line of text, with the signs that Unicode has. `words` are the names of more than one letter that were written."""
 
     def __init__(self) -> None:
-        self.words = {symbol for symbol, _ in FUNCTIONS.values()}
+        self.words = {found.plain for found in notation.entries.values() if isinstance(found, Function)}
 
     def pick(self, pair: tuple[str, str]) -> str:
         return pair[0]
@@ -172,8 +172,8 @@ class Plain(Style):
     def exponential(self, writer: Any, arg: Any) -> Any:
         return writer.function("exp", arg)
 
-    def fenced(self, fence: tuple[str, str, str, str], inside: str) -> str:
-        return f"{fence[0]}{inside}{fence[1]}"
+    def fenced(self, fence: Fence, inside: str) -> str:
+        return f"{fence.before}{inside}{fence.after}"
 
     def conjugate(self, text: str) -> str:
         return f"{text}*"
@@ -237,8 +237,8 @@ class Latex(Style):
         tall = r"\frac" in arg.text or r"\sum" in arg.text
         return writer.function(r"\exp", arg) if tall else writer.power(type(arg)("e"), writer.signed(arg))
 
-    def fenced(self, fence: tuple[str, str, str, str], inside: str) -> str:
-        return f"{fence[2]}{inside}{fence[3]}"
+    def fenced(self, fence: Fence, inside: str) -> str:
+        return f"{fence.latex_before}{inside}{fence.latex_after}"
 
     def conjugate(self, text: str) -> str:
         return f"\\overline{{{text}}}"

@@ -16,6 +16,7 @@ import numpy as np
 from wengert.core import series
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_line
+from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import EXPENSIVE, parallel
 from wengert.core.primitive import operand
@@ -29,9 +30,16 @@ LN2, LN10, PI = math.log(2.0), math.log(10.0), math.pi
 
 # Arithmetic
 
-add = elementwise("add", parallel(np.add), lambda t: t, lambda t: t)
-subtract = elementwise("subtract", parallel(np.subtract), lambda t: t, lambda t: -t)
-multiply = elementwise("multiply", parallel(np.multiply), lambda t, y: t * y, lambda t, x: t * x, taylor=series.product_of)
+add = elementwise("add", parallel(np.add), lambda t: t, lambda t: t, facts=Facts(commutative=True, cost=1))
+subtract = elementwise("subtract", parallel(np.subtract), lambda t: t, lambda t: -t, facts=CHEAP)
+multiply = elementwise(
+    "multiply",
+    parallel(np.multiply),
+    lambda t, y: t * y,
+    lambda t, x: t * x,
+    taylor=series.product_of,
+    facts=Facts(commutative=True, cost=1),
+)
 divide = elementwise(
     "divide",
     parallel(np.divide),
@@ -39,11 +47,12 @@ divide = elementwise(
     lambda t, out, y: -t * out / y,
     domain=((-2.0, 2.0), POSITIVE),
     taylor=series.quotient_by(lambda x, y: divide(x, y)),
+    facts=Facts(cost=4),
 )
-negative = elementwise("negative", parallel(np.negative), lambda t: -t)
-positive = elementwise("positive", np.positive, lambda t: t)
-reciprocal = elementwise("reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE)
-square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x), taylor=lambda x: series.product_of(x, x))
+negative = elementwise("negative", parallel(np.negative), lambda t: -t, facts=CHEAP)
+positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0))
+reciprocal = elementwise("reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4))
+square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x), taylor=lambda x: series.product_of(x, x), facts=CHEAP)
 remainder = elementwise("remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0)))
 fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
 
@@ -69,6 +78,7 @@ divide_live = elementwise(
     domain=(POSITIVE, POSITIVE),
     singular={(0.0, 0.0): (math.inf, 0.0)},
     taylor=series.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: multiply_live(t, y)),
+    facts=Facts(cost=4),
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
 multiply_live = elementwise("multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x)
@@ -82,7 +92,14 @@ def _infinite_if_zero(size: Any) -> Any:
 
 # Powers
 
-sqrt = elementwise("sqrt", parallel(np.sqrt), lambda t, out: divide_live(t, 2.0 * out), domain=POSITIVE, singular={(0.0,): (math.inf,)})
+sqrt = elementwise(
+    "sqrt",
+    parallel(np.sqrt),
+    lambda t, out: divide_live(t, 2.0 * out),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,)},
+    facts=Facts(cost=5),
+)
 cbrt = elementwise(
     "cbrt", parallel(np.cbrt), lambda t, out: divide_live(t, 3.0 * out * out), domain=POSITIVE, singular={(0.0,): (math.inf,)}
 )
@@ -228,6 +245,7 @@ _where = elementwise(
     lambda t, condition: where(condition, 0.0, t),
     inputs=("condition", "x", "y"),
     lanes=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
+    facts=CHEAP,
 )
 
 
@@ -274,8 +292,8 @@ def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
 
 
 TIES = {(1.0, 1.0): (0.5, 0.5)}
-maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES)
-minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES)
+maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHEAP)
+minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHEAP)
 fmax = elementwise("fmax", _ignoring_nan(np.fmax, np.maximum), _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
 fmin = elementwise("fmin", _ignoring_nan(np.fmin, np.minimum), _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
 absolute = elementwise(
@@ -285,10 +303,11 @@ absolute = elementwise(
     real_output=True,
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-2.0,): (-1.0,)},
+    facts=CHEAP,
 )
-fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, singular={(0.0,): (0.0,)})
+fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, singular={(0.0,): (0.0,)}, facts=CHEAP)
 copysign = elementwise(
-    "copysign", np.copysign, lambda t, x, y: t * (copysign(1.0, x) * copysign(1.0, y)), None, domain=(POSITIVE, POSITIVE)
+    "copysign", np.copysign, lambda t, x, y: t * (copysign(1.0, x) * copysign(1.0, y)), None, domain=(POSITIVE, POSITIVE), facts=CHEAP
 )
 nextafter = elementwise("nextafter", np.nextafter, lambda t: t, None)
 heaviside = elementwise(
@@ -335,9 +354,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
 
 # Complex numbers
 
-conj = elementwise("conj", np.conj, lambda t: conj(t))
-real = elementwise("real", np.real, lambda t: t, real_output=True)
-imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True)
+conj = elementwise("conj", np.conj, lambda t: conj(t), facts=Facts(cost=0))
+real = elementwise("real", np.real, lambda t: t, real_output=True, facts=Facts(moves=True, cost=0))
+imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True, facts=Facts(moves=True, cost=1))
 _angle = elementwise(
     "angle",
     np.angle,
@@ -368,7 +387,12 @@ def _stable_sigmoid(x: Any) -> Any:
 
 sigmoid = elementwise("sigmoid", _stable_sigmoid, lambda t, out: t * (out * (1.0 - out)), singular={(-800.0,): (0.0,), (800.0,): (0.0,)})
 relu = elementwise(
-    "relu", lambda x: np.maximum(x, 0), lambda t, out: where(out > 0, t, 0.0), domain=POSITIVE, singular={(0.0,): (0.0,), (-1.0,): (0.0,)}
+    "relu",
+    lambda x: np.maximum(x, 0),
+    lambda t, out: where(out > 0, t, 0.0),
+    domain=POSITIVE,
+    singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
+    facts=CHEAP,
 )
 softplus = elementwise(
     "softplus", lambda x: np.logaddexp(x, 0.0), lambda t, x: t * sigmoid(x), singular={(-800.0,): (0.0,), (800.0,): (1.0,)}

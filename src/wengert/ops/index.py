@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
+from wengert.core.facts import MOVES, VIEW
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, linear, nondifferentiable
 from wengert.core.primitive import operand
@@ -141,6 +142,7 @@ _getitem = linear(
     into=_add_into,
     batch=lambda key: {"key": key.after(slice(None))},
     cases=(case((4, 3), key=Index(1)), case((5, 2), key=EVERY_OTHER), case((), key=Index((None, ...))), case((3,), key=Index(slice(0)))),
+    facts=VIEW,
 )
 gather = linear(
     "gather",
@@ -149,6 +151,7 @@ gather = linear(
     inputs=("x", "*indices"),
     spec=_gathered_spec,
     cases=(case((3, 2), ROWS, key=TWO_ROWS), case((2, 4), ROWS, key=COLUMNS), case((2, 2), TRIANGLE, key=MASK)),
+    facts=MOVES,
 )
 _scatter: Callable = linear(
     "scatter",
@@ -186,6 +189,7 @@ _set_at: Callable = linear(
         case((5, 2), (1, 1, 1, 2), key=EVERY_OTHER, reuse=False),
         case((), (), key=Index(...), reuse=False),
     ),
+    facts=MOVES,
 )
 _winners = nondifferentiable(
     "winners",
@@ -195,6 +199,7 @@ _winners = nondifferentiable(
     spec=_winners_spec,
     cases=(case(ROWS, key=TWO_ROWS, shape=(4, 2)),),
     reason="a truth value for each place of a key: whether what is written there stays",
+    facts=MOVES,
 )
 
 

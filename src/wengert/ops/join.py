@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import user_line
+from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -47,6 +48,7 @@ _stack = linear(
     vjp=lambda t, axis: _unstack(t, axis=axis),
     batch=shifted_axis,
     cases=(case((2, 3), (2, 3), axis=0), case((), (), (), axis=0), case((2, 3), axis=2), case((0,), (0,), axis=1)),
+    facts=MOVES,
 )
 _unstack: Callable = linear(
     "unstack",
@@ -55,6 +57,7 @@ _unstack: Callable = linear(
     outputs=0,  # as many as there are slices
     batch=shifted_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
+    facts=VIEW,
 )
 _pad = linear(
     "pad",
@@ -62,6 +65,7 @@ _pad = linear(
     lambda t, x_spec, pad_width: t[_inside(pad_width, x_spec.shape)],
     batch=lambda pad_width: {"pad_width": ((0, 0), *pad_width)},
     cases=(case((2, 3), pad_width=((1, 0), (2, 3))), case((), pad_width=()), case((0,), pad_width=((1, 2),))),
+    facts=MOVES,
 )
 _full_like = nondifferentiable(
     "full_like",
@@ -71,6 +75,7 @@ _full_like = nondifferentiable(
     params={},
     cases=(case((2, 3), (), dtype=None, order="K", shape=None), case((), (3,), dtype=None, order="K", shape=(2, 3))),
     reason="the result has the shape and dtype of x, and none of its numbers",
+    facts=Facts(moves=True, cost=1),
 )
 
 

@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import user_line
+from wengert.core.facts import Facts
 from wengert.core.kinds import case, elementwise, linear, nondifferentiable, reduction, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise import POSITIVE, absolute, add, exp, has_zero, square, where
@@ -172,6 +173,7 @@ root = elementwise(
     lambda t, out: t / where(equal(out, 0), inf, 2.0 * out),
     domain=POSITIVE,
     singular={(0.0,): (0.0,)},
+    facts=Facts(cost=5),
 )
 """The square root of a sum of squares: like that of a norm, its derivative at 0 is taken to be 0."""
 

@@ -14,6 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import user_line
+from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axes, shifted_axis, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -68,6 +69,7 @@ _reshape: Callable = linear(
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
     batch=lambda shape, n: {"shape": (n, *shape)},
     cases=(case((2, 3), shape=(6,)), case((), shape=(1, 1)), case((2, 0), shape=(0, 3)), case((2, 3, 4), shape=(4, 1, 6))),
+    facts=VIEW,
 )
 _expand_dims = linear(
     "expand_dims",
@@ -75,6 +77,7 @@ _expand_dims = linear(
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
     batch=shifted_axes,
     cases=(case((2, 3), axis=(1,)), case((), axis=(0, 1)), case((2, 3), axis=(3, 0))),
+    facts=VIEW,
 )
 _transpose: Callable = linear(
     "transpose",
@@ -82,6 +85,7 @@ _transpose: Callable = linear(
     lambda t, axes: _transpose(t, axes=tuple(map(axes.index, range(len(axes))))),
     batch=lambda axes: {"axes": (0, *[i + 1 for i in axes])},
     cases=(case((2, 3), axes=(1, 0)), case((), axes=()), case((2, 0), axes=(1, 0)), case((2, 3, 4), axes=(1, 2, 0))),
+    facts=VIEW,
 )
 _broadcast_to = linear(
     "broadcast_to",
@@ -89,6 +93,7 @@ _broadcast_to = linear(
     lambda t: t,
     conforms=True,
     cases=(case((1, 3), shape=(2, 2, 3)), case((), shape=(2, 3)), case((3, 1), shape=(3, 0)), case((2,), shape=(2,))),
+    facts=VIEW,
 )
 _astype = linear(
     "astype",
@@ -97,6 +102,7 @@ _astype = linear(
     conforms=True,
     batch=unchanged,
     cases=(case((3,), dtype=np.dtype(np.float64)), case((), dtype=np.dtype(np.float64)), case((0, 2), dtype=np.dtype(np.float64))),
+    facts=Facts(moves=True, cost=1),
 )
 _astype_discrete = nondifferentiable(
     "astype_discrete",
@@ -105,14 +111,17 @@ _astype_discrete = nondifferentiable(
     batch=unchanged,
     cases=(case((3,), dtype=np.dtype(np.int64)), case((), dtype=np.dtype(np.bool_))),
     reason="integers and booleans do not vary continuously",
+    facts=MOVES,
 )
-_copy = linear("copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())))
+_copy = linear("copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0))
+_stop_gradient = nondifferentiable("stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for", facts=VIEW)
 _flip: Callable = linear(
     "flip",
     np.flip,
     lambda t, axis: _flip(t, axis=axis),
     batch=shifted_axes,
     cases=(case((3,), axis=(0,)), case((2, 3, 4), axis=(0, 2)), case((), axis=()), case((2, 0), axis=(0,))),
+    facts=VIEW,
 )
 _roll: Callable = linear(
     "roll",
@@ -120,6 +129,7 @@ _roll: Callable = linear(
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
     batch=shifted_axes,
     cases=(case((5,), shift=(2,), axis=(0,)), case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)), case((0,), shift=(1,), axis=(0,))),
+    facts=MOVES,
 )
 _diagonal = linear(
     "diagonal",
@@ -131,6 +141,7 @@ _diagonal = linear(
         case((2, 3, 4), offset=-1, axis1=2, axis2=0),
         case((2, 2), offset=5, axis1=0, axis2=1),
     ),
+    facts=VIEW,
 )
 _embed_diagonal: Callable = linear(
     "embed_diagonal",
@@ -138,11 +149,12 @@ _embed_diagonal: Callable = linear(
     lambda t, offset, axis1, axis2: _diagonal(t, offset=offset, axis1=axis1, axis2=axis2),
     batch=lambda shape, axis1, axis2, n: {"shape": (n, *shape), "axis1": axis1 + 1, "axis2": axis2 + 1},
     cases=(case((3,), shape=(3, 4), offset=1, axis1=0, axis2=1), case((3, 2), shape=(2, 3, 4), offset=0, axis1=2, axis2=0)),
+    facts=MOVES,
 )
 _TRIANGLES = (case((3, 4), k=0), case((2, 3, 3), k=-1), case((3,), k=1), case((0, 2), k=0))
 _of_matrices: Callable = lambda rank: {} if rank > 1 else None  # NumPy repeats a single row
-_tril: Callable = linear("tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES)
-_triu: Callable = linear("triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES)
+_tril: Callable = linear("tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES)
+_triu: Callable = linear("triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES)
 _concatenate = linear(
     "concatenate",
     lambda *arrays, axis: np.concatenate(arrays, axis),
@@ -150,6 +162,7 @@ _concatenate = linear(
     vjp=lambda t, arrays_spec, axis: _split(t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis),
     batch=shifted_axis,
     cases=(case((2, 3), (1, 3), axis=0), case((2, 1), (2, 0), (2, 3), axis=1), case((2,), axis=0)),
+    facts=MOVES,
 )
 _split: Callable = linear(
     "split",
@@ -158,6 +171,7 @@ _split: Callable = linear(
     outputs=0,  # as many as there are pieces
     batch=shifted_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
+    facts=VIEW,
 )
 
 

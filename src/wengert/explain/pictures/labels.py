@@ -13,7 +13,7 @@ from wengert.explain.steps import Step
 from wengert.explain.tables.names import Names
 from wengert.explain.tables.numbers import value
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.notation import FENCES, FUNCTIONS, INFIX, SYMBOLS, key_text
+from wengert.graph.notation import TRANSPARENT, Fence, key_text, notation
 from wengert.graph.typesetting import SUBSCRIPTS
 from wengert.ops.key import Index
 
@@ -92,14 +92,11 @@ def symbol(node: Operation) -> str:
     name = node.primitive.name
     if name in SIGNS:
         return SIGNS[name]
-    if name in INFIX and INFIX[name].plain:
-        return INFIX[name].plain
-    if name in FUNCTIONS:
-        return FUNCTIONS[name][0]
-    if name in SYMBOLS:
-        return SYMBOLS[name][0]
-    if name in FENCES:
-        return f"{FENCES[name][0]}·{FENCES[name][1]}"
+    found = notation.of(node.primitive)
+    if isinstance(found, Fence):
+        return f"{found.before}·{found.after}"
+    if found is not None and found is not TRANSPARENT and found.plain:
+        return found.plain
     key = next((p for p in node.params.values() if isinstance(p, Index)), None)
     if key is not None and name == "getitem":
         return shortened(f"[{key_text(key, ['·'] * len(node.args)).rstrip(',')}]", 14)

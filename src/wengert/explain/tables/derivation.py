@@ -13,8 +13,8 @@ import numpy as np
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation, ordered
-from wengert.graph.mathematics import SPECIAL
-from wengert.graph.notation import FENCES, FUNCTIONS, INFIX, SYMBOLS, TRANSPARENT
+from wengert.graph.mathematics import expression
+from wengert.graph.notation import notation
 from wengert.graph.passes import REWRITES, settled
 from wengert.graph.passes.rewrite import rebuilt, stretched
 from wengert.graph.stats import tree_size
@@ -29,8 +29,6 @@ HUGE = 200
 """How many it may have before its guards are decided."""
 PLAIN_NUMBERS = range(-9, 10)
 """Twice the constants that a formula is simplified for. Others are names for it, or each constant of a program would need its own."""
-SHORT = {*INFIX, *FUNCTIONS, *SYMBOLS, *FENCES, *TRANSPARENT, *SPECIAL}
-"""What mathematics has a sign or a short name for."""
 GUARDS = frozenset(
     (
         "equal",
@@ -105,7 +103,8 @@ def length(graph: Graph) -> int:
     """About how long the formula is, each use of a value written out."""
     sizes: dict[Node, int] = {}
     for node in graph.operations:
-        sizes[node] = (1 if node.primitive.name in SHORT else 3) + sum([sizes.get(a, 0) for a in node.args])
+        is_short = node.primitive in notation or node.primitive in expression
+        sizes[node] = (1 if is_short else 3) + sum([sizes.get(a, 0) for a in node.args])
     return sizes.get(graph.outputs[0], 0)
 
 

@@ -22,8 +22,8 @@ from wengert.explain.tables import numbers
 from wengert.explain.tables.derivation import Derivation, Derivations
 from wengert.explain.tables.names import LatexNames, Names
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.mathematics import Expression, Writer
-from wengert.graph.notation import ATOM, FRACTION, FUNCTIONS, PRODUCT, SUM, TRANSPARENT
+from wengert.graph.mathematics import Expression, Writer, passes_on
+from wengert.graph.notation import ATOM, FRACTION, LN, PRODUCT, SUM
 from wengert.graph.typesetting import Latex, Plain, Style
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ MOST_OPERANDS = 6
 LOGARITHMS = {math.log(2.0): "2", math.log(10.0): "10"}
 SILENT = ("reuse",)
 """Metadata that says how, not what."""
-PASSES_ON = TRANSPARENT | {"negative"}
 LONGEST = 30
 """How many characters of an operation's metadata are shown."""
 
@@ -84,7 +83,7 @@ class LineWriter(Writer):
     def constant(self, node: Constant) -> Expression:
         known = LOGARITHMS.get(node.value) if isinstance(node.value, float) else None
         if known is not None:
-            return self.function(self.style.pick(FUNCTIONS["log"]), Expression(known))
+            return self.function(self.style.symbol(LN), Expression(known))
         return numeral(node.value, self.style) or Expression(self.style.array(node.spec))
 
     def sum(self, left: Expression, right: Expression, subtract: bool) -> Expression:
@@ -261,7 +260,7 @@ class Formulas:
     def with_factor(self, found: Derivation, expression: Expression) -> Expression:
         """A number that is passed on as it is, or with its sign turned, is shown times 1 or -1, as textbooks do."""
         node, sign = found.result, False
-        while isinstance(node, Operation) and node.primitive.name in PASSES_ON:
+        while isinstance(node, Operation) and passes_on(node):
             sign, node = sign != (node.primitive.name == "negative"), node.args[0]
         if node is not found.given.get(0):
             return expression

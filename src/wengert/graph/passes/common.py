@@ -11,11 +11,6 @@ from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.passes.rewrite import rebuilt
 
-COMMUTATIVE = frozenset(
-    ("add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor")
-)
-"""Operations that give the same bits either way round; `maximum` of 0.0 and -0.0 may not."""
-
 COMPARED = 1 << 12
 """Bytes up to which constants are compared by their numbers. Larger ones are the same if they are one array."""
 
@@ -37,16 +32,17 @@ def common(graph: Graph) -> Graph:
 
 def operation_key(node: Operation) -> Hashable:
     """Equal for operations that compute the same. Nodes are told apart by their sequence numbers."""
-    name, args = node.primitive.name, node.args
+    primitive, args = node.primitive, node.args
     if len(args) == 1:
         operands: Hashable = args[0].sequence
-    elif name in COMMUTATIVE and len(args) == 2 and "c" not in (args[0].dtype.kind, args[1].dtype.kind):
+    elif primitive.facts.commutative and "c" not in (args[0].dtype.kind, args[1].dtype.kind):
         # not for complex numbers, where a fused multiplication rounds one product of two
         i, j = args[0].sequence, args[1].sequence
         operands = (i, j) if i < j else (j, i)
     else:
         operands = tuple([a.sequence for a in args])
-    return (name, operands, *[(key, distinct(value)) for key, value in node.params.items()]) if node.params else (name, operands)
+    metadata = [(key, distinct(value)) for key, value in node.params.items()]
+    return (primitive, operands, *metadata)
 
 
 def distinct(value: Any) -> Hashable:

@@ -7,13 +7,20 @@ operations with several outputs of which some are not used, and arrays that are 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
+from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation
-from wengert.graph.passes.rewrite import by_name, derived, is_a, rebuilt
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.graph.passes.rewrite import derived, rebuilt
+from wengert.ops.index import _getitem
+from wengert.ops.join import _stack, _unstack
 from wengert.ops.key import Index
+from wengert.ops.shape import _concatenate, _split
+
+part_key: Aspect[Callable[[Operation, int], Index]] = Aspect("part key", "the key that reads one of several outputs from the operand")
 
 
 def dead(graph: Graph) -> Graph:
@@ -21,19 +28,22 @@ def dead(graph: Graph) -> Graph:
     used = Counter([node.args[0] for node in graph.operations if node.primitive is OUTPUT])
     matches = cache(parts_match)
 
-    def picked(node: Operation, before: Operation) -> Node | None:
+    def rule(node: Operation, before: Operation) -> Node | None:
+        if node.primitive is not OUTPUT:
+            return read_of_joined(node) if is_a(node, _getitem) else None
         whole, i = node.args[0], node.params["index"]
-        if is_a(whole, "unstack") and is_a(whole.args[0], "stack") and whole.params == whole.args[0].params:
+        if is_a(whole, _unstack) and is_a(whole.args[0], _stack) and whole.params == whole.args[0].params:
             return whole.args[0].args[i]
-        if is_a(whole, "split") and is_a(whole.args[0], "concatenate") and matches(whole):
+        if is_a(whole, _split) and is_a(whole.args[0], _concatenate) and matches(whole):
             return whole.args[0].args[i]
-        if isinstance(whole, Operation) and whole.primitive.name in KEYS and used[before.args[0]] < len(whole.spec):
-            return derived(node, "getitem", whole.args[0], key=KEYS[whole.primitive.name](whole, i))
+        if isinstance(whole, Operation) and used[before.args[0]] < len(whole.spec) and (key := part_key.of(whole.primitive)) is not None:
+            return derived(node, _getitem, whole.args[0], key=key(whole, i))
         return None
 
-    return rebuilt(graph, by_name({OUTPUT.name: picked, "getitem": read_of_joined}))
+    return rebuilt(graph, rule)
 
 
+@part_key(_split)
 def slice_of_split(node: Operation, i: int) -> Index:
     axis, bounds = node.params["axis"], node.params["bounds"]
     start = bounds[i - 1] if i else 0
@@ -41,11 +51,9 @@ def slice_of_split(node: Operation, i: int) -> Index:
     return Index((*(slice(None),) * axis, slice(start, stop)))
 
 
+@part_key(_unstack)
 def slice_of_unstack(node: Operation, i: int) -> Index:
     return Index((*(slice(None),) * node.params["axis"], i))
-
-
-KEYS = {"split": slice_of_split, "unstack": slice_of_unstack}
 
 
 def parts_match(split: Operation) -> bool:
@@ -56,16 +64,16 @@ def parts_match(split: Operation) -> bool:
     return all(part.shape == spec.shape for part, spec in zip(joined.args, split.spec, strict=True))
 
 
-def read_of_joined(node: Operation, before: Operation) -> Node | None:
+def read_of_joined(node: Operation) -> Node | None:
     """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of the parts."""
     joined, key = node.args[0], node.params["key"].key
     if isinstance(key, tuple):
         if len(key) != 1:
             return None
         (key,) = key
-    if is_a(joined, "stack") and key.__class__ is int and joined.params["axis"] == 0:
+    if is_a(joined, _stack) and key.__class__ is int and joined.params["axis"] == 0:
         return joined.args[key]
-    if is_a(joined, "concatenate") and key.__class__ is slice and joined.params["axis"] == 0 and len(joined.args) <= 8:
+    if is_a(joined, _concatenate) and key.__class__ is slice and joined.params["axis"] == 0 and len(joined.args) <= 8:
         wanted = key.indices(joined.shape[0])
         start = 0
         for part in joined.args:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wengert.core.primitive import TABLE
+from wengert.core.aspects import primitive_of
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation, constant, operation
+from wengert.graph.ir import Constant, Node, Operation, constant, is_a, operation
 from wengert.graph.passes.rewrite import known, rebuilt
+from wengert.ops.index import _add_at, _scatter, _set_at, gather
+from wengert.ops.join import _full_like
+from wengert.ops.shape import _broadcast_to
 
 SMALL = 4096
 """Bytes that a result may always have."""
@@ -58,11 +61,11 @@ def value_of(node: Operation) -> Node | None:
 
 def is_empty(node: Operation) -> bool:
     """Whether there are no numbers to compute. An index may still be out of bounds, which only the run can tell."""
-    return node.spec.__class__ is Spec and not node.size and node.primitive.name not in ("gather", "scatter", "set_at", "add_at")
+    return node.spec.__class__ is Spec and not node.size and not is_a(node, gather, _scatter, _set_at, _add_at)
 
 
 def stretches(node: Operation) -> bool:
-    return node.primitive.name in ("broadcast_to", "full_like") and node.size > node.args[-1].size
+    return is_a(node, _broadcast_to, _full_like) and node.size > node.args[-1].size
 
 
 def is_repeated(node: Constant) -> bool:
@@ -77,6 +80,6 @@ def is_repeated(node: Constant) -> bool:
 
 def shrunk(node: Constant) -> Operation:
     scalar = Constant(node.value[(0,) * node.ndim])
-    made = operation(TABLE["broadcast_to"], (scalar,), shape=node.shape)
+    made = operation(primitive_of(_broadcast_to), (scalar,), shape=node.shape)
     made.name = node.name
     return made

@@ -13,12 +13,7 @@ from typing import NamedTuple
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
-from wengert.graph.stats import VIEWS
 
-ARITHMETIC = ("add", "subtract", "multiply", "negative", "positive", "square", "absolute", "fabs", "maximum", "minimum", "relu", "sign")
-COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isinf", "isfinite")
-CHOICES = ("where", "copysign", "logical_and", "logical_or", "logical_not", "copy", "astype", "conj", "real", "imag", "full_like")
-CHEAP = frozenset((*ARITHMETIC, *COMPARISONS, *CHOICES))
 WORTHWHILE = 1 << 20
 """Bytes of peak memory below which everything lies in a cache, and time matters more."""
 
@@ -69,7 +64,7 @@ class Lives(NamedTuple):
         for place, node in enumerate(order):
             for a in node.args:
                 uses.setdefault(memory.get(a, a), []).append(place)
-            is_view = node.primitive.name in VIEWS
+            is_view = node.primitive.facts.view
             memory[node] = memory.get(node.args[0], node.args[0]) if is_view else node
         for y in graph.outputs:
             uses.setdefault(memory.get(y, y), []).append(len(order))
@@ -95,6 +90,12 @@ def taken(node: Operation) -> int:
     return node.nbytes if node.spec.__class__ is Spec else sum([spec.size * spec.dtype.itemsize for spec in node.spec])
 
 
+def is_cheap(node: Operation) -> bool:
+    """Whether each element takes an instruction or two."""
+    facts = node.primitive.facts
+    return facts.cost is not None and facts.cost <= 1 and not facts.view
+
+
 def chosen(graph: Graph, lives: Lives) -> dict[Operation, int]:
     """The operations to do again, with the place of the first use after the peak."""
     found: dict[Operation, int] = {}
@@ -104,7 +105,7 @@ def chosen(graph: Graph, lives: Lives) -> dict[Operation, int]:
     for place, node in enumerate(lives.order):
         if place >= lives.crest:
             break
-        if node.primitive.name not in CHEAP or node in viewed or node in outputs or node in needed or taken(node) < SMALL:
+        if not is_cheap(node) or node in viewed or node in outputs or node in needed or taken(node) < SMALL:
             continue
         later = next((use for use in lives.uses[node] if use > lives.crest), None)
         if later is None or lives.crest in lives.uses[node]:

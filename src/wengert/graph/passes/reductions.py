@@ -14,13 +14,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import derived, is_a, rebuilt, reshaped, stretched
-from wengert.ops.einsum import LETTERS
+from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
+from wengert.ops.einsum import LETTERS, _einsum
+from wengert.ops.elementwise import add, divide, multiply, negative, subtract
+from wengert.ops.reduce import _all, _any, _max, _mean, _min, _sum
+from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape, _transpose
 
-REDUCTIONS = frozenset(("sum", "mean", "max", "min", "any", "all"))
+shorter_reduction: Aspect[Callable[[Operation, Operation], Node | None]] = Aspect(
+    "shorter reduction", "what a reduction of the operation's result is equal to"
+)
+REDUCTIONS = (_sum, _mean, _max, _min, _any, _all)
 WORTH_A_PRODUCT = 4096
 """Products from this number on are left to BLAS, if there are several for each element of the operands."""
 
@@ -30,19 +37,19 @@ def reductions(graph: Graph) -> Graph:
     uses = remaining_uses(graph)
 
     def rule(node: Operation, before: Operation) -> Node | None:
-        if node.primitive.name not in REDUCTIONS or node.params.get("initial") is not None or not node.args[0].size:
+        if not is_a(node, *REDUCTIONS) or node.params.get("initial") is not None or not node.args[0].size:
             return None
         x = node.args[0]
         if not node.params["axis"] or any(x.shape[i] == 1 for i in node.params["axis"]):
             return along_long_axes(node)
         if not isinstance(x, Operation):
             return None
-        found = RULES.get(x.primitive.name)
+        found = shorter_reduction.of(x.primitive)
         if found is not None:
             return found(node, x)
-        if uses[before.args[0]] > 1 or node.primitive.name not in ("sum", "mean"):
+        if uses[before.args[0]] > 1 or not is_a(node, _sum, _mean):
             return None
-        return of_product(node, x) if x.primitive.name in ("multiply", "divide", "negative") else None
+        return of_product(node, x) if is_a(x, multiply, divide, negative) else None
 
     return rebuilt(graph, rule)
 
@@ -50,9 +57,9 @@ def reductions(graph: Graph) -> Graph:
 def reduced(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...]) -> Node:
     """The same reduction along other axes, in a shape that has the same numbers."""
     if not axes and fits_without_reducing(node, x):
-        alone = derived(node, "add", x, Constant(0.0)) if node.primitive.name in ("sum", "mean") and x.dtype.kind in "fc" else x
+        alone = derived(node, add, x, Constant(0.0)) if is_a(node, _sum, _mean) and x.dtype.kind in "fc" else x
         return reshaped(node, alone, shape)
-    return reshaped(node, derived(node, node.primitive.name, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape)
+    return reshaped(node, derived(node, node.primitive, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape)
 
 
 def fits_without_reducing(node: Operation, x: Node) -> bool:
@@ -66,6 +73,7 @@ def along_long_axes(node: Operation) -> Node:
     return reduced(node, x, [i for i in node.params["axis"] if x.shape[i] != 1], node.shape)
 
 
+@shorter_reduction(_broadcast_to)
 def of_broadcast(node: Operation, x: Operation) -> Node | None:
     (y,) = x.args
     new = x.ndim - y.ndim
@@ -78,11 +86,12 @@ def of_broadcast(node: Operation, x: Operation) -> Node | None:
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = tuple([x.shape[i] if varies(i) else 1 for i in kept])
     out = reduced(node, y, along, shape)
-    if node.primitive.name == "sum":
-        out = derived(node, "multiply", out, Constant(float(count) if node.dtype.kind in "fc" else count))
+    if is_a(node, _sum):
+        out = derived(node, multiply, out, Constant(float(count) if node.dtype.kind in "fc" else count))
     return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
 
 
+@shorter_reduction(*REDUCTIONS)
 def of_reduction(node: Operation, x: Operation) -> Node | None:
     """A sum of sums, a mean of means, the largest of the largest."""
     if x.primitive is not node.primitive or x.params.get("initial") is not None:
@@ -94,12 +103,14 @@ def of_reduction(node: Operation, x: Operation) -> Node | None:
     return reduced(node, y, axes, node.shape)
 
 
+@shorter_reduction(_reshape, _expand_dims)
 def of_reshape(node: Operation, x: Operation) -> Node | None:
     if len(node.params["axis"]) < x.ndim:
         return None
     return reduced(node, x.args[0], range(x.args[0].ndim), node.shape)
 
 
+@shorter_reduction(_transpose)
 def of_transpose(node: Operation, x: Operation) -> Node:
     (y,) = x.args
     order = x.params["axes"]
@@ -108,22 +119,8 @@ def of_transpose(node: Operation, x: Operation) -> Node:
     kept = sorted(left)
     out = reduced(node, y, axes, tuple([y.shape[i] for i in kept]))
     if left != kept:
-        out = derived(node, "transpose", out, axes=tuple(map(kept.index, left)))
+        out = derived(node, _transpose, out, axes=tuple(map(kept.index, left)))
     return reshaped(node, out, node.shape)
-
-
-RULES: dict[str, Callable[[Operation, Operation], Node | None]] = {
-    "broadcast_to": of_broadcast,
-    "sum": of_reduction,
-    "mean": of_reduction,
-    "max": of_reduction,
-    "min": of_reduction,
-    "any": of_reduction,
-    "all": of_reduction,
-    "reshape": of_reshape,
-    "expand_dims": of_reshape,
-    "transpose": of_transpose,
-}
 
 
 # Products
@@ -135,13 +132,13 @@ def of_product(node: Operation, x: Operation) -> Node | None:
         return None
     axes = node.params["axis"]
     if len(x.args) == 1:
-        return derived(node, "subtract", Constant(0.0), reduced(node, x.args[0], axes, node.shape))
-    if node.primitive.name != "sum":
+        return derived(node, subtract, Constant(0.0), reduced(node, x.args[0], axes, node.shape))
+    if not is_a(node, _sum):
         return None
     a, b = x.args
     if is_fixed(b, x, axes) and a.shape == x.shape and is_contraction(a, axes):
         return factored(node, x, a, b, first=True)
-    if x.primitive.name == "multiply" and is_fixed(a, x, axes) and b.shape == x.shape and is_contraction(b, axes):
+    if is_a(x, multiply) and is_fixed(a, x, axes) and b.shape == x.shape and is_contraction(b, axes):
         return factored(node, x, b, a, first=False)
     return contraction(node, x) if is_contraction(x, axes) else None
 
@@ -170,7 +167,7 @@ def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: b
     total = reduced(node, summed, axes, tuple(lengths))
     if factor.ndim:
         factor = reshaped(node, factor, tuple([extent(factor, x, i) for i in kept]))
-    out = derived(node, x.primitive.name, *((total, factor) if first else (factor, total)))
+    out = derived(node, x.primitive, *((total, factor) if first else (factor, total)))
     return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
 
 
@@ -179,7 +176,7 @@ def is_contraction(x: Node, axes: Sequence[int]) -> bool:
 
     All of the reduced axes must be in both: what one is summed over alone is a common factor of the other, which may be infinite.
     """
-    if not is_a(x, "multiply"):
+    if not is_a(x, multiply):
         return False
     a, b = x.args
     if x.size < max(WORTH_A_PRODUCT, 4 * a.size, 4 * b.size) or a.dtype != b.dtype or x.ndim > len(LETTERS):
@@ -196,7 +193,7 @@ def contraction(node: Operation, x: Operation) -> Node:
     kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
     squeezed = [reshaped(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))]
     labels = [labelled(places) for places in (in_a, in_b, kept)]
-    out = derived(node, "einsum", *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
+    out = derived(node, _einsum, *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
     return reshaped(node, out, node.shape)
 
 

@@ -8,13 +8,14 @@ not check that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
-from wengert.core.primitive import TABLE
+from wengert.core import aspects
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, operation
+from wengert.ops.shape import _broadcast_to, _reshape
 
 Rule = Callable[[Operation, Operation], Node | None]
 
@@ -45,26 +46,11 @@ def fits(put: Node, node: Node) -> bool:
     return put.spec == node.spec and put.weak is node.weak
 
 
-def by_name(rules: Mapping[str, Rule]) -> Rule:
-    """One rule out of a table of them, by the names of operations."""
-
-    def rule(node: Operation, before: Operation) -> Node | None:
-        found = rules.get(node.primitive.name)
-        return None if found is None else found(node, before)
-
-    return rule
-
-
-def derived(node: Operation, name: str, *args: Node, **params: Any) -> Operation:
-    """An operation that helps to compute another one, and so comes from the same place."""
-    made = operation(TABLE[name], args, **params)
+def derived(node: Operation, of: aspects.Operation, *args: Node, **params: Any) -> Operation:
+    """A node of an operation that helps to compute another one, and so comes from the same place."""
+    made = operation(aspects.primitive_of(of), args, **params)
     made.source = node.source
     return made
-
-
-def is_a(node: Node, *names: str) -> TypeGuard[Operation]:
-    """Whether a node is one of these operations."""
-    return isinstance(node, Operation) and node.primitive.name in names
 
 
 def known(node: Node) -> Any:
@@ -89,7 +75,7 @@ def _is(value: Any, number: Any) -> Any:
 
 
 def reshaped(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
-    return x if x.shape == shape else derived(node, "reshape", x, shape=shape)
+    return x if x.shape == shape else derived(node, _reshape, x, shape=shape)
 
 
 def stretched(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
@@ -97,4 +83,4 @@ def stretched(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
         if not isinstance(x, Constant):
             return x
         x = Constant(node.dtype.type(x.value))
-    return x if x.shape == shape else derived(node, "broadcast_to", x, shape=shape)
+    return x if x.shape == shape else derived(node, _broadcast_to, x, shape=shape)

@@ -13,11 +13,46 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import derived, fits, is_a, is_uniform, known, rebuilt, stretched
+from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.passes.rewrite import derived, fits, is_uniform, known, rebuilt, stretched
+from wengert.ops.elementwise import (
+    _power,
+    _where,
+    absolute,
+    add,
+    conj,
+    divide,
+    fabs,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    positive,
+    real,
+    square,
+    subtract,
+)
+from wengert.ops.index import _set_at
+from wengert.ops.join import _full_like, _pad, _stack
 from wengert.ops.key import Hole
+from wengert.ops.predicates import equal, logical_and, logical_not, logical_or, not_equal
+from wengert.ops.reduce import _max, _min
+from wengert.ops.shape import (
+    _astype,
+    _astype_discrete,
+    _broadcast_to,
+    _concatenate,
+    _copy,
+    _expand_dims,
+    _flip,
+    _reshape,
+    _roll,
+    _stop_gradient,
+)
 
+simplifications: Aspect[tuple[Callable[[Operation], Node | None], ...]] = Aspect("simplifications", "rules for what it is equal to")
 REAL = "fiub"
 
 
@@ -25,7 +60,7 @@ def simplify(graph: Graph) -> Graph:
     """The graph without operations that change nothing, and with cheaper ones where they give the same bits."""
 
     def rule(node: Operation, _: Operation) -> Node | None:
-        for simpler in RULES.get(node.primitive.name, ()):
+        for simpler in simplifications.of(node.primitive) or ():
             if (found := simpler(node)) is not None and fits(found, node):
                 return found
         return None
@@ -36,7 +71,7 @@ def simplify(graph: Graph) -> Graph:
 def is_number(node: Node, number: float) -> bool:
     """Whether a node is that number, possibly broadcast."""
     for _ in range(3):  # longer chains of views are merged elsewhere
-        node = node.args[0] if is_a(node, "broadcast_to", "reshape", "expand_dims") else node
+        node = node.args[0] if is_a(node, _broadcast_to, _reshape, _expand_dims) else node
     return is_uniform(node, number)
 
 
@@ -73,32 +108,32 @@ def subtracted_zero(node: Operation) -> Node | None:
 
 def unsigned(x: Node) -> Node | None:
     """y, if x is -y. Not for integers, whose negative may wrap around before they meet a wider dtype."""
-    return x.args[0] if is_a(x, "negative") and x.dtype.kind in "fc" else None
+    return x.args[0] if is_a(x, negative) and x.dtype.kind in "fc" else None
 
 
 def undone(node: Operation) -> Node | None:
     """-(-x), and `not not x`."""
     (x,) = node.args
-    return x.args[0] if is_a(x, node.primitive.name) else None
+    return x.args[0] if is_a(x, node.primitive.op) else None
 
 
 def added_negative(node: Operation) -> Node | None:
     x, y = node.args
     if (z := unsigned(y)) is not None:
-        return derived(node, "subtract", x, z)
-    return None if (z := unsigned(x)) is None else derived(node, "subtract", y, z)
+        return derived(node, subtract, x, z)
+    return None if (z := unsigned(x)) is None else derived(node, subtract, y, z)
 
 
 def subtracted_negative(node: Operation) -> Node | None:
     x, y = node.args
     if (z := unsigned(y)) is not None:
-        return derived(node, "add", x, z)
-    return derived(node, "negative", y) if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0) else None
+        return derived(node, add, x, z)
+    return derived(node, negative, y) if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0) else None
 
 
 def both_negative(node: Operation) -> Node | None:
     x, y = map(unsigned, node.args)
-    return None if x is None or y is None or node.dtype.kind != "f" else derived(node, node.primitive.name, x, y)
+    return None if x is None or y is None or node.dtype.kind != "f" else derived(node, node.primitive, x, y)
 
 
 def negative_by_number(node: Operation) -> Node | None:
@@ -108,7 +143,7 @@ def negative_by_number(node: Operation) -> Node | None:
     for i, j in ((0, 1), (1, 0)):
         x, number = unsigned(node.args[i]), number_of(node.args[j])
         if x is not None and number is not None:
-            return derived(node, node.primitive.name, *((x, Constant(-number)) if i == 0 else (Constant(-number), x)))
+            return derived(node, node.primitive, *((x, Constant(-number)) if i == 0 else (Constant(-number), x)))
     return None
 
 
@@ -118,7 +153,7 @@ def scaled_twice(node: Operation) -> Node | None:
     The first product is exact then, even of subnormal numbers, and where it overflows the whole does.
     """
     whole = factors(node)
-    if whole is None or not is_a(whole[1], "multiply") or node.dtype.kind != "f" or node.dtype.itemsize < 4:
+    if whole is None or not is_a(whole[1], multiply) or node.dtype.kind != "f" or node.dtype.itemsize < 4:
         return None
     inner = whole[1]
     part = factors(inner) if inner.dtype == node.dtype else None
@@ -127,7 +162,7 @@ def scaled_twice(node: Operation) -> Node | None:
     outer, (power, x) = whole[0], part
     if not 1 <= abs(outer) <= LARGEST or not 1 <= power <= LARGEST or math.frexp(power)[0] != 0.5:
         return None
-    return derived(node, "multiply", Constant(outer * power), x)
+    return derived(node, multiply, Constant(outer * power), x)
 
 
 LARGEST = 2.0**60
@@ -152,9 +187,9 @@ def by_minus_one(node: Operation) -> Node | None:
         return None
     x, y = node.args
     if is_number(y, -1) and x.dtype == node.dtype:
-        return stretched(node, derived(node, "negative", x), node.shape)
-    if node.primitive.name == "multiply" and is_number(x, -1) and y.dtype == node.dtype:
-        return stretched(node, derived(node, "negative", y), node.shape)
+        return stretched(node, derived(node, negative, x), node.shape)
+    if is_a(node, multiply) and is_number(x, -1) and y.dtype == node.dtype:
+        return stretched(node, derived(node, negative, y), node.shape)
     return None
 
 
@@ -170,7 +205,7 @@ def by_power_of_two(node: Operation) -> Node | None:
     if abs(mantissa) != 0.5 or abs(exponent) > 100:
         return None
     reciprocal = 1.0 / value
-    return derived(node, "multiply", x, Constant(y.dtype.type(reciprocal) if y.weak is None else float(reciprocal)))
+    return derived(node, multiply, x, Constant(y.dtype.type(reciprocal) if y.weak is None else float(reciprocal)))
 
 
 def chosen(node: Operation) -> Node | None:
@@ -182,19 +217,19 @@ def chosen(node: Operation) -> Node | None:
         return stretched(node, y, node.shape)
     if x is y:
         return stretched(node, x, node.shape)
-    if is_a(condition, "logical_not") and condition.args[0].dtype.kind == "b":
-        return derived(node, "where", condition.args[0], y, x)
-    if is_a(x, "where") and x.args[0] is condition:
-        return derived(node, "where", condition, x.args[1], y)
-    if is_a(y, "where") and y.args[0] is condition:
-        return derived(node, "where", condition, x, y.args[2])
+    if is_a(condition, logical_not) and condition.args[0].dtype.kind == "b":
+        return derived(node, _where, condition.args[0], y, x)
+    if is_a(x, _where) and x.args[0] is condition:
+        return derived(node, _where, condition, x.args[1], y)
+    if is_a(y, _where) and y.args[0] is condition:
+        return derived(node, _where, condition, x, y.args[2])
     return None
 
 
 def converted_back(node: Operation) -> Node | None:
     """A conversion to a wider dtype of the same kind, and back."""
     (x,) = node.args
-    if not is_a(x, "astype", "astype_discrete"):
+    if not is_a(x, _astype, _astype_discrete):
         return None
     (z,) = x.args
     return z if z.dtype.kind == x.dtype.kind and np.can_cast(z.dtype, x.dtype, "safe") else None
@@ -203,20 +238,17 @@ def converted_back(node: Operation) -> Node | None:
 def without_sign(node: Operation) -> Node | None:
     """|-x| is |x|, and (-x)**2 is x**2."""
     (x,) = node.args
-    if not is_a(x, "negative", "absolute", "fabs") or x.args[0].dtype.kind != "f":
+    if not is_a(x, negative, absolute, fabs) or x.args[0].dtype.kind != "f":
         return None
-    return derived(node, node.primitive.name, x.args[0])
+    return derived(node, node.primitive, x.args[0])
 
 
-def opposite(name: str) -> Callable:
+def opposite(node: Operation) -> Node | None:
     """`not (x == y)` is `x != y`, for NaN too; `not (x < y)` is not `x >= y`."""
-    other = {"equal": "not_equal", "not_equal": "equal"}[name]
-
-    def rule(node: Operation) -> Node | None:
-        (x,) = node.args
-        return derived(node, other, *x.args) if is_a(x, name) else None
-
-    return rule
+    (x,) = node.args
+    if not is_a(x, equal, not_equal):
+        return None
+    return derived(node, not_equal if is_a(x, equal) else equal, *x.args)
 
 
 def idempotent(node: Operation) -> Node | None:
@@ -263,46 +295,32 @@ def overwritten(node: Operation) -> Node | None:
 
 
 def stacked_alone(node: Operation) -> Node | None:
-    return derived(node, "expand_dims", node.args[0], axis=(node.params["axis"],)) if len(node.args) == 1 else None
+    return derived(node, _expand_dims, node.args[0], axis=(node.params["axis"],)) if len(node.args) == 1 else None
 
 
 def alone(node: Operation) -> Node | None:
     return node.args[0] if len(node.args) == 1 else None
 
 
-RULES: dict[str, tuple[Callable, ...]] = {
-    "add": (added_zero, added_negative),
-    "subtract": (subtracted_zero, subtracted_negative),
-    "multiply": (neutral(1, both=True), by_minus_one, both_negative, negative_by_number, scaled_twice),
-    "divide": (neutral(1), by_minus_one, both_negative, negative_by_number, by_power_of_two),
-    "power": (neutral(1),),
-    "negative": (undone,),
-    "positive": (same,),
-    "copy": (same,),
-    "stop_gradient": (same,),
-    "conj": (same_if_real,),
-    "real": (same_if_real,),
-    "absolute": (without_sign,),
-    "fabs": (without_sign,),
-    "square": (without_sign,),
-    "maximum": (idempotent,),
-    "minimum": (idempotent,),
-    "where": (chosen,),
-    "logical_not": (undone, opposite("equal"), opposite("not_equal")),
-    "logical_and": (idempotent, neutral(True, both=True), absorbing(False)),
-    "logical_or": (idempotent, neutral(False, both=True), absorbing(True)),
-    "astype": (same, converted_back),
-    "astype_discrete": (same, converted_back),
-    "full_like": (filled,),
-    "flip": (along_no_axes,),
-    "max": (along_no_axes,),
-    "min": (along_no_axes,),
-    "roll": (same_if_empty("shift"),),
-    "pad": (same_if_empty("pad_width"),),
-    "concatenate": (alone,),
-    "stack": (stacked_alone,),
-    "set_at": (overwritten,),
-    "reshape": (same,),
-    "expand_dims": (same,),
-    "broadcast_to": (same,),
-}
+simplifications.enter((added_zero, added_negative), add)
+simplifications.enter((subtracted_zero, subtracted_negative), subtract)
+simplifications.enter((neutral(1, both=True), by_minus_one, both_negative, negative_by_number, scaled_twice), multiply)
+simplifications.enter((neutral(1), by_minus_one, both_negative, negative_by_number, by_power_of_two), divide)
+simplifications.enter((neutral(1),), _power)
+simplifications.enter((undone,), negative)
+simplifications.enter((same,), positive, _copy, _stop_gradient, _reshape, _expand_dims, _broadcast_to)
+simplifications.enter((same_if_real,), conj, real)
+simplifications.enter((without_sign,), absolute, fabs, square)
+simplifications.enter((idempotent,), maximum, minimum)
+simplifications.enter((chosen,), _where)
+simplifications.enter((undone, opposite), logical_not)
+simplifications.enter((idempotent, neutral(True, both=True), absorbing(False)), logical_and)
+simplifications.enter((idempotent, neutral(False, both=True), absorbing(True)), logical_or)
+simplifications.enter((same, converted_back), _astype, _astype_discrete)
+simplifications.enter((filled,), _full_like)
+simplifications.enter((along_no_axes,), _flip, _max, _min)
+simplifications.enter((same_if_empty("shift"),), _roll)
+simplifications.enter((same_if_empty("pad_width"),), _pad)
+simplifications.enter((alone,), _concatenate)
+simplifications.enter((stacked_alone,), _stack)
+simplifications.enter((overwritten,), _set_at)

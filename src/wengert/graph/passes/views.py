@@ -13,15 +13,20 @@ from typing import TypeGuard
 
 import numpy as np
 
+from wengert.core.aspects import Aspect
 from wengert.core.infer import is_elementwise
 from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation, operation
-from wengert.graph.passes.rewrite import derived, is_a, rebuilt, reshaped, stretched
+from wengert.graph.ir import Node, Operation, is_a, operation
+from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
+from wengert.ops.elementwise import add
+from wengert.ops.index import _getitem, _scatter
 from wengert.ops.key import Index
+from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape, _transpose
 
-RESHAPES = ("reshape", "expand_dims")
-MOVES = (*RESHAPES, "transpose", "broadcast_to")
+merged_view: Aspect[Callable[[Operation], Node | None]] = Aspect("merged view", "one operation for it and the view that it is applied to")
+RESHAPES = (_reshape, _expand_dims)
+MOVES = (*RESHAPES, _transpose, _broadcast_to)
 
 
 def views(graph: Graph) -> Graph:
@@ -29,11 +34,11 @@ def views(graph: Graph) -> Graph:
     uses = remaining_uses(graph)
 
     def rule(node: Operation, before: Operation) -> Node | None:
-        if (merge := MERGES.get(node.primitive.name)) is not None:
+        if (merge := merged_view.of(node.primitive)) is not None:
             return merge(node)
         if is_elementwise(node.primitive):
             for a in node.args:
-                if is_a(a, *MOVES, "scatter"):
+                if is_a(a, *MOVES, _scatter):
                     return moved_behind(node, [uses[a] for a in before.args])
         return None
 
@@ -43,56 +48,60 @@ def views(graph: Graph) -> Graph:
 # Chains of views
 
 
+@merged_view(*RESHAPES)
 def merged_reshape(node: Operation) -> Node | None:
     (x,) = node.args
     if is_a(x, *RESHAPES):
         return reshaped(node, x.args[0], node.shape)
-    if is_a(x, "broadcast_to") and x.args[0].size == 1:
+    if is_a(x, _broadcast_to) and x.args[0].size == 1:
         return stretched(node, reshaped(node, x.args[0], ()), node.shape)
     return x if x.shape == node.shape else None
 
 
+@merged_view(_transpose)
 def merged_transpose(node: Operation) -> Node | None:
     (x,) = node.args
     axes = node.params["axes"]
-    if is_a(x, "transpose"):
+    if is_a(x, _transpose):
         axes = tuple([x.params["axes"][i] for i in axes])
         (x,) = x.args
-        return x if axes == tuple(range(x.ndim)) else derived(node, "transpose", x, axes=axes)
-    if is_a(x, "broadcast_to") and x.args[0].size == 1:
+        return x if axes == tuple(range(x.ndim)) else derived(node, _transpose, x, axes=axes)
+    if is_a(x, _broadcast_to) and x.args[0].size == 1:
         return stretched(node, reshaped(node, x.args[0], ()), node.shape)
     long = [i for i in axes if x.shape[i] != 1]
     return reshaped(node, x, node.shape) if long == sorted(long) else None
 
 
+@merged_view(_broadcast_to)
 def merged_broadcast(node: Operation) -> Node | None:
     (x,) = node.args
-    if is_a(x, "broadcast_to"):
+    if is_a(x, _broadcast_to):
         return stretched(node, x.args[0], node.shape)
     if leads_with_ones(x):
         return stretched(node, x.args[0], node.shape)
     return x if x.shape == node.shape else None
 
 
+@merged_view(_getitem)
 def merged_getitem(node: Operation) -> Node | None:
     (x,) = node.args
-    if is_a(x, "broadcast_to") and x.args[0].size == 1:
+    if is_a(x, _broadcast_to) and x.args[0].size == 1:
         return stretched(node, reshaped(node, x.args[0], ()), node.shape)
-    if is_a(x, "scatter") and len(x.args) == 1 and x.params["key"] == node.params["key"] and not x.params["key"].repeats:
+    if is_a(x, _scatter) and len(x.args) == 1 and x.params["key"] == node.params["key"] and not x.params["key"].repeats:
         return x.args[0]
     selected = parts(x.shape, node.params["key"])
     if selected is None:
         return None
     if is_reshape(selected):
         return reshaped(node, x, node.shape)
-    if not is_a(x, "getitem") or any(new_axis for new_axis, *_ in selected):
+    if not is_a(x, _getitem) or any(new_axis for new_axis, *_ in selected):
         return None
     inner = parts(x.args[0].shape, x.params["key"])
     if inner is None or any(new_axis for new_axis, *_ in inner):
         return None
     outer = iter(selected)
     axes = [axis if isinstance(axis, int) else composed(axis, next(outer)[1]) for _, axis, _ in inner]
-    return derived(node, "getitem", x.args[0], key=Index(tuple(map(key_part, axes))))
+    return derived(node, _getitem, x.args[0], key=Index(tuple(map(key_part, axes))))
 
 
 def is_reshape(selected: list[tuple[bool, int | range, int]]) -> bool:
@@ -100,6 +109,7 @@ def is_reshape(selected: list[tuple[bool, int | range, int]]) -> bool:
     return all(new_axis or axis == range(n) or n == 1 and axis.__class__ is int for new_axis, axis, n in selected)
 
 
+@merged_view(_scatter)
 def merged_scatter(node: Operation) -> Node | None:
     """What is put everywhere is only reshaped."""
     selected = None if len(node.args) > 1 else parts(node.shape, node.params["key"])
@@ -143,28 +153,18 @@ def key_part(axis: int | range) -> int | slice:
     return slice(axis.start, axis.stop if axis.stop >= 0 else None, axis.step)
 
 
-MERGES: dict[str, Callable[[Operation], Node | None]] = {
-    "reshape": merged_reshape,
-    "expand_dims": merged_reshape,
-    "transpose": merged_transpose,
-    "broadcast_to": merged_broadcast,
-    "getitem": merged_getitem,
-    "scatter": merged_scatter,
-}
-
-
 # Elementwise operations on views
 
 
 def moved_behind(node: Operation, uses: list[int]) -> Node | None:
     """The same elementwise operation on what its operands are views of, and the view of that."""
     arrays = [a for a in node.args if a.ndim]
-    if any(is_a(a, "broadcast_to") for a in arrays):
+    if any(is_a(a, _broadcast_to) for a in arrays):
         return before_broadcast(node)
     if len(arrays) > 1 and any(map(leads_with_ones, arrays)) and (found := without_leading_ones(node)) is not None:
         return found
     first = arrays[0] if arrays else None
-    if not isinstance(first, Operation) or not all(is_a(a, first.primitive.name) for a in arrays):
+    if not isinstance(first, Operation) or not all(isinstance(a, Operation) and a.primitive is first.primitive for a in arrays):
         return None
     alone = all(n == 1 for a, n in zip(node.args, uses, strict=True) if a.ndim)
     if not alone and len(arrays) == 1 or first.shape != node.shape:
@@ -172,11 +172,11 @@ def moved_behind(node: Operation, uses: list[int]) -> Node | None:
     inner = [a.args[0] for a in arrays if isinstance(a, Operation)]
     if any(x.shape != inner[0].shape for x in inner):
         return None
-    if first.primitive.name == "scatter":
+    if is_a(first, _scatter):
         return added_before_scatter(node, arrays) if alone else None
-    if first.primitive.name == "transpose" and all(is_a(a, "transpose") and a.params == first.params for a in arrays):
-        return derived(node, "transpose", on(node, inner), axes=first.params["axes"])
-    if first.primitive.name in RESHAPES and all(a.shape == first.shape for a in arrays):
+    if is_a(first, _transpose) and all(is_a(a, _transpose) and a.params == first.params for a in arrays):
+        return derived(node, _transpose, on(node, inner), axes=first.params["axes"])
+    if is_a(first, *RESHAPES) and all(a.shape == first.shape for a in arrays):
         return reshaped(node, on(node, inner), node.shape)
     return None
 
@@ -191,7 +191,7 @@ def on(node: Operation, arrays: list[Node]) -> Operation:
 
 def before_broadcast(node: Operation) -> Node | None:
     """The operation on operands that are not broadcast, and if need be the broadcast of that."""
-    args = [a.args[0] if is_a(a, "broadcast_to") else a for a in node.args]
+    args = [a.args[0] if is_a(a, _broadcast_to) else a for a in node.args]
     made = operation(node.primitive, args, **node.params)
     made.source = node.source
     return stretched(node, made, node.shape)
@@ -213,9 +213,9 @@ def without_leading_ones(node: Operation) -> Node | None:
 
 def added_before_scatter(node: Operation, arrays: list[Node]) -> Node | None:
     """The sum of what is put into zeros at the same place is put there at once."""
-    if node.primitive.name != "add" or len(arrays) != 2:
+    if not is_a(node, add) or len(arrays) != 2:
         return None
     x, y = arrays
-    if not (is_a(x, "scatter") and is_a(y, "scatter")) or x.params != y.params or x.args[1:] != y.args[1:]:
+    if not (is_a(x, _scatter) and is_a(y, _scatter)) or x.params != y.params or x.args[1:] != y.args[1:]:
         return None
-    return derived(node, "scatter", derived(node, "add", x.args[0], y.args[0]), *x.args[1:], **x.params)
+    return derived(node, _scatter, derived(node, add, x.args[0], y.args[0]), *x.args[1:], **x.params)

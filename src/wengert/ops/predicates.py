@@ -54,6 +54,8 @@ _isclose = nondifferentiable(
     "isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, batch=unchanged, reason=TRUTH
 )
 
+_stop_gradient = nondifferentiable("stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for")
+
 
 def refuse_out(out: Any) -> None:
     """Operations have NumPy's parameter `out` for its place in the order, and write into no array."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.kinds import nondifferentiable, unchanged
 from wengert.core.primitive import OUTPUT, Primitive, needs
 from wengert.core.spec import Spec
 from wengert.modes.reverse import snapshot
 from wengert.modes.tape import Node, reachable
 from wengert.ops.elementwise import conj
+from wengert.ops.predicates import _stop_gradient
 from wengert.transforms.arguments import Chosen, closed, directions, mapped, opened
 from wengert.transforms.runs import Tape, handed_out, is_users, lowered, no_tangent, pushed, settled
 
@@ -111,9 +111,6 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
         return closed(chosen.structure, handed_out(pull(given), inputs, (chosen.given, given), taken=given))
 
     return transpose
-
-
-_stop_gradient = nondifferentiable("stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for")
 
 
 def stop_gradient(x: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.aspects import Aspect
+from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.kinds import unchanged
 from wengert.core.primitive import Primitive, operand
 from wengert.ops.contract import matmul
@@ -206,7 +206,7 @@ def batch_scatter(primitive: Primitive, values: Sequence[Any], mine: Sequence[bo
 def batch_write(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     x, v, *indices = values
     x = x if mine[0] else repeated(x, n)
-    if primitive is _set_at.primitive and params["key"].key == (Hole.MASK,) and mine[2] and rank_of(v) == mine[1]:
+    if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and rank_of(v) == mine[1]:
         return where_mask(x, v, indices[0])
     return written(primitive, (x,), v, indices, mine[1:], n, params, x.ndim - 1)
 

@@ -19,6 +19,7 @@ from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.ops.index import gather
 from wengert.ops.key import Hole
+from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, none, one_after_the_other, unit
 from wengert.structure.propagation import Step, propagated
 from wengert.transforms.arguments import opened

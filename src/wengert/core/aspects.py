@@ -62,7 +62,7 @@ class Aspect(Generic[Entry]):
             self.entries[primitive] = entry
 
     def without(self, reason: str, *operations: Operation) -> None:
-        """Say why these operations have no entry."""
+        """Say why these operations have no entry, not even the default of their kind."""
         for operation in operations:
             self.reasons[primitive_of(operation)] = reason
 
@@ -70,7 +70,9 @@ class Aspect(Generic[Entry]):
         """The entry of an operation, the default of its kind, or None."""
         primitive = operation if operation.__class__ is Primitive else primitive_of(operation)
         found = self.entries.get(primitive)
-        return self.default(primitive) if found is None and self.default is not None else found
+        if found is None and self.default is not None and primitive not in self.reasons:
+            return self.default(primitive)
+        return found
 
     def reason(self, operation: Operation) -> str | None:
         """Why an operation has no entry: its own reason, or that of its kind; None where there is an entry, or where nobody said why."""

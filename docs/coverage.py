@@ -15,7 +15,7 @@ from wengert.core.kinds import Case, case, unchanged
 from wengert.core.primitive import TABLE, Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.modes.batch import RULES
+from wengert.modes.aspects import batching
 from wengert.transforms.tracing import trace as traced
 
 PAGE = Path(__file__).with_name("coverage.md")
@@ -74,7 +74,7 @@ def taylor(primitive: Primitive) -> str:
 def batch(primitive: Primitive) -> str:
     if primitive.kind == "elementwise" or primitive.batch is unchanged:
         return "aligned"
-    return "rule" if primitive.name in RULES else "shifted" if primitive.batch else "loop"
+    return "rule" if primitive in batching.entries else "shifted" if primitive.batch else "loop"
 
 
 LARGE = {"matmul": [case((64, 64), (64, 64))], "einsum": [case((64, 64), (64, 64), subscripts="ij,jk->ik")]}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from wengert.core.aspects import ASPECTS, Aspect
-from wengert.ops.elementwise import cos, sin
+from wengert.ops.contract import matmul
+from wengert.ops.elementwise import cos, exp, sin
 from wengert.ops.reduce import sum as public_sum
 
 
@@ -45,3 +46,15 @@ def test_only_operations_have_aspects(colour):
 def test_reasons(colour):
     colour.without("it has none", cos)
     assert colour.reasons == {cos.primitive: "it has none"}
+
+
+def test_reasons_for_the_rest():
+    shape = Aspect("shape of a test", "for tests", rest={"elementwise": "numbers have no shape"})
+    try:
+        shape.enter("round", sin)
+        shape.without("it is a wave", cos)
+        assert [shape.reason(f) for f in (sin, cos, exp, matmul)] == [None, "it is a wave", "numbers have no shape", None]
+        shape.rest = "none"
+        assert shape.reason(matmul) == "none"
+    finally:
+        del ASPECTS["shape of a test"]

@@ -14,7 +14,7 @@ of `ops/`. Nobody keeps lists of names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from wengert.core.primitive import Primitive
@@ -28,12 +28,18 @@ ASPECTS: dict[str, Aspect] = {}
 
 
 class Aspect(Generic[Entry]):
-    """One thing that a layer needs to know of operations. `default` answers for those without an entry, by their kind, or gives None."""
+    """One thing that a layer needs to know of operations.
 
-    def __init__(self, name: str, meaning: str, default: Callable[[Primitive], Entry | None] | None = None):
+    `default` answers for operations without an entry, by their kind, or gives None. An aspect that is meant for some operations only says
+    in `rest` what becomes of the others, once for all of them, or for each kind that has no entries by itself.
+    """
+
+    def __init__(
+        self, name: str, meaning: str, default: Callable[[Primitive], Entry | None] | None = None, rest: str | Mapping[str, str] = ""
+    ):
         if name in ASPECTS:
             raise ValueError(f"there is an aspect {name!r} already; choose another name")
-        self.name, self.meaning, self.default = name, meaning, default
+        self.name, self.meaning, self.default, self.rest = name, meaning, default, rest
         self.entries: dict[Primitive, Entry] = {}
         self.reasons: dict[Primitive, str] = {}
         ASPECTS[name] = self
@@ -56,7 +62,7 @@ class Aspect(Generic[Entry]):
             self.entries[primitive] = entry
 
     def without(self, reason: str, *operations: Operation) -> None:
-        """Say why these operations have no entry."""
+        """Say why these operations have no entry, not even the default of their kind."""
         for operation in operations:
             self.reasons[primitive_of(operation)] = reason
 
@@ -64,7 +70,16 @@ class Aspect(Generic[Entry]):
         """The entry of an operation, the default of its kind, or None."""
         primitive = operation if operation.__class__ is Primitive else primitive_of(operation)
         found = self.entries.get(primitive)
-        return self.default(primitive) if found is None and self.default is not None else found
+        if found is None and self.default is not None and primitive not in self.reasons:
+            return self.default(primitive)
+        return found
+
+    def reason(self, operation: Operation) -> str | None:
+        """Why an operation has no entry: its own reason, or that of its kind; None where there is an entry, or where nobody said why."""
+        primitive = primitive_of(operation)
+        if primitive in self:
+            return None
+        return self.reasons.get(primitive) or (self.rest if isinstance(self.rest, str) else self.rest.get(primitive.kind)) or None
 
     def __contains__(self, operation: Operation) -> bool:
         return self.of(operation) is not None

@@ -185,9 +185,10 @@ def nondifferentiable(
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
     reason: str,
+    filled_in: bool = False,
     facts: Facts = NO_FACTS,
 ) -> Callable:
-    """An operation through which no gradient flows; `reason` says why."""
+    """An operation through which no gradient flows; `reason` says why. `filled_in` says that its result is there to be assigned to."""
     if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
         batch = unchanged
     op = register(
@@ -203,6 +204,7 @@ def nondifferentiable(
             spec=spec,
             cases=cases,
             reason=reason,
+            filled_in=filled_in,
             facts=facts,
         )
     )

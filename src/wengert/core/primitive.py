@@ -43,6 +43,8 @@ class Primitive:
     `n` (the length of that axis) or `rank` (without it), and returns None where there is no such metadata.
     `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own, where that is cheaper than making it first.
     `spec(*operands, **params)` gives the result's spec where asking NumPy (see `core/infer.py`) would be costly or cannot tell.
+    `filled_in` marks operations whose result is there to be filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their
+    operand, although none of its numbers, and so no derivative, goes into it.
     `params` is None for an operation without metadata; for the others the tests use its values.
     `facts` are what is plainly true of it beside all this (see `core/facts.py`).
     """
@@ -50,7 +52,7 @@ class Primitive:
     __slots__ = (
         "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "into", "lanes", "outputs", "params",
         "domain", "cases", "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes",
-        "constants", "dead_lanes", "facts", "keeps", "keep_x", "keep_y", "keep_xy", "spec",
+        "constants", "dead_lanes", "facts", "filled_in", "keeps", "keep_x", "keep_y", "keep_xy", "spec",
     )  # fmt: skip
 
     def __init__(
@@ -76,12 +78,14 @@ class Primitive:
         cases: Sequence[Any] = (),
         singular: dict[tuple, tuple] | None = None,
         reason: str | None = None,
+        filled_in: bool = False,
         facts: Facts = NO_FACTS,
     ):
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
         self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
         self.structural, self.taylor, self.batch, self.into, self.spec, self.facts = structural, taylor, batch, into, spec, facts
+        self.filled_in = filled_in
         # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
@@ -243,14 +247,9 @@ def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None
         error.add_note(f"This was {primitive.name} of shapes {shapes}, at {line}.{advice}")
 
 
-FILLED_IN = frozenset(("full_like",))
-"""Operations whose result is there to be filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their operand, although
-none of its numbers, and so no derivative, goes into it."""
-
-
 def gives_constants(primitive: Primitive) -> bool:
     """Whether no derivative flows through an operation, so that its results are numbers like any other."""
-    return primitive.kind == "nondifferentiable" and primitive.name not in FILLED_IN
+    return primitive.kind == "nondifferentiable" and not primitive.filled_in
 
 
 SHAPED = (Array, np.ndarray, np.generic)

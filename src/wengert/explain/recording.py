@@ -12,13 +12,14 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import OUTPUT, Primitive, gives_constants, lookup, new_level
+from wengert.core.primitive import OUTPUT, Primitive, gives_constants, new_level
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording as switches
+from wengert.modes.symbolic import STOP_GRADIENT
 from wengert.transforms.tracing import leaf_names
 
 
@@ -88,7 +89,7 @@ class Recorded(Array):
         varies = recorded and not gives_constants(primitive) and any(a.extra.varies for a, m in zip(args, mine, strict=True) if m)
         if primitive.outputs == 1:
             if not recorded:  # inside of no_grad
-                node = recording.add(lookup("stop_gradient"), (node,), {}, out)
+                node = recording.add(STOP_GRADIENT, (node,), {}, out)
             return Recorded(out, level, Mark(node, recording, varies))
         parts = []
         for i, part in enumerate(out):

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core import memory
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
-from wengert.core.primitive import FILLED_IN, Primitive
+from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
 from wengert.ops.elementwise import add, real
@@ -49,7 +49,7 @@ class Dual(Array):
             return out
         pushed = push(primitive, values, tangents, out, params)
         if pushed is None:
-            return Dual(out, np.zeros(out.shape, out.dtype), level) if primitive.name in FILLED_IN and out.dtype.kind in "fc" else out
+            return Dual(out, np.zeros(out.shape, out.dtype), level) if primitive.filled_in and out.dtype.kind in "fc" else out
         if primitive.outputs != 1:
             return tuple([Dual(o, t, level) for o, t in zip(out, pushed, strict=True)])
         return Dual(out, pushed, level)

@@ -12,17 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.aspects import primitive_of
 from wengert.core.errors import GradientError, TrackedValueError, user_line
 from wengert.core.infer import infer, is_elementwise
-from wengert.core.primitive import OUTPUT, Primitive, lookup
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import source
 from wengert.core.subclasses import refuse_subclass
 from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, is_one_number, weakness
 from wengert.modes import recording
+from wengert.ops.index import gather
 from wengert.ops.key import Hole
+from wengert.ops.shape import _stop_gradient
 
+GATHER, STOP_GRADIENT = primitive_of(gather), primitive_of(_stop_gradient)
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""
 
@@ -142,7 +146,7 @@ class Symbol(Array):
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         nodes: list[Node] = []
         trace = None
-        if primitive.name == "gather" and Hole.MASK in params["key"].key:
+        if primitive is GATHER and Hole.MASK in params["key"].key:
             key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
         for a in args:
@@ -238,5 +242,5 @@ def stop_gradient(node: Node, trace: Trace) -> Node:
     if isinstance(node, Constant) and not node.is_captured:
         return node
     if node not in trace.stopped:
-        trace.stopped[node] = Operation(lookup("stop_gradient"), (node,), {}, node.spec, node.weak)
+        trace.stopped[node] = Operation(STOP_GRADIENT, (node,), {}, node.spec, node.weak)
     return trace.stopped[node]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wengert.core.array import Array
-from wengert.core.primitive import FILLED_IN, Primitive, needs
+from wengert.core.primitive import Primitive, needs
 from wengert.modes import recording
 from wengert.modes.forward import push
 from wengert.ops.elementwise import divide, multiply
@@ -80,7 +80,7 @@ class Jet(Array):
         values = [a.value if alive else a for a, alive in zip(args, live, strict=True)]
         out = primitive.op(*values, **params)
         if primitive.kind == "nondifferentiable" or (recording.active and not recording.recording()):
-            return Jet(Series(run, [out]), level) if primitive.name in FILLED_IN and out.dtype.kind in "fc" else out
+            return Jet(Series(run, [out]), level) if primitive.filled_in and out.dtype.kind in "fc" else out
         if primitive.outputs != 1:
             return several(primitive, level, args, live, values, out, params, run)
         jet = Jet(Series(run, [out]), level)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.primitive import TABLE
-from wengert.ops.index import getitem
+from wengert.ops.index import _scatter, getitem
 from wengert.ops.key import Hole, Index
 from wengert.ops.shape import concatenate
 from wengert.structure.patterns import Pattern
@@ -16,7 +15,6 @@ from wengert.structure.patterns import Pattern
 if TYPE_CHECKING:
     from wengert.structure.coloring import Coloring
 
-scatter = TABLE["scatter"].op
 SUMMED = Index((Hole.ARRAY,), True)
 
 
@@ -60,7 +58,7 @@ class Recovery(NamedTuple):
             parts.append(found)
             if i + 1 < len(self.steps):
                 count = sum(later.source.size for later in self.steps[i + 1 :])
-                added = scatter(getitem(found, step.used), step.places, key=SUMMED, shape=(count,))
+                added = _scatter(getitem(found, step.used), step.places, key=SUMMED, shape=(count,))
                 known = added if known is None else known + added
         return getitem(concatenate(parts), self.order)
 

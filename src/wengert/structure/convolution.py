@@ -52,14 +52,9 @@ def by_filter_channel(shape: Shape, groups: int) -> np.ndarray:
     return np.broadcast_to(numbers, (groups, filters // groups, channels, *rest)).reshape(shape)
 
 
-def convolution_sets(name: str, i: int, sets: Sets, shapes: Sequence[Shape], out: Shape, params: dict[str, Any]) -> Sets:
-    """What operand `i` of `convolution`, or of one of its transposes, contributes to the result."""
+def convolution_sets(roles: tuple[str, str, str], i: int, sets: Sets, shapes: Sequence[Shape], out: Shape, params: dict[str, Any]) -> Sets:
+    """What operand `i` of a convolution, or of a transpose, contributes to the result; `roles` are those of the operands and the result."""
     groups = params["groups"]
-    roles = {
-        "convolution": ("signals", "filters", "results"),
-        "convolution_signals": ("results", "filters", "signals"),
-        "convolution_filters": ("signals", "results", "filters"),
-    }[name]
     mine, target = roles[i], roles[2]
     known = dict(zip(roles, (*shapes, out), strict=True))
     signals, filters, results = known["signals"], known["filters"], known["results"]

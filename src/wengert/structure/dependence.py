@@ -12,15 +12,20 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.primitive import FILLED_IN, Primitive, new_level
+from wengert.core.aspects import primitive_of
+from wengert.core.primitive import Primitive, new_level
 from wengert.modes.forward import differentiable
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol, Trace
+from wengert.ops.index import gather
 from wengert.ops.key import Hole
+from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, none, one_after_the_other, unit
 from wengert.structure.propagation import Step, propagated
 from wengert.transforms.arguments import opened
 from wengert.transforms.tracing import input_of
+
+GATHER = primitive_of(gather)
 
 
 class Dependence(Array):
@@ -35,7 +40,7 @@ class Dependence(Array):
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         if params.get("reuse"):
             params = params | {"reuse": False}
-        if primitive.name == "gather" and Hole.MASK in params["key"].key:
+        if primitive is GATHER and Hole.MASK in params["key"].key:
             key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
         mine = [isinstance(a, Dependence) and a.level == level for a in args]
@@ -43,7 +48,7 @@ class Dependence(Array):
         out = primitive.op(*values, **params)
         sets = [a.extra if m and differentiable(primitive, i) else None for i, (a, m) in enumerate(zip(args, mine, strict=True))]
         if all(s is None for s in sets):
-            fills = primitive.name in FILLED_IN and out.dtype.kind in "fc"
+            fills = primitive.filled_in and out.dtype.kind in "fc"
             return Dependence(out, none(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
         outs = out if isinstance(out, tuple) else (out,)
         if not is_symbolic(args):

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
+from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
+from wengert.explain import aspects  # noqa: F401  # fills `sign`
 from wengert.explain.explanation import Explanation
 from wengert.explain.pictures.grouping import Group
+from wengert.explain.pictures.signs import sign
 from wengert.explain.steps import Step
 from wengert.explain.tables.names import Names
 from wengert.explain.tables.numbers import value
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.notation import TRANSPARENT, Fence, key_text, notation
 from wengert.graph.typesetting import SUBSCRIPTS
+from wengert.ops.index import _getitem
 from wengert.ops.key import Index
 
 Role = Literal["name", "value", "adjoint", "tangent", "symbol", "heading", "code", "note"]
@@ -29,13 +33,6 @@ LINE = 1.34
 """The distance of lines, in heights of letters."""
 LONG = 26
 """How many letters a line of a box has at most."""
-SIGNS = {
-    "multiply": "×", "divide": "÷", "matmul": "@", "power": "^", "negative": "−", "square": "( )²", "sqrt": "√", "sum": "Σ", "prod": "∏",
-    "transpose": "ᵀ", "broadcast_to": "spread",
-}  # fmt: skip
-"""Operators that stand alone, where the notation of expressions would not do."""
-
-
 LABEL = re.compile(r"(v[\u0304\u0307]?)(-?\d+)('*)")
 
 
@@ -89,16 +86,17 @@ def brief(x: Any, most: int = LONG) -> str:
 
 def symbol(node: Operation) -> str:
     """The operation as it is written between or before its operands."""
+    own = sign.of(node.primitive)
+    if own is not None:
+        return own
     name = node.primitive.name
-    if name in SIGNS:
-        return SIGNS[name]
     found = notation.of(node.primitive)
     if isinstance(found, Fence):
         return f"{found.before}·{found.after}"
     if found is not None and found is not TRANSPARENT and found.plain:
         return found.plain
     key = next((p for p in node.params.values() if isinstance(p, Index)), None)
-    if key is not None and name == "getitem":
+    if key is not None and node.primitive is primitive_of(_getitem):
         return shortened(f"[{key_text(key, ['·'] * len(node.args)).rstrip(',')}]", 14)
     return shortened(name, 16)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.aspects import primitive_of
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation, ordered
@@ -22,6 +23,9 @@ from wengert.modes.forward import push
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node as TapeNode
 from wengert.modes.tape import contributions
+from wengert.ops.elementwise import _where
+from wengert.ops.predicates import equal, isfinite, isinf, isnan, logical_and, logical_not, logical_or, not_equal
+from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape
 
 LARGEST = 16
 """How many operations a formula may have, calls by name counted three times; what has more is not for a line of a table."""
@@ -29,19 +33,11 @@ HUGE = 200
 """How many it may have before its guards are decided."""
 PLAIN_NUMBERS = range(-9, 10)
 """Twice the constants that a formula is simplified for. Others are names for it, or each constant of a program would need its own."""
+WHERE = primitive_of(_where)
 GUARDS = frozenset(
-    (
-        "equal",
-        "not_equal",
-        "isinf",
-        "isnan",
-        "isfinite",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "reshape",
-        "expand_dims",
-        "broadcast_to",
+    map(
+        primitive_of,
+        (equal, not_equal, isinf, isnan, isfinite, logical_and, logical_or, logical_not, _reshape, _expand_dims, _broadcast_to),
     )
 )
 """What rules ask to keep clear of single points where their formula breaks. Numbers are known here, so the answer is too."""
@@ -167,11 +163,11 @@ def described(graph: Graph, operands: dict[int, Node], outs: dict[int, Node], gi
     plain: set[Node] = {*operands.values(), *outs.values(), *graph.constants}
     certain: set[Node] = set()
     for node in graph.operations:
-        if node.primitive.name in GUARDS and all(a in certain or a in plain for a in node.args):
+        if node.primitive in GUARDS and all(a in certain or a in plain for a in node.args):
             certain.add(node)
         elif all(a in plain for a in node.args):
             plain.add(node)
-    guards = [node.args[0] for node in graph.operations if node.primitive.name == "where" and node.args[0] in certain]
+    guards = [node.args[0] for node in graph.operations if node.primitive is WHERE and node.args[0] in certain]
     return Derivation(graph, operands, outs, given, list(dict.fromkeys(guards)))
 
 
@@ -194,7 +190,7 @@ def pruned(found: Derivation, answers: Sequence[bool | None]) -> Derivation:
     answer = dict(zip(found.guards, answers, strict=True))
 
     def rule(node: Operation, before: Operation) -> Node | None:
-        taken = answer.get(before.args[0]) if node.primitive.name == "where" else None
+        taken = answer.get(before.args[0]) if node.primitive is WHERE else None
         if taken is None:
             return None
         branch = node.args[1 if taken else 2]

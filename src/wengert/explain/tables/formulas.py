@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.explain.steps import Step
@@ -25,6 +26,8 @@ from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.mathematics import Expression, Writer, passes_on
 from wengert.graph.notation import ATOM, FRACTION, LN, PRODUCT, SUM
 from wengert.graph.typesetting import Latex, Plain, Style
+from wengert.ops.elementwise import multiply, multiply_live, negative, remainder
+from wengert.ops.predicates import floor_divide
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation
@@ -36,6 +39,9 @@ MOST_OPERANDS = 6
 LOGARITHMS = {math.log(2.0): "2", math.log(10.0): "10"}
 SILENT = ("reuse",)
 """Metadata that says how, not what."""
+PRODUCTS = primitive_of(multiply), primitive_of(multiply_live)
+QUOTIENTS = primitive_of(floor_divide), primitive_of(remainder)
+NEGATIVE = primitive_of(negative)
 LONGEST = 30
 """How many characters of an operation's metadata are shown."""
 
@@ -63,7 +69,7 @@ class LineWriter(Writer):
         self.times = style.pick(times)
 
     def expression(self, node: Operation) -> Expression:
-        if node.primitive.name in ("multiply", "multiply_live"):
+        if node.primitive in PRODUCTS:
             left, right = node.args
             symbol = self.style.elementwise if left.shape and right.shape else self.times
             return self.product(self.known[left], self.known[right], symbol)
@@ -72,7 +78,7 @@ class LineWriter(Writer):
             return self.call(self.style.operator(node.primitive.name), [*args[:3], self.style.pick(("…", r"\ldots")), args[3]], node)
         written = super().expression(node)
         # Like a fraction, these are no factors: a · (b // c) is not a · b // c.
-        return written._replace(precedence=FRACTION) if node.primitive.name in ("floor_divide", "remainder") else written
+        return written._replace(precedence=FRACTION) if node.primitive in QUOTIENTS else written
 
     def call(self, symbol: str, args: list[str], node: Operation) -> Expression:
         told = {word: value for word, value in node.params.items() if word not in SILENT}
@@ -261,7 +267,7 @@ class Formulas:
         """A number that is passed on as it is, or with its sign turned, is shown times 1 or -1, as textbooks do."""
         node, sign = found.result, False
         while isinstance(node, Operation) and passes_on(node):
-            sign, node = sign != (node.primitive.name == "negative"), node.args[0]
+            sign, node = sign != (node.primitive is NEGATIVE), node.args[0]
         if node is not found.given.get(0):
             return expression
         whole = expression._replace(negative=expression.negative != sign)

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
+from wengert.explain import aspects  # noqa: F401  # fills `remedies`
 from wengert.explain.recording import Recording, record
 from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative
 from wengert.explain.tables.numbers import number, value
@@ -20,10 +22,13 @@ from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched
 from wengert.modes.tape import Leaf
 from wengert.modes.tape import Node as TapeNode
+from wengert.ops.elementwise import _where, divide, fmax, fmin, maximum, minimum
+from wengert.ops.index import _getitem, _set_at, gather
+from wengert.ops.reduce import _max, _min
 from wengert.transforms.tracing import taped
 
 FINITE, INFINITE, NOT_A_NUMBER = range(3)
-CHOICES = ("where", "set_at", "maximum", "minimum", "fmax", "fmin", "max", "min", "getitem", "gather")
+CHOICES = frozenset(map(primitive_of, (_where, _set_at, maximum, minimum, fmax, fmin, _max, _min, _getitem, gather)))
 MOST = 4
 """How many operations are told of: the first, and what became of it."""
 
@@ -150,7 +155,7 @@ def hidden_by(recording: Recording, node: Node) -> str:
     for later in recording.graph.operations:
         if any(a in reached for a in later.args):
             reached.add(later)
-            if later.primitive.name in CHOICES:
+            if later.primitive in CHOICES:
                 return UNTAKEN
     return ABSORBED
 
@@ -210,7 +215,7 @@ def before(recording: Recording, node: Operation, mask: Any) -> tuple[Any, list[
 
 def chosen(recording: Recording, node: Operation) -> list[tuple[Node, Any]]:
     """The operands of an elementwise operation, with where they matter: of `where`, only what is taken."""
-    if node.primitive.name != "where":
+    if node.primitive is not primitive_of(_where):
         return [(a, True) for a in node.args]
     condition = numbers_of(recording.values[node.args[0]]).astype(bool)
     return [(node.args[1], condition), (node.args[2], ~condition)]
@@ -242,7 +247,7 @@ def forward_event(recording: Recording, node: Operation, index: tuple[int, ...])
     whole = numbers_of(values[node])
     made = whole if isinstance(whole, tuple) else whole[index][()]
     operands = operands_at(recording, node, node.shape, index)
-    cause, advice = remedy(node.primitive.name, FORWARD, [np.asarray(o.value) for o in operands])
+    cause, advice = remedy(node.primitive, FORWARD, [np.asarray(o.value) for o in operands])
     return Event(node, FORWARD, index, made, operands, derivative_at(node, blamed(node), values, index, node.shape), cause, advice)
 
 
@@ -256,7 +261,7 @@ def given_event(recording: Recording, node: Node, mask: Any) -> Event:
 
 def blamed(node: Operation) -> int:
     """The operand that a derivative is shown for: the denominator of a quotient, else the first that is computed."""
-    if node.primitive.name == "divide" and not isinstance(node.args[1], Constant):
+    if node.primitive is primitive_of(divide) and not isinstance(node.args[1], Constant):
         return 1
     return next((i for i, a in enumerate(node.args) if not isinstance(a, Constant)), 0)
 
@@ -322,7 +327,7 @@ def backward_event(recording: Recording, node: Operation, operand: int, index: t
     arg = node.args[operand]
     is_single = node.primitive.kind == "elementwise" and node.shape == arg.shape
     operands = operands_at(recording, node, node.shape, index) if is_single else operands_whole(recording, node)
-    cause, advice = remedy(node.primitive.name, BACKWARD, [np.asarray(o.value) for o in operands])
+    cause, advice = remedy(node.primitive, BACKWARD, [np.asarray(o.value) for o in operands])
     derivative = derivative_at(node, operand, values, index, arg.shape)
     return Event(node, BACKWARD, index, numbers_of(term)[index][()], operands, derivative, cause, advice)
 

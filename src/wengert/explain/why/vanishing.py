@@ -8,14 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
+from wengert.explain import aspects  # noqa: F401  # fills `zero_slope`
 from wengert.explain.recording import Recording, record
 from wengert.explain.sweeps import Adjoints, adjoints, local_derivative
 from wengert.explain.tables.numbers import number, value
 from wengert.explain.why.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
+from wengert.explain.why.zeros import zero_slope
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
 from wengert.modes.forward import differentiable, push
+from wengert.ops.elementwise import _where
+from wengert.ops.index import _scatter, _set_at
+from wengert.ops.shape import _stop_gradient
 
 FINE = "fine"
 LONGEST = 8
@@ -38,10 +44,8 @@ REMEDIES = {
     "cancels": "The contributions of several paths or elements add up to zero; that may well be right.",
     "underflow": "The product of small numbers is below the smallest one; scale the function, or compute with logarithms.",
 }
-SATURATING = {"sigmoid", "tanh", "relu", "softplus", "exp", "exp2", "expm1", "arctan", "logaddexp", "logaddexp2", "logsumexp"}
-BOUNDS = {"maximum", "minimum", "fmax", "fmin"}
-SELECTING = {"where", "max", "min", "getitem", "gather", "split", "unstack", "diagonal", "tril", "triu"}
-FACTORS = {"multiply", "multiply_live", "divide", "divide_live", "matmul", "einsum", "cross", "prod", "cumprod"}
+WHERE, STOP_GRADIENT = primitive_of(_where), primitive_of(_stop_gradient)
+ASSIGNMENTS = primitive_of(_set_at), primitive_of(_scatter)
 
 
 class Loss(NamedTuple):
@@ -240,7 +244,7 @@ class Search:
             self.came_from[node] = node.args[open_[0]]
             mask = self.reached(node, open_)
             if not any_true(mask):
-                kind = "overwritten" if node.primitive.name in ("set_at", "scatter") else "not selected"
+                kind = "overwritten" if node.primitive in ASSIGNMENTS else "not selected"
                 found.append(self.loss(node, kind, "its elements are replaced" if kind == "overwritten" else "its elements are left out"))
                 continue
             if not nonzero(self.back.values.get(node), mask):
@@ -267,18 +271,17 @@ class Search:
 
     def blocked(self, node: Operation, operand: int) -> Loss:
         """An operation that has no derivative in this operand."""
-        name = node.primitive.name
         self.came_from[node] = node.args[operand]
-        if name == "stop_gradient":
+        if node.primitive is STOP_GRADIENT:
             return self.loss(node, "detached", "stop_gradient lets no derivative through")
-        if name == "where":
+        if node.primitive is WHERE:
             return self.loss(node, "not differentiable", "it is the condition of where, which only chooses")
         reason = node.primitive.reason or "this operand has no derivative"
-        return self.loss(node, "not differentiable", f"{name} has no derivative ({reason})")
+        return self.loss(node, "not differentiable", f"{node.primitive.name} has no derivative ({reason})")
 
     def lost(self, node: Operation, operand: int) -> Loss:
         """An operation to which an adjoint comes that is not zero, and which passes zero on to this operand."""
-        name, arg = node.primitive.name, node.args[operand]
+        arg = node.args[operand]
         adjoint = numbers_of(self.back.values[node])
         terms = [term for term in self.back.terms.get(arg, []) if nonzero(term.value, self.alive[arg])]
         if terms:
@@ -293,29 +296,8 @@ class Search:
                 return self.loss(
                     node, *(("underflow", "the product is too small") if underflow else ("cancels", "its elements add up to zero"))
                 )
-        return self.loss(node, *self.flat(node, operand, name))
-
-    def flat(self, node: Operation, operand: int, name: str) -> tuple[str, str]:
-        """Which kind of zero the local derivative of an operation is."""
-        at = self.described(node.args[operand])
-        others = [a for i, a in enumerate(node.args) if i != operand]
-        if name in FACTORS:
-            if not others:
-                return "multiplied by zero", "another element is zero"
-            if all(not np.any(numbers_of(self.values[a])) for a in others if a.dtype.kind in "fc"):
-                return "multiplied by zero", f"the other factor {self.described(others[0])} is zero"
-            return "multiplied by zero", f"the other factor {self.described(others[0])} is zero where it matters"
-        if name in BOUNDS:
-            if isinstance(others[0], Constant):
-                return "saturated", f"{at} lies beyond the bound {value(numbers_of(self.values[others[0]]))}"
-            return "not selected", f"{at} loses against {self.described(others[0])}"
-        if name in SELECTING:
-            return "not selected", "the other branch is taken" if name == "where" else f"{name} picks something else"
-        if name in SATURATING:
-            return "saturated", f"{name} is flat at {at}"
-        if node.primitive.kind == "linear":
-            return "cancels", "its elements add up to zero"
-        return "stationary", f"the derivative of {name} is zero at {at}"
+        account: Any = zero_slope.of(node.primitive)
+        return self.loss(node, *account(self, node, operand))
 
     def described(self, node: Node) -> str:
         """A value by name and number: of those on the way, the first element that matters."""

@@ -1,0 +1,33 @@
+"""Functions of matrices: each matrix of a stack for itself."""
+
+from __future__ import annotations
+
+import math
+
+from wengert.ops.factor import _lu, _qr
+from wengert.ops.least_squares import _pinv
+from wengert.ops.matrix_functions import _expm, _expm_frechet, _logm, _logm_frechet, _sqrtm
+from wengert.ops.spectral import _eig, _eigh, _svd
+from wengert.ops.structured import _sylvester
+from wengert.ops.systems import _cofactor, _det, _inv, _logdet, _solve
+from wengert.ops.triangular import _cholesky, _solve_triangular
+from wengert.structure.incidence import Sets, along, grouped, moved, union
+from wengert.structure.propagation import Step, anything, propagation
+
+
+@propagation(
+    _solve_triangular, _cholesky, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd, _pinv, _expm, _logm, _sqrtm,
+    _expm_frechet, _logm_frechet, _sylvester,
+)  # fmt: skip
+def matrices(step: Step) -> list[Sets]:
+    """Each matrix of a stack for itself."""
+    stack = step.shapes[0][:-2]
+    rank = len(stack)
+    live = [step.shapes[i] for i, _ in step.live]
+    if any(out.shape[:rank] != stack or out.ndim > rank + 2 for out in step.outs):
+        return anything(step)
+    if rank and any(shape[:rank] != stack or len(shape) != rank + 2 for shape in live):
+        return anything(step)  # an operand of fewer axes belongs to all matrices of the stack
+    count = math.prod(stack)
+    inside = union([grouped(sets, along(step.shapes[i], range(rank, len(step.shapes[i]))), count) for i, sets in step.live])
+    return [moved(inside, along(out.shape, range(rank, len(out.shape)))) for out in step.outs]

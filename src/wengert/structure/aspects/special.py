@@ -1,0 +1,10 @@
+"""Special functions that have an argument without a derivative: each element for itself."""
+
+from __future__ import annotations
+
+from wengert.ops.digits import _ldexp
+from wengert.ops.special_bessel import _iv, _jv, _kv, _yv
+from wengert.ops.special_gamma import _polygamma_op, _zeta
+from wengert.structure.propagation import elementwise, propagation
+
+propagation.enter(elementwise, _jv, _yv, _iv, _kv, _polygamma_op, _zeta, _ldexp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from functools import partial
 
@@ -467,3 +468,144 @@ def test_tensors_that_change_places(n):
             np.testing.assert_array_equal(a, b)
     for found, expected in results:  # which later calls leave alone
         np.testing.assert_array_equal(found, expected)
+
+
+# Found by attacking it.
+
+
+def test_detach_stops_gradients_in_a_compiled_function():
+    f = lambda x: (x * x.detach()).sum()
+    x, expected = wg.tensor(X, requires_grad=True), X
+    wg.compile(f)(x).backward()
+    np.testing.assert_allclose(x.grad, expected)
+    np.testing.assert_allclose(wg.grad(wg.compile(f))(X), expected)
+    t = wg.tensor(np.full(3, 3.0), requires_grad=True)
+    wg.compile(lambda x: (t.detach() * x * t).sum())(X).backward()
+    np.testing.assert_allclose(t.grad, 3.0 * X)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda x: wg.jvp(lambda v: v**3, (x,), (x,))[1],
+        lambda x: wg.vjp(lambda v: v**3, x)[0],
+        lambda x: wg.hvp(lambda v: (v**3).sum(), x, x),
+        wg.compile(lambda x: x * x),
+    ],
+)
+def test_no_grad_stops_what_transforms_and_compiled_functions_give(inner):
+    def f(x):
+        with wg.no_grad():
+            y = inner(x)
+        return (y * x).sum()
+
+    for transform in (wg.grad, wg.hessian, lambda f: lambda x: wg.jvp(f, (x,), (V,))[1]):
+        expected = transform(f)(X)
+        np.testing.assert_allclose(transform(wg.compile(f))(X), expected, atol=1e-14)
+        np.testing.assert_allclose(wg.compile(transform(f))(X), expected, atol=1e-14)
+
+
+def test_numbers_changed_under_no_grad_keep_their_derivative():
+    def f(x):
+        y = x * 2.0
+        with wg.no_grad():
+            y += 1.0
+        return (y * y).sum()
+
+    expected = wg.grad(f)(X)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(X), expected)
+    np.testing.assert_allclose(wg.grad(wg.compile(f))(X), expected)
+    assert wg.compile(f)(X) == f(wg.tensor(X))
+    with pytest.raises(TrackedValueError, match="no_grad"):
+        wg.jvp(f, (X,), (V,))
+
+
+def test_what_a_program_cannot_know_of_a_tensor():
+    w = wg.tensor(np.ones(3), requires_grad=True)
+    (w * w).sum().backward()
+    for f in (lambda x: x * w.grad, lambda x: x * copy.copy(w), lambda x: setattr(w, "grad", x)):
+        with pytest.raises(GradientError, match="captured tensor"):
+            wg.compile(f)(X)
+
+
+def test_symbolic_gradients_know_what_a_tensor_was():
+    t = wg.tensor(np.ones(3))
+
+    def f(x):
+        y = (t * x * x).sum()
+        t[...] = t + 1.0
+        return wg.gradients(y, x)
+
+    np.testing.assert_allclose(wg.compile(f)(X), 2.0 * X)
+
+
+@pytest.mark.parametrize("transform", [wg.grad, lambda f: wg.vmap(f, in_axes=0), lambda f: lambda x: wg.jvp(f, (x,), (V,))])
+def test_transforms_around_a_compiled_function_that_assigns(transform):
+    t = wg.tensor(np.zeros(()))
+    compiled = wg.compile(lambda x: (t.__iadd__(x.sum()), (x * 2.0).sum())[1])
+    with pytest.raises(GradientError, match="assigns to a tensor"):
+        transform(compiled)(X)
+    assert type(t) is wg.Tensor
+    assert t == 0.0
+
+
+def test_values_of_a_trace_that_has_ended():
+    kept = []
+    wg.compile(lambda x: (kept.append(x * 2.0), x)[1])(X)
+    for use in (lambda: kept[0] + 1.0, lambda: wg.compile(lambda x: x + kept[0])(X)):
+        with pytest.raises(TrackedValueError, match="after the trace had ended"):
+            use()
+
+
+def test_captured_tensors_in_another_order_of_bytes():
+    t = wg.tensor(np.arange(3.0).astype(">f8"))
+    np.testing.assert_allclose(wg.compile(lambda x: t * x)(X), np.arange(3.0) * X)
+
+
+class Scaled:
+    def __init__(self):
+        self.scale = 2.0
+
+    @wg.compile
+    def __call__(self, x):
+        return x * 2.0
+
+
+LAYERS, NAMES, OPTIONS, LOG, SET = [Scaled()], ["a", "b"], {"k": 2.0}, [], {1.0}
+k = 0
+
+
+def log(x):
+    LOG.append(x.shape)
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * WEIGHTS.sum(), lambda x: x * NAMES.index("b"), lambda x: x * OPTIONS.get("k"), lambda x: x * sum(OPTIONS.values()),
+        log, lambda x: LAYERS[0](x), lambda x: sum([x * k for k in range(3)]),
+    ],
+)  # fmt: skip
+def test_check_raises_no_false_alarm(f, monkeypatch):
+    compiled = wg.compile(f, check=True)
+    compiled(X)
+    monkeypatch.setitem(globals(), "k", 7)
+    compiled(X)
+
+
+def test_check_looks_into_containers_and_defaults():
+    def default(x, numbers=[2.0]):  # noqa: B006  # that it can change is the point
+        return x * numbers[0]
+
+    changes = {
+        lambda x: x * LAYERS[0].scale: lambda: setattr(LAYERS[0], "scale", LAYERS[0].scale + 1.0),
+        lambda x: x * sum(SET): lambda: SET.add(5.0),
+        default: lambda: default.__defaults__[0].append(3.0),
+    }
+    for f, change in changes.items():
+        compiled = wg.compile(f, check=True)
+        compiled(X)
+        change()
+        with pytest.raises(RuntimeError, match="changed"):
+            compiled(X)

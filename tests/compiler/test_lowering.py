@@ -11,7 +11,9 @@ from wengert.compiler.native import own_operations
 from wengert.compiler.simd.library import FUNCTIONS, vector
 from wengert.core.kinds import elementwise
 from wengert.core.primitive import TABLE, Primitive
+from wengert.ops import sampling
 from wengert.ops.elementwise import multiply, sin
+from wengert.random import drawing
 
 X = np.linspace(-2.0, 2.0, 9)
 
@@ -35,6 +37,8 @@ def test_entries_are_of_operations_of_the_table(aspect):
 
 def test_every_operation_has_native_code_or_a_reason():
     own = own_operations.__wrapped__()  # not those of other tests
+    drawn = [*vars(sampling).values(), *vars(drawing).values()]  # which a trace refuses
+    own -= {p for f in drawn if isinstance(p := getattr(f, "primitive", f), Primitive)}
     native = {*lowering, *expansion}
     assert len(own) > 200
     assert {p.name for p in own - native - set(lowering.reasons)} == set()

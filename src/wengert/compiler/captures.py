@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from wengert.core.errors import user_line
 from wengert.modes.symbolic import digest
 
 MISSING = object()
+DEPTH = 6
+"""How far into containers changes are seen."""
 BEGINNINGS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST")
 """Instructions with which a chain of names such as `self.model.scale` begins."""
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -35,7 +38,7 @@ class Watched(NamedTuple):
 
 
 class Captures:
-    """All that a function captures, as it is now."""
+    """All that a function captures, as it is when it has been traced: what it fills in itself is there by then."""
 
     def __init__(self, f: Callable):
         self.watched = [watch(name, read) for name, read in names(f)]
@@ -77,7 +80,7 @@ def show(x: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def fingerprint(x: Any, depth: int = 6) -> Any:
+def fingerprint(x: Any, depth: int = DEPTH) -> Any:
     """What makes two constants the same to a trace: numbers by value, containers by what they hold, all else by identity."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "biufc":
         return "array", x.shape, x.dtype.str, digest(x)
@@ -85,10 +88,19 @@ def fingerprint(x: Any, depth: int = 6) -> Any:
         return type(x), repr(x)
     if isinstance(x, MethodType):
         return "method", Same(x.__self__), Same(x.__func__)
-    if isinstance(x, list | tuple) and depth:
+    if isinstance(x, BuiltinMethodType) and not isinstance(x.__self__, ModuleType | type):
+        return "method", Same(x.__self__), x.__name__
+    if isinstance(x, partial):
+        return "partial", fingerprint(x.func, depth), fingerprint((x.args, x.keywords), depth)
+    if isinstance(x, list | tuple | deque) and depth:
         return type(x), *[fingerprint(item, depth - 1) for item in x]
+    if isinstance(x, set | frozenset) and depth:
+        return type(x), *sorted(map(repr, x))
     if isinstance(x, dict) and depth:
         return type(x), *[(repr(key), fingerprint(item, depth - 1)) for key, item in x.items()]
+    is_object = hasattr(x, "__dict__") and not isinstance(x, type | FunctionType) and is_users(type(x).__module__)
+    if depth < DEPTH and depth and is_object:
+        return Same(x), fingerprint(vars(x), depth - 1)  # in a container: no name leads to its attributes
     return Same(x)
 
 
@@ -120,7 +132,9 @@ def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
             found = list(chains(plain, getattr(function, "__self__", MISSING)))
             yield from found
             stack += [value for _, read in found if is_followed(value := read())]
-            stack += [value for value in plain.__defaults__ or () if is_followed(value)]
+            defaults = (plain.__defaults__ or (), plain.__kwdefaults__ or {})
+            yield f"a default of {plain.__name__}", partial(same, defaults)
+            stack += [value for value in (*defaults[0], *defaults[1].values()) if is_followed(value)]
         elif isinstance(plain, FunctionType):  # of a library: a transform, say, which has closed over a function of the user's
             stack += [value for cell in plain.__closure__ or () if is_followed(value := content(cell))]
         elif callable(getattr(function, "f", None)):  # a compiled function, or one with a rule
@@ -192,6 +206,7 @@ def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
         if chain:
             found[chain] = None
     yield from found
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from paths(constant)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            own = {*inner.co_varnames, *inner.co_cellvars}
+            yield from (path for path in paths(inner) if path[0] not in own)

@@ -23,18 +23,18 @@ from wengert.compiler.native import Native, native
 from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import SHAPED, as_constant
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import Input, constant
+from wengert.graph.ir import Input, Node, Operation, constant
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor, is_sole_owner
-from wengert.modes.symbolic import Symbol
+from wengert.modes.symbolic import Assignment, Symbol
 from wengert.modes.taylor import Jet
 from wengert.ops.shape import astype
 from wengert.transforms.call import layers
@@ -158,7 +158,8 @@ class Compiled:
         if (tracked or signature.captured) and signature.has_rules:
             return self.f(*args, **kwargs)  # the graph does not know the user's own derivatives
         if signature.assignments and any(x.level for x in tracked):
-            return self.f(*args, **kwargs)  # what is assigned belongs to the transform
+            signature.refuse_assignments(leaves)
+            return self.f(*args, **kwargs)  # what is assigned belongs to the levels below
         if tracked or signature.is_tracked:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
         else:
@@ -189,7 +190,7 @@ class Compiled:
         except TypeError:
             raise unhashable(leaves) from None
         if found is None:
-            found = Signature(self.f, self.name, leaves, structure, Captures(self.f) if self.check else None)
+            found = Signature(self.f, self.name, leaves, structure, self.check)
             if found.is_lasting:
                 found = self.known.setdefault(key, found)
         return found
@@ -233,13 +234,13 @@ class Fixed:
 class Signature:
     """One structure, shapes and dtypes of arguments: the graph, its native program, and the trees to put results in."""
 
-    def __init__(self, f: Callable, name: str, leaves: Sequence[Any], structure: Structure, captures: Captures | None = None):
+    def __init__(self, f: Callable, name: str, leaves: Sequence[Any], structure: Structure, check: bool = False):
         plain = [x.value if isinstance(x, Fixed) else described(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
         run = Traced(f, plain, structure, fixed)
-        self.captures = captures
-        if captures is not None:
-            captures.add(run.arrays)
+        self.captures = Captures(f) if check else None
+        if self.captures is not None:
+            self.captures.add(run.arrays)
         self.has_rules, self.assignments = run.has_rules, run.assignments
         assert run.graph.result is not None
         self.name, self.result = name, run.graph.result
@@ -280,6 +281,25 @@ class Signature:
         if self.arguments is None or len(arguments) < len(self.arguments) or has_state or result is None or not supported():
             return None, None
         return (arguments, result) if is_short(arguments, result) else (None, None)
+
+    def refuse_assignments(self, leaves: Sequence[Any]) -> None:
+        """Raise where a transform around a call would outlive itself in what the program assigns: in a batch, or with a derivative."""
+        given = [x for x in leaves if is_traced(x)]
+        live: set[Node] = {
+            node for node, x in zip(self.graph.inputs, given, strict=False) if isinstance(x, Array) and x.level and x.has_derivative
+        }
+        batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
+        if batched or any(depends(assignment.node, live) for assignment in self.assigned()):
+            raise GradientError(
+                f"{self.name} assigns to a tensor that it captures, inside {'vmap' if batched else 'a transform that differentiates it'}, "
+                f"at {user_line()}: what the tensor should be afterwards is not defined. Return the new value as a result, or assign "
+                f"wg.stop_gradient(v)."
+            )
+
+    def assigned(self) -> list[Assignment]:
+        """The assignments, in the nodes of the program."""
+        last = len(self.graph.outputs) - len(self.assignments)
+        return [a._replace(node=node) for a, node in zip(self.assignments, self.graph.outputs[last:], strict=True)]
 
     def updates(self) -> list[tuple[int, int]]:
         """Which inputs, captured ones, the last outputs replace when the program has run."""
@@ -381,12 +401,25 @@ def unhashable(leaves: Sequence[Any]) -> TypeError:
     )
 
 
+def depends(node: Node, inputs: set[Node]) -> bool:
+    """Whether a derivative flows from any of these inputs to a node."""
+    seen, stack = {node}, [node]
+    while stack:
+        node = stack.pop()
+        if node in inputs:
+            return True
+        if isinstance(node, Operation) and node.primitive.kind != "nondifferentiable":
+            stack += [a for a in node.args if a not in seen]
+            seen.update(node.args)
+    return False
+
+
 def lift(graph: Graph) -> tuple[Graph, list]:
     """A graph with captured values as further inputs, and these values."""
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return graph, []
-    new: dict[Any, Any] = {node: Input(node.spec, name="captured") for node in captured}
+    new: dict[Any, Any] = {node: Input(described(node.spec), name="captured") for node in captured}
     for node in graph.operations:
         if any(a in new for a in node.args):
             new[node] = node.with_args([new.get(a, a) for a in node.args])

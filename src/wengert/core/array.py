@@ -253,6 +253,11 @@ class Array:
     # Changing in place: recorded as a functional update, after which this object stands for the new value.
 
     def _rebind(self, new: Array) -> None:
+        if not isinstance(new, Array):
+            raise TrackedValueError(
+                f"A {type(self).__name__} was changed in place under no_grad, at {user_line()}: its derivative would not be that of its "
+                f"numbers any more. Make a new value instead, or assign outside of no_grad."
+            )
         if new.shape != self.shape:
             raise ValueError(f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}.")
         if new.dtype != self.dtype:

@@ -179,10 +179,12 @@ class Tensor(Array):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that `backward` accumulated here: for leaves, and for values on which `retain_grad` was called."""
+        self._refuse_trace("The gradient of")
         return getattr(self, "_grad", None)
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        self._refuse_trace("The gradient of")
         if value is not None:
             value = as_tensor(value)
             if value.shape != self.shape:
@@ -252,7 +254,7 @@ class Tensor(Array):
 
     def detach(self) -> Tensor:
         """The same numbers without history. Changing one in place does not change the other."""
-        return snapshot(self) if is_traced(self) else Tensor(self.value, self.level)
+        return snapshot(self).detach() if is_traced(self) else Tensor(self.value, self.level)
 
     @property
     def data(self) -> Tensor:
@@ -304,6 +306,14 @@ class Tensor(Array):
             if keep is not None and isinstance(new, Tensor) and new.node is not None:
                 new.node.hooked().arrived[RETAIN] = keep
 
+    def _refuse_trace(self, what: str) -> None:
+        """Raise in a trace, whose program knows nothing of a tensor but its numbers."""
+        if is_traced(self):
+            raise GradientError(
+                f"{what} a captured tensor inside a compiled function, at {user_line()}: it would be the one of the first call for ever. "
+                f"Pass it as an argument, compute gradients by wg.grad, and copy tensors by x.clone()."
+            )
+
     def _refuse_leaf(self) -> None:
         """Raise where a change that is recorded would make another value of a leaf."""
         if isinstance(self.node, Leaf):
@@ -338,6 +348,7 @@ class Tensor(Array):
         return f"tensor({numbers}{details})"
 
     def __reduce__(self) -> tuple:
+        self._refuse_trace("A copy of")
         if not self.is_leaf or self.level:
             raise GradientError(f"A value with a history cannot be copied or pickled, at {user_line()}. Use x.detach(), or x.clone().")
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
@@ -460,7 +471,7 @@ def accumulate(tensor: Tensor, t: Any) -> None:
     else:
         new = public(conform(t, tensor.shape, tensor.dtype))
     with ACCUMULATING:
-        old = tensor.grad
+        old = getattr(tensor, "_grad", None)
         if old is not None:
             new = ew.add(old, new) if isinstance(t, Tensor) else Tensor(old.value + new.value)
         elif new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:

@@ -50,6 +50,7 @@ class Trace:
         self.stopped: dict[Node, Node] = {}  # what values stand for where no derivative flows
         self.repeated: str | None = None  # what runs its function more than once, or once for many
         self.has_rules = False
+        self.is_closed = False
 
     def of(self, value: Any) -> Node:
         """The node of something that is not a symbol of this trace."""
@@ -68,6 +69,14 @@ class Trace:
                 node = Constant(earlier)
             found = self.known[id(value)] = value, state, node  # with the value itself, so that no id is used twice
         return found[2]
+
+    def stop(self, node: Node) -> Node:
+        """The same value, through which no derivative flows: an operand under `no_grad`."""
+        if isinstance(node, Constant) and not node.is_captured:
+            return node
+        if node not in self.stopped:
+            self.stopped[node] = Operation(STOP_GRADIENT, (node,), {}, node.spec, node.weak)
+        return self.stopped[node]
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol of this trace."""
@@ -90,6 +99,7 @@ class Trace:
 
     def close(self) -> list[Assignment]:
         """What the program has to write back. Values of transforms around the trace become again what they were before it."""
+        self.is_closed = True
         assignments = list(self.assigned.values())
         for value, earlier in self.around:
             if is_mine(value, self.level):
@@ -155,6 +165,11 @@ class Symbol(Array):
                 trace = a.extra
             else:
                 nodes.append(a)
+        if trace is not None and trace.is_closed:
+            raise TrackedValueError(
+                f"A value of a traced function was used after the trace had ended, at {user_line()}: it has no numbers. "
+                f"Return it from the function, or assign it to a tensor that the function captures (t[...] = v)."
+            )
         if len(nodes) > 1:
             current = recording.trace()
             if current is not None and current is not trace and any(isinstance(a, Array) and not a.level for a in args):
@@ -198,8 +213,16 @@ class Symbol(Array):
         return format(self._plain(f"A number in the format {format_spec!r}")[()], format_spec) if format_spec else str(self)
 
     def detach(self) -> Symbol:
-        """The same value: symbols have no history of their own."""
-        return self
+        """The same value, through which no derivative flows."""
+        node, trace = self.node, self.extra
+        stopped = Operation(STOP_GRADIENT, (node,), {}, node.spec, node.weak) if trace is None else trace.stop(node)
+        return Symbol(stopped, self.level, trace)
+
+    def _become(self, new: Array) -> None:
+        trace = self.extra
+        if trace is not None and recording.active and not recording.recording() and trace.stopped.get(self.node) is not self.node:
+            trace.has_rules = True  # the numbers change, the derivative does not: a graph cannot say that
+        super()._become(new)
 
     def __getattr__(self, name: str) -> Any:
         advice = " A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
@@ -222,7 +245,7 @@ def record(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], 
         params = params | {"reuse": False}  # there is no array yet that could be reused
     stops = trace is not None and recording.active and not recording.recording()
     if trace is not None and stops:
-        nodes = [stop_gradient(node, trace) for node in nodes]
+        nodes = [trace.stop(node) for node in nodes]
     try:
         spec = infer(primitive, tuple([n.operand for n in nodes]), params)
     except IndexError as error:
@@ -235,12 +258,3 @@ def record(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], 
         return Symbol(node, level, trace)
     parts = [Operation(OUTPUT, (node,), {"index": i}, s) for i, s in enumerate(spec)]
     return tuple([Symbol(part, level, trace) for part in parts])
-
-
-def stop_gradient(node: Node, trace: Trace) -> Node:
-    """The operand of an operation under `no_grad`: the same value, through which no derivative flows."""
-    if isinstance(node, Constant) and not node.is_captured:
-        return node
-    if node not in trace.stopped:
-        trace.stopped[node] = Operation(STOP_GRADIENT, (node,), {}, node.spec, node.weak)
-    return trace.stopped[node]

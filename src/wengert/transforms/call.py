@@ -98,6 +98,9 @@ class Call:
             if self.has_rule and top.extra is not None:
                 top.extra.has_rules = True  # which the graph does not show
             return self.straight(x)
+        if isinstance(top, Dual | Jet) and not recording.recording():
+            below = [a.value if isinstance(a, Dual | Jet) and a.level == top.level else a for a in x]
+            return primitive.op(*below, call=self)
         if isinstance(top, Dual):
             return self.closed(self.dual(top.level, x), top.level)
         if isinstance(top, Jet):

@@ -20,6 +20,7 @@ from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Leaf, Node, pull_back
 from wengert.modes.taylor import Jet, Series
 from wengert.transforms.arguments import mapped
@@ -126,14 +127,18 @@ def unboxed(y: Any) -> Any:
 
 
 def forgetful(y: Any, level: int) -> Any:
-    """A result of which the tapes around this level, switched off by `no_grad`, know nothing."""
+    """A result of which the derivatives around this level, switched off by `no_grad`, know nothing."""
     if isinstance(y, Tensor) and y.level == level:
         return Tensor(forgetful(y.value, level), level, y.node)
     if isinstance(y, Dual) and y.level == level:
         return Dual(forgetful(y.value, level), forgetful(y.tangent, level), level)
     if isinstance(y, Jet) and y.level == level:
         return Jet(Series(y.series.run, [forgetful(t, level) for t in y.series.terms]), level)
-    return y.detach() if isinstance(y, Tensor) else y
+    if isinstance(y, Dual | Jet):
+        return forgetful(y.value, level)
+    if isinstance(y, Tensor) and y.level:
+        return Tensor(forgetful(y.value, level), y.level)
+    return y.detach() if isinstance(y, Tensor | Symbol) else y
 
 
 def settled(t: Any, user: bool, given: Any) -> Any:

@@ -155,7 +155,8 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
 def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
     """Cotangents of nodes of a graph: the tape that recording the graph would have made, walked back over symbols."""
     wanted = set(targets)
-    wrap = lambda node: node.value if isinstance(node, Constant) else Symbol(node, like.level, like.extra)
+    is_number = lambda node: isinstance(node, Constant) and not node.is_captured
+    wrap = lambda node: node.value if is_number(node) else Symbol(node, like.level, like.extra)
     tape: dict[Node, TapeNode] = {}
     for node in ordered((*outs, *targets)):
         if isinstance(node, Operation) and any(a in tape for a in node.args):

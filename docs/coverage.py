@@ -1,14 +1,21 @@
-"""Write docs/coverage.md: every operation of the table, and how each mode runs it. `python docs/coverage.py` writes the page anew."""
+"""Write docs/coverage.md: every operation of the table, how each mode runs it, and what each layer knows of it.
+
+`python docs/coverage.py` writes the page anew.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
+import wengert
 from wengert.compiler.classify import Kind, kind_of
 from wengert.compiler.expand import expand
+from wengert.core.aspects import ASPECTS, Aspect
 from wengert.core.errors import TrackedValueError
 from wengert.core.infer import is_elementwise
 from wengert.core.kinds import Case, case, unchanged
@@ -134,11 +141,60 @@ def number(x: float) -> str:
     return f"{x:g}".replace("inf", "∞")
 
 
+ASPECTS_INTRODUCTION = """
+# What each layer knows of every operation
+
+Layers add to the table what they need, as *aspects* that are registered against operations: **●** an entry of its own, **○** the answer
+for its kind. Where there is none, the reason is given here or below the table.
+
+"""
+
+
+def aspects() -> list[Aspect]:
+    """Every aspect, filled: modules and folders with the name `aspects` have the entries."""
+    found = [name for _, name, _ in pkgutil.walk_packages(wengert.__path__, "wengert.", onerror=None) if "aspects" in name.split(".")]
+    for name in found:
+        import_module(name)
+    return [ASPECTS[name] for name in sorted(ASPECTS)]
+
+
+def mark(aspect: Aspect, primitive: Primitive) -> str:
+    return "●" if primitive in aspect.entries else "○" if primitive in aspect else " "
+
+
+def gaps() -> list[str]:
+    """Operations without an entry for an aspect, of which nobody said why."""
+    pairs = [(aspect, primitive) for aspect in aspects() for primitive in TABLE.values()]
+    return [f"{aspect.name} of {p.name}" for aspect, p in pairs if p not in aspect and aspect.reason(p) is None]
+
+
+def meanings(aspect: Aspect) -> Iterator[str]:
+    """What an aspect is, and what becomes of operations without it."""
+    yield f"- **{aspect.name}**: {aspect.meaning}."
+    if isinstance(aspect.rest, str):
+        yield f" Otherwise {aspect.rest}." if aspect.rest else ""
+    else:
+        yield "".join(f" Otherwise, for {kind} operations: {reason}." for kind, reason in aspect.rest.items())
+
+
+def own_reasons(aspect: Aspect) -> Iterator[str]:
+    """The reasons that are those of single operations."""
+    for reason in dict.fromkeys(aspect.reasons.values()):
+        names = [f"`{p.name}`" for p, other in aspect.reasons.items() if other == reason]
+        yield f"- **{aspect.name}**, not for {', '.join(names)}: {reason}."
+
+
+def aspects_page() -> str:
+    known = aspects()
+    rows = ["\n".join("".join(meanings(aspect)) for aspect in known), ""]
+    rows += [f"| operation | {' | '.join(aspect.name for aspect in known)} |", f"|---|{'---|' * len(known)}"]
+    rows += [f"| `{name}` | {' | '.join(mark(aspect, TABLE[name]) for aspect in known)} |" for name in sorted(TABLE)]
+    return ASPECTS_INTRODUCTION + "\n".join([*rows, "", *[line for aspect in known for line in own_reasons(aspect)]]) + "\n"
+
+
 def page() -> str:
-    return INTRODUCTION + "\n".join(row(TABLE[name]) for name in sorted(TABLE)) + "\n"
+    return INTRODUCTION + "\n".join(row(TABLE[name]) for name in sorted(TABLE)) + "\n" + aspects_page()
 
 
 if __name__ == "__main__":
-    import wengert  # noqa: F401  # fills the table
-
     PAGE.write_text(page())

@@ -18,6 +18,27 @@ def test_the_page_is_up_to_date():
     assert (DOCS / "coverage.md").read_text() == page, "run `python docs/coverage.py`"
 
 
+def test_every_operation_has_every_aspect_or_a_reason():
+    code = "import coverage; print(*coverage.gaps(), sep='\\n', end='')"
+    found = subprocess.run([sys.executable, "-c", code], cwd=DOCS, capture_output=True, text=True, check=True).stdout
+    assert not found, "give an entry, or say why there is none: aspect.without(reason, operation)"
+
+
+def test_a_gap_is_found():
+    code = """
+import coverage
+from wengert.core.aspects import Aspect
+from wengert.ops.elementwise import cos, sin
+colour = Aspect("colour", "for this test", lambda primitive: None if primitive.kind == "elementwise" else "grey")
+colour.enter("blue", sin)
+colour.without("it is transparent", cos)
+print(*coverage.gaps(), sep=", ")
+"""
+    found = subprocess.run([sys.executable, "-c", code], cwd=DOCS, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    assert "colour of tan" in found
+    assert not {"colour of sin", "colour of cos", "colour of sum"} & set(found)
+
+
 def test_holes_have_a_reason():
     for primitive in TABLE.values():
         assert primitive.kind != "nondifferentiable" or primitive.reason

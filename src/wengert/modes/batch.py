@@ -15,9 +15,10 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.kinds import unchanged
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
-from wengert.modes.aspects import Params, batching, on_aligned
+from wengert.modes.aspects import Params, aligned, batching, by_kind
 from wengert.ops.join import stack, unstack
 
 
@@ -83,9 +84,9 @@ class Batched(Array):
 
 def run(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:
     """An operation on all elements; `mine` says which values have the batch as their first axis, as the result has."""
-    rule = batching.of(primitive)
-    if rule is on_aligned:
-        return on_aligned(primitive, values, mine, 0, params)
+    if primitive.kind == "elementwise" or primitive.batch is unchanged:  # most are, and need not ask
+        return primitive.op(*aligned(values, mine), **params)
+    rule = batching.entries.get(primitive) or by_kind(primitive)
     n = next(v.shape[0] for v, m in zip(values, mine, strict=True) if m)
     out = rule(primitive, values, mine, n, params) if rule else None
     return loop(primitive, values, mine, n, params) if out is None else out

@@ -14,7 +14,6 @@ from wengert.ops.cumulative import _cumprod, _cumsum, _prod
 from wengert.ops.nan_reductions import _nanmax, _nanmin
 from wengert.ops.norms import _norm
 from wengert.ops.reduce import _all, _any, _argmax, _argmin, _count_nonzero, _logsumexp, _max, _mean, _min, _sum
-from wengert.ops.sort import _argsort
 
 remedies.enter((INFINITE_TERMS, TOO_LARGE_TOGETHER), _sum, _cumsum)
 remedies.enter(
@@ -44,6 +43,6 @@ def norm(mp: Any, numbers: list, ord: Any) -> Any:
 
 digits.enter(on_lists(lambda mp, numbers: mp.fsum(numbers) / len(numbers)), _mean)
 digits.enter(on_lists(lambda mp, numbers: mp.log(mp.fsum(map(mp.exp, numbers)))), _logsumexp)
-enter_as_in_numpy(_prod, _cumprod, _max, _min, _all, _any, _count_nonzero, _argmax, _argmin, _argsort)
+enter_as_in_numpy(_prod, _cumprod, _max, _min, _all, _any, _count_nonzero, _argmax, _argmin)
 digits.enter(on_lists(lambda mp, numbers: max([x for x in numbers if not mp.isnan(x)], default=mp.nan)), _nanmax)
 digits.enter(on_lists(lambda mp, numbers: min([x for x in numbers if not mp.isnan(x)], default=mp.nan)), _nanmin)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from wengert.explain.comparing.digits import digits
+from wengert.explain.comparing.digits import digits, enter_as_in_numpy
 from wengert.explain.pictures.signs import sign
 from wengert.explain.why.remedies import FORWARD, Remedy, always, remedies
 from wengert.explain.why.zeros import left_out, zero_slope
 from wengert.ops.fft import _fft, _ifft, _irfft, _rfft
-from wengert.ops.index import _getitem, gather
-from wengert.ops.join import _unstack
-from wengert.ops.shape import _astype, _broadcast_to, _copy, _diagonal, _split, _transpose, _tril, _triu
+from wengert.ops.index import _getitem, _winners, gather
+from wengert.ops.join import _full_like, _unstack
+from wengert.ops.shape import _astype, _astype_discrete, _broadcast_to, _copy, _diagonal, _split, _transpose, _tril, _triu
+from wengert.ops.sort import _argpartition, _argsort, _searchsorted
+from wengert.ops.take import argwhere
 
 remedies.enter(
     (Remedy(FORWARD, always, "the number is too large for the new dtype", "Scale before the conversion, or keep the larger dtype."),),
@@ -19,4 +21,5 @@ zero_slope.enter(left_out, _getitem, gather, _split, _unstack, _diagonal, _tril,
 sign.enter("ᵀ", _transpose)
 sign.enter("spread", _broadcast_to)
 digits.enter(lambda mp, x, **params: x, _astype, _copy)
+enter_as_in_numpy(_astype_discrete, _full_like, _winners, argwhere, _argsort, _argpartition, _searchsorted)
 digits.without("many digits are for real numbers, and its numbers are complex", _fft, _ifft, _rfft, _irfft)

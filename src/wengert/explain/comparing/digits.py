@@ -28,7 +28,7 @@ digits: Aspect[Form] = Aspect(
     by_kind,
     rest={
         "general": "its algorithm is one for floating-point numbers",
-        "nondifferentiable": "what it tells of its operands has no derivative, and it is not needed for one of many digits",
+        "nondifferentiable": "it belongs to an algorithm for floating-point numbers",
     },
 )
 NEIGHBOURS = "it is about the neighbours of floating-point numbers, which numbers of many digits do not have"

@@ -130,9 +130,11 @@ class LibraryCall(Lowering):
         self.is_for = is_for
 
 
-lowering: Aspect[Lowering] = Aspect("lowering", "its native code")
+lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="by its expansion")
 
-expansion: Aspect[Callable[..., Any]] = Aspect("expansion", "the simpler operations that it is made of in native code")
+expansion: Aspect[Callable[..., Any]] = Aspect(
+    "expansion", "the simpler operations that it is made of in native code", rest="it is native as it is, or runs by NumPy"
+)
 """A function of the operands as symbols and the metadata by name, written in operations; it gives None where the operation stays."""
 
 Form = TypeVar("Form", bound=Lowering)

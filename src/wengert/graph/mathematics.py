@@ -57,7 +57,9 @@ class Expression(NamedTuple):
     is_number: bool = False
 
 
-expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect("expression", "how mathematics writes it, where that is its own way")
+expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect(
+    "expression", "how mathematics writes it, where that is its own way", rest="by its notation"
+)
 ONE = Expression("1", is_number=True)
 
 

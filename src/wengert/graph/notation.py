@@ -45,7 +45,9 @@ class Fence(NamedTuple):
     latex_after: str
 
 
-notation: Aspect[Infix | Function | Symbol | Fence] = Aspect("notation", "the sign or the short name that mathematics has for it")
+notation: Aspect[Infix | Function | Symbol | Fence] = Aspect(
+    "notation", "the sign or the short name that mathematics has for it", rest="it is written by its name"
+)
 TRANSPARENT = Symbol("", "")
 """The notation of what mathematics does not write down: the same numbers in another form."""
 LN = Function("ln", r"\ln")

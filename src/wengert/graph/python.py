@@ -31,8 +31,12 @@ Text = tuple[str, int]
 """A piece of source, and how tightly its outermost operation binds."""
 
 
-python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect("python call", "its call, where NumPy takes metadata in its own way")
-python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect("python block", "the lines that write into a new array")
+python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect(
+    "python call", "its call, where NumPy takes metadata in its own way", rest="a call of its name"
+)
+python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect(
+    "python block", "the lines that write into a new array", rest="it is an expression"
+)
 
 
 class PythonSource(str):

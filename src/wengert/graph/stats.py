@@ -16,7 +16,9 @@ from wengert.graph.ir import Node, Operation
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
 
-flops: Aspect[Callable[[Operation], int]] = Aspect("flops", "the arithmetic of one node, where it is not one flop for each element")
+flops: Aspect[Callable[[Operation], int]] = Aspect(
+    "flops", "the arithmetic of one node, where it is not one flop for each element", rest="one for each element, or none"
+)
 
 
 class Stats(NamedTuple):

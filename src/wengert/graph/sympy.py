@@ -21,7 +21,13 @@ LARGEST = 20_000
 
 Form = Callable[..., Any]
 """Takes the module SymPy, the operands as its expressions, and the metadata by name; gives an expression, or None where there is none."""
-sympy_form: Aspect[Form] = Aspect("SymPy form", "the same as an expression of SymPy")
+sympy_form: Aspect[Form] = Aspect(
+    "SymPy form",
+    "the same as an expression of SymPy",
+    rest=dict.fromkeys(
+        ("linear", "multilinear", "reduction", "general", "nondifferentiable"), "expressions of SymPy are for single numbers"
+    ),
+)
 
 ASSUMPTIONS: dict[str, dict[str, bool]] = {"f": {"real": True}, "i": {"integer": True}, "u": {"integer": True}, "c": {"complex": True}}
 

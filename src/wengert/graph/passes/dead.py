@@ -20,7 +20,9 @@ from wengert.ops.join import _stack, _unstack
 from wengert.ops.key import Index
 from wengert.ops.shape import _concatenate, _split
 
-part_key: Aspect[Callable[[Operation, int], Index]] = Aspect("part key", "the key that reads one of several outputs from the operand")
+part_key: Aspect[Callable[[Operation, int], Index]] = Aspect(
+    "part key", "the key that reads one of several outputs from the operand", rest="it has one output, or computes"
+)
 
 
 def dead(graph: Graph) -> Graph:

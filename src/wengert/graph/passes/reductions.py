@@ -25,7 +25,7 @@ from wengert.ops.reduce import _all, _any, _max, _mean, _min, _sum
 from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape, _transpose
 
 shorter_reduction: Aspect[Callable[[Operation, Operation], Node | None]] = Aspect(
-    "shorter reduction", "what a reduction of the operation's result is equal to"
+    "shorter reduction", "what a reduction of the operation's result is equal to", rest="nothing shorter"
 )
 REDUCTIONS = (_sum, _mean, _max, _min, _any, _all)
 WORTH_A_PRODUCT = 4096

@@ -52,7 +52,9 @@ from wengert.ops.shape import (
     _stop_gradient,
 )
 
-simplifications: Aspect[tuple[Callable[[Operation], Node | None], ...]] = Aspect("simplifications", "rules for what it is equal to")
+simplifications: Aspect[tuple[Callable[[Operation], Node | None], ...]] = Aspect(
+    "simplifications", "rules for what it is equal to", rest="none that keeps every bit is known"
+)
 REAL = "fiub"
 
 

@@ -24,7 +24,9 @@ from wengert.ops.index import _getitem, _scatter
 from wengert.ops.key import Index
 from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape, _transpose
 
-merged_view: Aspect[Callable[[Operation], Node | None]] = Aspect("merged view", "one operation for it and the view that it is applied to")
+merged_view: Aspect[Callable[[Operation], Node | None]] = Aspect(
+    "merged view", "one operation for it and the view that it is applied to", rest="it is none that views merge with"
+)
 RESHAPES = (_reshape, _expand_dims)
 MOVES = (*RESHAPES, _transpose, _broadcast_to)
 

@@ -22,7 +22,7 @@ from wengert.core.kinds import Case, case, unchanged
 from wengert.core.primitive import TABLE, Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.modes.aspects import batching
+from wengert.modes.batching import batching
 from wengert.transforms.tracing import trace as traced
 
 PAGE = Path(__file__).with_name("coverage.md")

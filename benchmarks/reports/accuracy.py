@@ -15,7 +15,7 @@ from benchmarks.machine import machine
 from benchmarks.tables import BEGIN, END, Table, markdown
 from benchmarks.timing import best_of_rounds
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
-from wengert.compiler.simd.library import FUNCTIONS, call, definitions
+from wengert.compiler.simd.vector_functions import FUNCTIONS, call, definitions
 from wengert.compiler.target import Loaded, object_code, vector_bytes
 
 DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}

@@ -65,7 +65,7 @@ from wengert.modes.grids import (
 )
 from wengert.modes.reverse import Tensor, tensor
 from wengert.modes.symbolic import Symbol
-from wengert.ops.calculus import (
+from wengert.ops.calculus.differences import (
     convolve,
     correlate,
     cumulative_trapezoid,
@@ -78,25 +78,24 @@ from wengert.ops.calculus import (
     unwrap,
     vander,
 )
-from wengert.ops.contract import (
-    cross,
-    dot,
-    inner,
-    matmul,
-    matvec,
-    outer,
-    vdot,
-    vecdot,
-    vecmat,
+from wengert.ops.calculus.polynomials import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, roots
+from wengert.ops.contraction.einsum import einsum, tensordot
+from wengert.ops.contraction.products import cross, dot, inner, matmul, matvec, outer, vdot, vecdot, vecmat
+from wengert.ops.elementwise.arithmetic import (
+    add,
+    cbrt,
+    divide,
+    fmod,
+    multiply,
+    negative,
+    positive,
+    reciprocal,
+    remainder,
+    sqrt,
+    square,
+    subtract,
 )
-from wengert.ops.cumulative import (
-    cumprod,
-    cumsum,
-    cumulative_prod,
-    cumulative_sum,
-    prod,
-)
-from wengert.ops.digits import (
+from wengert.ops.elementwise.bits import (
     bitwise_count,
     frexp,
     gcd,
@@ -109,159 +108,24 @@ from wengert.ops.digits import (
     spacing,
     unpackbits,
 )
-from wengert.ops.editing import (
-    append,
-    apply_along_axis,
-    apply_over_axes,
-    block,
-    choose,
-    delete,
-    fill_diagonal,
-    insert,
-    resize,
-    rollaxis,
-    trim_zeros,
-)
-from wengert.ops.einsum import einsum, tensordot
-from wengert.ops.elementwise import (
-    absolute,
-    add,
-    angle,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    cbrt,
-    clip,
-    conj,
-    copysign,
-    cos,
-    cosh,
-    deg2rad,
-    divide,
+from wengert.ops.elementwise.choices import clip, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu, where
+from wengert.ops.elementwise.complex_numbers import absolute, angle, conj, fabs, imag, nan_to_num, real, sign
+from wengert.ops.elementwise.exponential import (
     exp,
     exp2,
     expm1,
-    fabs,
     float_power,
-    fmax,
-    fmin,
-    fmod,
-    heaviside,
-    hypot,
-    imag,
     log,
     log1p,
     log2,
     log10,
     logaddexp,
     logaddexp2,
-    maximum,
-    minimum,
-    multiply,
-    nan_to_num,
-    negative,
-    nextafter,
-    positive,
     power,
-    rad2deg,
-    real,
-    reciprocal,
-    relu,
-    remainder,
     sigmoid,
-    sign,
-    sin,
-    sinc,
-    sinh,
     softplus,
-    sqrt,
-    square,
-    subtract,
-    tan,
-    tanh,
-    where,
 )
-from wengert.ops.histograms import (
-    bincount,
-    digitize,
-    histogram2d,
-    histogramdd,
-)
-from wengert.ops.indices import (
-    diag_indices,
-    diag_indices_from,
-    ix_,
-    mask_indices,
-    ravel_multi_index,
-    tril_indices,
-    tril_indices_from,
-    triu_indices,
-    triu_indices_from,
-    unravel_index,
-)
-from wengert.ops.join import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    column_stack,
-    dsplit,
-    dstack,
-    empty_like,
-    full_like,
-    hsplit,
-    hstack,
-    kron,
-    meshgrid,
-    ones_like,
-    pad,
-    split,
-    stack,
-    tile,
-    unstack,
-    vsplit,
-    vstack,
-    zeros_like,
-)
-from wengert.ops.metadata import (
-    iscomplexobj,
-    isrealobj,
-    ndim,
-    shape,
-    size,
-)
-from wengert.ops.methods import (
-    divmod,
-)
-from wengert.ops.nan_reductions import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
-from wengert.ops.polynomials import (
-    poly,
-    polyadd,
-    polyder,
-    polydiv,
-    polyfit,
-    polyint,
-    polymul,
-    polysub,
-    roots,
-)
-from wengert.ops.predicates import (
+from wengert.ops.elementwise.predicates import (
     allclose,
     array_equal,
     array_equiv,
@@ -297,76 +161,38 @@ from wengert.ops.predicates import (
     signbit,
     trunc,
 )
-from wengert.ops.reduce import (
-    all,
-    any,
-    argmax,
-    argmin,
-    average,
-    count_nonzero,
-    logsumexp,
-    max,
-    mean,
-    median,
-    min,
-    ptp,
-    std,
-    sum,
-    var,
+from wengert.ops.elementwise.trigonometric import (
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    cos,
+    cosh,
+    deg2rad,
+    hypot,
+    rad2deg,
+    sin,
+    sinc,
+    sinh,
+    tan,
+    tanh,
 )
-from wengert.ops.sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
+from wengert.ops.indexing.index_arrays import (
+    diag_indices,
+    diag_indices_from,
+    ix_,
+    mask_indices,
+    ravel_multi_index,
+    tril_indices,
+    tril_indices_from,
+    triu_indices,
+    triu_indices_from,
+    unravel_index,
 )
-from wengert.ops.shape import (
-    array_split,
-    astype,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
-    concatenate,
-    copy,
-    diag,
-    diagflat,
-    diagonal,
-    expand_dims,
-    flip,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    moveaxis,
-    ravel,
-    repeat,
-    reshape,
-    roll,
-    rot90,
-    squeeze,
-    swapaxes,
-    transpose,
-    tril,
-    triu,
-)
-from wengert.ops.sort import (
-    argpartition,
-    argsort,
-    lexsort,
-    partition,
-    searchsorted,
-    sort,
-)
-from wengert.ops.special_bessel import (
-    i0,
-)
-from wengert.ops.statistics import corrcoef, cov, histogram, histogram_bin_edges, nanpercentile, nanquantile, percentile, quantile
-from wengert.ops.take import (
+from wengert.ops.indexing.taking import (
     argwhere,
     compress,
     copyto,
@@ -382,6 +208,109 @@ from wengert.ops.take import (
     take,
     take_along_axis,
 )
+from wengert.ops.methods import (
+    divmod,
+)
+from wengert.ops.reductions.cumulative import cumprod, cumsum, cumulative_prod, cumulative_sum, prod
+from wengert.ops.reductions.extremes import argmax, argmin, max, median, min, ptp
+from wengert.ops.reductions.logical import all, any, count_nonzero
+from wengert.ops.reductions.sums import average, logsumexp, mean, std, sum, var
+from wengert.ops.reductions.without_nan import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from wengert.ops.samples.histograms import bincount, digitize, histogram2d, histogramdd
+from wengert.ops.samples.sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from wengert.ops.samples.sorting import argpartition, argsort, lexsort, partition, searchsorted, sort
+from wengert.ops.samples.statistics import corrcoef, cov, histogram, histogram_bin_edges, nanpercentile, nanquantile, percentile, quantile
+from wengert.ops.shape.casting import astype, copy
+from wengert.ops.shape.editing import (
+    append,
+    apply_along_axis,
+    apply_over_axes,
+    block,
+    choose,
+    delete,
+    fill_diagonal,
+    insert,
+    resize,
+    rollaxis,
+    trim_zeros,
+)
+from wengert.ops.shape.joining import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    column_stack,
+    dsplit,
+    dstack,
+    empty_like,
+    full_like,
+    hsplit,
+    hstack,
+    kron,
+    meshgrid,
+    ones_like,
+    pad,
+    split,
+    stack,
+    tile,
+    unstack,
+    vsplit,
+    vstack,
+    zeros_like,
+)
+from wengert.ops.shape.metadata import iscomplexobj, isrealobj, ndim, shape, size
+from wengert.ops.shape.rearranging import (
+    array_split,
+    concatenate,
+    diag,
+    diagflat,
+    diagonal,
+    flip,
+    fliplr,
+    flipud,
+    repeat,
+    roll,
+    rot90,
+    tril,
+    triu,
+)
+from wengert.ops.shape.reshaping import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    ravel,
+    reshape,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from wengert.ops.special.bessel import i0
 from wengert.transforms import check, numeric
 from wengert.transforms.checkpoint import checkpoint, checkpoint_loop, checkpoint_sequential
 from wengert.transforms.curvature import derivative, hessian, hessian_diag, hvp, laplacian, vhp

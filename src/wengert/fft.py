@@ -1,7 +1,7 @@
 """`wg.fft`: discrete Fourier transforms, by the names of `np.fft`."""
 
 from wengert.modes.creation import fftfreq, rfftfreq
-from wengert.ops.fft import (
+from wengert.ops.signal.fourier import (
     fft,
     fft2,
     fftn,

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wengert.compiler.affine import ZERO, Affine, Counter, Guard, broadcast, flat, inside, number, reshaped
 from wengert.compiler.aspects.indexing import unsliced
 from wengert.compiler.gather import gathered
-from wengert.compiler.index import ZERO, Affine, Counter, Guard, broadcast, flat, inside, number, reshaped
 from wengert.compiler.lowering import Choice, View, lowering
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.ir import Input
-from wengert.ops.key import Hole, Index
+from wengert.ops.indexing.key import Hole, Index
 
 many = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 

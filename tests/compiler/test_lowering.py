@@ -8,12 +8,13 @@ import pytest
 import wengert as wg
 from wengert.compiler.lowering import Choice, Instructions, Reduction, View, expansion, floats, lowering, lowering_of, numbers
 from wengert.compiler.native import own_operations
-from wengert.compiler.simd.library import FUNCTIONS, vector
+from wengert.compiler.simd.vector_functions import FUNCTIONS, vector
 from wengert.core.kinds import elementwise
 from wengert.core.primitive import TABLE, Primitive
-from wengert.ops import sampling
-from wengert.ops.elementwise import multiply, sin
-from wengert.random import drawing
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.elementwise.trigonometric import sin
+from wengert.ops.samples import draws
+from wengert.random import draw
 
 X = np.linspace(-2.0, 2.0, 9)
 
@@ -37,7 +38,7 @@ def test_entries_are_of_operations_of_the_table(aspect):
 
 def test_every_operation_has_native_code_or_a_reason():
     own = own_operations.__wrapped__()  # not those of other tests
-    drawn = [*vars(sampling).values(), *vars(drawing).values()]  # which a trace refuses
+    drawn = [*vars(draws).values(), *vars(draw).values()]  # which a trace refuses
     own -= {p for f in drawn if isinstance(p := getattr(f, "primitive", f), Primitive)}
     native = {*lowering, *expansion}
     assert len(own) > 200

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wengert
-from wengert.compiler import sources
+from wengert.compiler import fingerprint
 from wengert.core import blas
 
 PROGRAM = """
@@ -73,21 +73,21 @@ def test_sources_that_change_after_the_import_are_not_those_that_run(package):
 
 
 def test_everything_is_part_of_the_key(monkeypatch):
-    known = {sources.surroundings()}
+    known = {fingerprint.surroundings()}
     assert None not in known
-    monkeypatch.setattr(sources, "versions", lambda: ("BLAS", 32))
-    known.add(sources.surroundings())
-    made_for = sources.target()
+    monkeypatch.setattr(fingerprint, "versions", lambda: ("BLAS", 32))
+    known.add(fingerprint.surroundings())
+    made_for = fingerprint.target()
     for changed in ({"triple": "aarch64-apple-darwin"}, {"cpu": "generic"}, {"features": "+none"}, {"vector_bytes": 1}):
-        monkeypatch.setattr(sources, "target", lambda changed=changed: made_for._replace(**changed))
-        known.add(sources.surroundings())
+        monkeypatch.setattr(fingerprint, "target", lambda changed=changed: made_for._replace(**changed))
+        known.add(fingerprint.surroundings())
     assert len(known) == 6
 
 
 def test_the_integers_of_blas_are_a_version(monkeypatch):
     versions = set()
     for bits in (32, 64):
-        monkeypatch.setattr(sources, "integer_bits", lambda bits=bits: bits)
-        versions.add(repr(sources.versions.__wrapped__()))
+        monkeypatch.setattr(fingerprint, "integer_bits", lambda bits=bits: bits)
+        versions.add(repr(fingerprint.versions.__wrapped__()))
     assert len(versions) == 2
     assert blas.integer_bits() == blas.blas().bits

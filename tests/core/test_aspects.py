@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from wengert.core.aspects import ASPECTS, Aspect
-from wengert.ops.contract import matmul
-from wengert.ops.elementwise import cos, exp, sin
-from wengert.ops.reduce import sum as public_sum
+from wengert.ops.contraction.products import matmul
+from wengert.ops.elementwise.exponential import exp
+from wengert.ops.elementwise.trigonometric import cos, sin
+from wengert.ops.reductions.sums import sum as public_sum
 
 
 @pytest.fixture

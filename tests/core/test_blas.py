@@ -10,7 +10,7 @@ import scipy.linalg
 
 import wengert as wg
 from wengert.core.blas import solver
-from wengert.ops.triangular import LARGE
+from wengert.ops.linear_algebra.triangular import LARGE
 
 N = LARGE + 6
 RNG = np.random.default_rng(5)

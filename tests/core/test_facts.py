@@ -7,7 +7,7 @@ import pytest
 from tests.test_table import CONSTANT, ELEMENTWISE, SHAPES, case_arguments, cases_of, op_of, sample
 
 from wengert.core.primitive import TABLE
-from wengert.ops.shape import _broadcast_to
+from wengert.ops.shape.reshaping import _broadcast_to
 
 MOVING = cases_of([p for p in TABLE.values() if p.facts.moves])
 COMMUTATIVE = [p for p in (*ELEMENTWISE, *CONSTANT) if p.facts.commutative and p.domain]

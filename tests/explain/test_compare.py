@@ -13,7 +13,7 @@ from wengert.explain.comparing import ways
 from wengert.explain.comparing.chart import Chart, Curve, ticks
 from wengert.explain.comparing.compare import compare, relative_error
 from wengert.explain.comparing.reference import UnknownToPrecision, precise_gradient
-from wengert.explain.recording import record
+from wengert.explain.observation import record
 
 STEPS = np.geomspace(1e-15, 1e-1, 15)
 

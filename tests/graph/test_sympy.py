@@ -12,11 +12,11 @@ from wengert.core.infer import is_elementwise
 from wengert.core.primitive import TABLE
 from wengert.graph.graph import Graph
 from wengert.graph.sympy import sympy_form
-from wengert.ops.digits import _ldexp
-from wengert.ops.elementwise import _sinc
-from wengert.ops.special_bessel import _iv, _jv, _kv, _yv
-from wengert.ops.special_error import _erfcx
-from wengert.ops.special_gamma import _polygamma_op, _zeta
+from wengert.ops.elementwise.bits import _ldexp
+from wengert.ops.elementwise.trigonometric import _sinc
+from wengert.ops.special.bessel import _iv, _jv, _kv, _yv
+from wengert.ops.special.error import _erfcx
+from wengert.ops.special.gamma import _polygamma_op, _zeta
 from wengert.transforms.tracing import gradients, symbol, trace
 
 sympy = pytest.importorskip("sympy")

@@ -17,7 +17,7 @@ from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
 from wengert.modes.tape import Leaf, pull_back
-from wengert.ops.key import Hole, Index
+from wengert.ops.indexing.key import Hole, Index
 from wengert.transforms.vmap import vmap
 
 B = 3
@@ -390,7 +390,7 @@ class TestInside:
             vmap(np.matmul)(np.ones(3), np.ones(3))
 
     def test_einsum_without_a_label_left(self):
-        from wengert.ops.einsum import LETTERS
+        from wengert.ops.contraction.einsum import LETTERS
 
         x = np.ones((2,) + (1,) * 26)
         op = lambda x, y: TABLE["einsum"].op(x, y, subscripts=f"{LETTERS[:26]},{LETTERS[26:]}->{LETTERS}")

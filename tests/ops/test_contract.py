@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle import check_derivatives
 
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops import contract, einsum
+from wengert.ops.contraction import einsum, products
 from wengert.transforms.tracing import trace
 
 MATMUL_SHAPES = [
@@ -150,13 +150,13 @@ def check(function, reference, arrays, orders=2):
 
 @pytest.mark.parametrize(("name", "reference", "a", "b"), PAIRS)
 def test_pair(name, reference, a, b):
-    check(getattr(contract, name), reference, arguments((a, b)))
+    check(getattr(products, name), reference, arguments((a, b)))
 
 
 @pytest.mark.parametrize(("name", "reference", "a", "b"), PAIRS)
 def test_pair_on_plain_arrays(name, reference, a, b):
     a, b = arguments((a, b))
-    got, expected = getattr(contract, name)(a, b), reference(a, b)
+    got, expected = getattr(products, name)(a, b), reference(a, b)
     assert not isinstance(got, Tensor)
     assert (np.shape(got), got.dtype) == (np.shape(expected), expected.dtype)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
@@ -173,27 +173,27 @@ def test_pair_through_numpy(name, reference, a, b):
 
 @pytest.mark.parametrize(("a", "b"), MATMUL_SHAPES)
 def test_matmul_complex(a, b):
-    check(contract.matmul, np.matmul, arguments((a, b), np.complex128), orders=2 if np.prod(a) < 20 else 1)
+    check(products.matmul, np.matmul, arguments((a, b), np.complex128), orders=2 if np.prod(a) < 20 else 1)
 
 
 @pytest.mark.parametrize("name", ["vdot", "vecdot", "vecmat", "dot", "inner", "outer", "cross"])
 def test_pair_complex(name):
     shapes = ((3,), (3, 2)) if name == "vecmat" else ((3,), (3,))
-    check(getattr(contract, name), getattr(np, name), arguments(shapes, np.complex128))
+    check(getattr(products, name), getattr(np, name), arguments(shapes, np.complex128))
 
 
 @pytest.mark.parametrize(("name", "reference", "a", "b"), PAIRS)
 def test_pair_keeps_float32(name, reference, a, b):
     arrays = arguments((a, b), np.float32)
-    out = getattr(contract, name)(*map(tensor, arrays))
+    out = getattr(products, name)(*map(tensor, arrays))
     assert out.dtype == np.float32
-    leaves = gradients(getattr(contract, name), arrays, np.ones(out.shape, np.float32), create_graph=True)
+    leaves = gradients(getattr(products, name), arrays, np.ones(out.shape, np.float32), create_graph=True)
     assert [leaf.grad.dtype for leaf in leaves] == [np.float32, np.float32]
 
 
 def test_matmul_promotes_and_casts_back():
     x, y = tensor(normal((2, 3), 0, np.float32), requires_grad=True), tensor(normal((3, 2)), requires_grad=True)
-    out = contract.matmul(x, y)
+    out = products.matmul(x, y)
     assert out.dtype == np.float64
     out.sum().backward()
     assert x.grad.dtype == np.float32
@@ -201,12 +201,12 @@ def test_matmul_promotes_and_casts_back():
 
 
 def test_matmul_of_real_and_complex():
-    check(contract.matmul, np.matmul, [normal((2, 3)), normal((3, 2), 1, np.complex128)])
-    check(contract.matmul, np.matmul, [normal((2, 3), 1, np.complex128), normal((3,))])
+    check(products.matmul, np.matmul, [normal((2, 3)), normal((3, 2), 1, np.complex128)])
+    check(products.matmul, np.matmul, [normal((2, 3), 1, np.complex128), normal((3,))])
 
 
 def test_matmul_of_a_value_with_itself():
-    check(lambda x: contract.matmul(x, x), lambda x: x @ x, [normal((3, 3))])
+    check(lambda x: products.matmul(x, x), lambda x: x @ x, [normal((3, 3))])
 
 
 def test_matmul_of_non_contiguous_operands():
@@ -220,7 +220,7 @@ def test_matmul_of_non_contiguous_operands():
 
 def test_matmul_operator_on_either_side_and_with_lists():
     x = tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    for out in (np.eye(2) @ x, x @ np.eye(2), np.matmul([[1.0, 0.0], [0.0, 1.0]], x), contract.matmul(x, [[1.0, 0.0], [0.0, 1.0]])):
+    for out in (np.eye(2) @ x, x @ np.eye(2), np.matmul([[1.0, 0.0], [0.0, 1.0]], x), products.matmul(x, [[1.0, 0.0], [0.0, 1.0]])):
         np.testing.assert_array_equal(out.value, x.value)
         assert out.requires_grad
 
@@ -263,7 +263,7 @@ def test_shapes_that_do_not_fit(name, a, b):
         getattr(np, name)(a, b)
     for x, y in ((a, b), (tensor(a), b), (a, tensor(b))):
         with pytest.raises(ValueError):  # noqa: PT011  # NumPy's words differ
-            getattr(contract, name)(x, y)
+            getattr(products, name)(x, y)
 
 
 @pytest.mark.parametrize(
@@ -413,27 +413,27 @@ def test_random_einsum_with_axes_of_length_one(example, label, data):
     ],
 )
 def test_cross_axes(a, b, axes):
-    check(lambda x, y: contract.cross(x, y, **axes), lambda x, y: np.cross(x, y, **axes), arguments((a, b)))
+    check(lambda x, y: products.cross(x, y, **axes), lambda x, y: np.cross(x, y, **axes), arguments((a, b)))
 
 
 @pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 @pytest.mark.parametrize(("a", "b"), [((2,), (2,)), ((2,), (3,)), ((3,), (2,)), ((4, 2), (3,)), ((4, 2), (2,))])
 def test_cross_in_the_plane(a, b):
-    check(contract.cross, np.cross, arguments((a, b)))
+    check(products.cross, np.cross, arguments((a, b)))
 
 
 def test_cross_in_the_plane_warns_as_numpy_does():
     with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
-        contract.cross(tensor([1.0, 2.0]), [1.0, 2.0])
+        products.cross(tensor([1.0, 2.0]), [1.0, 2.0])
 
 
 def test_vecdot_along_another_axis():
-    check(lambda x, y: contract.vecdot(x, y, axis=0), lambda x, y: np.vecdot(x, y, axis=0), arguments(((3, 2), (3, 2))))
+    check(lambda x, y: products.vecdot(x, y, axis=0), lambda x, y: np.vecdot(x, y, axis=0), arguments(((3, 2), (3, 2))))
 
 
 def test_lists_that_hold_values():
     x = tensor(2.0, requires_grad=True)
-    out = contract.dot([x, 1.0], [[1.0, 2.0], [3.0, x]])
+    out = products.dot([x, 1.0], [[1.0, 2.0], [3.0, x]])
     out.sum().backward()
     np.testing.assert_allclose(out.value, [5.0, 6.0])
     np.testing.assert_allclose(x.grad.value, 4.0)

@@ -10,8 +10,8 @@ from scipy.signal import convolve2d as scipy_convolve2d
 from tests.oracle import numerical_gradient
 
 import wengert as wg
-from wengert.ops.convolution import convolution
-from wengert.ops.filtering import convolve2d
+from wengert.ops.signal.convolution import convolution
+from wengert.ops.signal.filtering import convolve2d
 
 RNG = np.random.default_rng(0)
 
@@ -111,7 +111,7 @@ def test_a_large_batch_is_taken_in_parts(monkeypatch):
     f = lambda x, w: np.sin(convolution(x, w, padding=1)).sum()
     whole = wg.value_and_grad(f, (0, 1))(x, w)
     for size in (1, 10_000):
-        monkeypatch.setattr("wengert.ops.convolution.COLUMNS", size)
+        monkeypatch.setattr("wengert.ops.signal.convolution.COLUMNS", size)
         value, gradients = wg.value_and_grad(f, (0, 1))(x, w)
         np.testing.assert_allclose(value, whole[0])
         for found, expected in zip(gradients, whole[1], strict=True):

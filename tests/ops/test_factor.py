@@ -14,7 +14,7 @@ from tests.test_table import several
 
 import wengert as wg
 from wengert import linalg
-from wengert.ops import factor, systems, triangular
+from wengert.ops.linear_algebra import cholesky, factorizations, systems, triangular
 
 SHAPES = [(3, 3), (1, 1), (2, 3, 3), (2, 1, 2, 2)]
 DTYPES = [np.float64, np.complex128]
@@ -47,13 +47,13 @@ def loss(f, args):
 
 
 def product_of_complete(a):
-    q, r = factor.qr(a, "complete")
+    q, r = factorizations.qr(a, "complete")
     basis = q[..., a.shape[-1] :]
     return q[..., : a.shape[-1]], r, basis @ triangular.adjoint(basis)
 
 
 def lu_factors(a):
-    return factor.lu(a)[1:]
+    return factorizations.lu(a)[1:]
 
 
 M, S, W, T = invertible((3, 3)), invertible((2, 3, 3), seed=1), normal((3, 5), 2), normal((2, 4, 2), 3)
@@ -69,27 +69,27 @@ FUNCTIONS = {
     "det of a stack": (systems.det, np.linalg.det, (S,)),
     "logabsdet": (lambda a: systems.slogdet(a).logabsdet, lambda a: np.linalg.slogdet(a)[1], (M,)),
     "logabsdet of a stack": (lambda a: systems.slogdet(a)[1], lambda a: np.linalg.slogdet(a)[1], (S,)),
-    "cholesky": (of_hermitian(triangular.cholesky), of_hermitian(np.linalg.cholesky), (M,)),
+    "cholesky": (of_hermitian(cholesky.cholesky), of_hermitian(np.linalg.cholesky), (M,)),
     "cholesky, upper": (
-        of_hermitian(lambda a: triangular.cholesky(a, upper=True)), of_hermitian(lambda a: np.linalg.cholesky(a, upper=True)), (S,),
+        of_hermitian(lambda a: cholesky.cholesky(a, upper=True)), of_hermitian(lambda a: np.linalg.cholesky(a, upper=True)), (S,),
     ),
     "cho_solve": (
-        of_hermitian(lambda a, b: triangular.cho_solve((triangular.cholesky(a), True), b)), of_hermitian(np.linalg.solve), (M, B),
+        of_hermitian(lambda a, b: cholesky.cho_solve((cholesky.cholesky(a), True), b)), of_hermitian(np.linalg.solve), (M, B),
     ),
     "cho_solve, upper": (
-        of_hermitian(lambda a, b: triangular.cho_solve((triangular.cholesky(a, upper=True), False), b)), of_hermitian(np.linalg.solve),
+        of_hermitian(lambda a, b: cholesky.cho_solve((cholesky.cholesky(a, upper=True), False), b)), of_hermitian(np.linalg.solve),
         (S, B[:, 0]),
     ),
     "lu": (lu_factors, lambda a: scipy.linalg.lu(a)[1:], (M[::-1],)),
     "lu, wide": (lu_factors, lambda a: scipy.linalg.lu(a)[1:], (W,)),
     "lu, tall stack": (lu_factors, lambda a: scipy.linalg.lu(a)[1:], (T,)),
-    "lu, permute_l": (lambda a: factor.lu(a, permute_l=True), lambda a: scipy.linalg.lu(a, permute_l=True), (S,)),
-    "qr": (factor.qr, np.linalg.qr, (M,)),
-    "qr, wide": (factor.qr, np.linalg.qr, (W,)),
-    "qr, tall stack": (factor.qr, np.linalg.qr, (T,)),
+    "lu, permute_l": (lambda a: factorizations.lu(a, permute_l=True), lambda a: scipy.linalg.lu(a, permute_l=True), (S,)),
+    "qr": (factorizations.qr, np.linalg.qr, (M,)),
+    "qr, wide": (factorizations.qr, np.linalg.qr, (W,)),
+    "qr, tall stack": (factorizations.qr, np.linalg.qr, (T,)),
     "qr, complete": (product_of_complete, product_of_complete, (T,)),
-    "qr, complete and wide": (lambda a: factor.qr(a, "complete"), lambda a: np.linalg.qr(a, "complete"), (W,)),
-    "R": (lambda a: factor.qr(a, "r"), lambda a: np.linalg.qr(a, "r"), (T,)),
+    "qr, complete and wide": (lambda a: factorizations.qr(a, "complete"), lambda a: np.linalg.qr(a, "complete"), (W,)),
+    "R": (lambda a: factorizations.qr(a, "r"), lambda a: np.linalg.qr(a, "r"), (T,)),
     "matrix_power": (lambda a: linalg.matrix_power(a, -3), lambda a: np.linalg.matrix_power(a, -3), (S,)),
 }  # fmt: skip
 for _trans in (0, 1, 2, "C"):
@@ -203,21 +203,21 @@ def test_integers(name):
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3), (3, 2), (2, 4, 3)])
 def test_permutations_of_lu(shape):
     a = normal(shape, 8)
-    agree(factor.lu(wg.tensor(a)), scipy.linalg.lu(a))
-    np.testing.assert_array_equal(factor.lu(wg.tensor(a), p_indices=True)[0].numpy(), scipy.linalg.lu(a, p_indices=True)[0])
-    p, ell, u = factor.lu(wg.tensor(a))
+    agree(factorizations.lu(wg.tensor(a)), scipy.linalg.lu(a))
+    np.testing.assert_array_equal(factorizations.lu(wg.tensor(a), p_indices=True)[0].numpy(), scipy.linalg.lu(a, p_indices=True)[0])
+    p, ell, u = factorizations.lu(wg.tensor(a))
     np.testing.assert_allclose((p @ ell @ u).numpy(), a, atol=1e-14)
 
 
 def test_rows_that_tie_are_kept_in_order():
     a = np.array([[1.0, 2.0, 1.0], [-1.0, 1.0, 3.0], [1.0, -1.0, 2.0]])
-    p, ell, u = factor.lu(wg.tensor(a))
+    p, ell, u = factorizations.lu(wg.tensor(a))
     agree((p, ell, u), scipy.linalg.lu(a))
 
 
 def test_elimination_in_an_order_that_is_not_the_pivots():
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(factor._lu(x), [[1.0, 2.0], [3.0, -2.0]])
+    np.testing.assert_array_equal(factorizations._lu(x), [[1.0, 2.0], [3.0, -2.0]])
 
 
 def rank(r, n, seed=0):
@@ -317,16 +317,16 @@ def test_one_factorisation_serves_a_solution_and_its_derivatives(monkeypatch):
 def test_cholesky_reads_one_triangle_and_its_derivative_is_there():
     x = positive((3, 3))
     spoiled = x + np.triu(np.full((3, 3), 100.0), 1)
-    g = wg.grad(lambda a: triangular.cholesky(a).sum())
+    g = wg.grad(lambda a: cholesky.cholesky(a).sum())
     np.testing.assert_array_equal(g(spoiled), g(x))
     np.testing.assert_array_equal(np.triu(g(x), 1), 0)
-    np.testing.assert_array_equal(np.tril(wg.grad(lambda a: triangular.cholesky(a, upper=True).sum())(x), -1), 0)
+    np.testing.assert_array_equal(np.tril(wg.grad(lambda a: cholesky.cholesky(a, upper=True).sum())(x), -1), 0)
 
 
 def test_cholesky_of_a_matrix_that_is_symmetric_for_all_arguments():
     """By implicit differentiation of the equations: sum of the squares of L is the trace of A, with gradient the identity."""
     x = positive((4, 4))
-    found = wg.grad(lambda a: (triangular.cholesky((a + a.T) / 2) ** 2).sum())(x)
+    found = wg.grad(lambda a: (cholesky.cholesky((a + a.T) / 2) ** 2).sum())(x)
     np.testing.assert_allclose(found, np.eye(4), atol=1e-13)
 
 
@@ -334,11 +334,11 @@ def test_cholesky_of_a_matrix_that_is_symmetric_for_all_arguments():
 @pytest.mark.parametrize("shape", [(4, 2), (2, 3, 1), (3, 3), (2, 4)])
 def test_complete_qr_is_orthogonal_to_second_order(shape, dtype):
     a, v = normal(shape, 0, dtype), normal(shape, 1, dtype)
-    found = factor.qr(wg.tensor(a), "complete")
+    found = factorizations.qr(wg.tensor(a), "complete")
     agree(found, np.linalg.qr(a, "complete"))
 
     def identities(x):
-        q, r = factor.qr(x, "complete")
+        q, r = factorizations.qr(x, "complete")
         return triangular.adjoint(q) @ q, q @ r
 
     for k, expected in ((0, (0.0, 1.0)), (1, (0.0, 0.0))):
@@ -349,8 +349,8 @@ def test_complete_qr_is_orthogonal_to_second_order(shape, dtype):
 
 @pytest.mark.parametrize("a", [np.outer([1.0, 2.0, 3.0], [1.0, 2.0]), np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 1.0]]), np.zeros((2, 2))])
 def test_qr_of_dependent_columns_has_no_derivative(a):
-    f = lambda a: sum(y.sum() for y in factor.qr(a))
-    agree(factor.qr(wg.tensor(a)), np.linalg.qr(a))
+    f = lambda a: sum(y.sum() for y in factorizations.qr(a))
+    agree(factorizations.qr(wg.tensor(a)), np.linalg.qr(a))
     with pytest.raises(np.linalg.LinAlgError, match=r"linearly dependent.*test_factor\.py"):
         wg.grad(f)(a)
     with pytest.raises(np.linalg.LinAlgError, match="linearly dependent"):
@@ -362,7 +362,7 @@ def test_qr_sees_dependent_columns_whatever_is_rounded(rows, columns):
     """And columns of very different lengths are not dependent."""
     for seed in range(20):
         a = normal((rows, columns), seed) * np.exp(3.0 * normal((columns,), seed + 100))
-        f = lambda a: factor.qr(a)[1].sum()
+        f = lambda a: factorizations.qr(a)[1].sum()
         slopes = wg.grad(f)(a * 1e-20 ** np.arange(columns)) if columns < 6 else wg.grad(f)(a)
         assert np.isfinite(slopes).all()
         j = 1 + seed % (columns - 1)
@@ -374,7 +374,7 @@ def test_qr_sees_dependent_columns_whatever_is_rounded(rows, columns):
 def test_lu_of_a_singular_matrix():
     a = np.array([[4.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 1.5, 0.5]])
     check_derivatives(lu_factors, [a], [0])
-    det = lambda a: np.prod(np.diagonal(factor.lu(a)[2]))
+    det = lambda a: np.prod(np.diagonal(factorizations.lu(a)[2]))
     np.testing.assert_allclose(wg.grad(det)(a), wg.grad(systems.det)(a), atol=1e-14)
 
 
@@ -398,8 +398,8 @@ def test_negative_powers_undo_positive_ones():
         (lambda x: triangular.solve_triangular(x * 0, np.ones(3)), np.linalg.LinAlgError, "zero at place 0"),
         (lambda x: triangular.solve_triangular(x, np.ones(3), 3), ValueError, "trans"),
         (lambda x: triangular.solve_triangular(x, np.full(3, np.nan)), ValueError, "infs or NaNs"),
-        (lambda x: triangular.cho_solve((x, True), np.full(3, np.inf)), ValueError, "infs or NaNs"),
-        (lambda x: factor.lu(x[0]), ValueError, "two axes"),
+        (lambda x: cholesky.cho_solve((x, True), np.full(3, np.inf)), ValueError, "infs or NaNs"),
+        (lambda x: factorizations.lu(x[0]), ValueError, "two axes"),
         (lambda x: np.linalg.det(x.astype(np.float16)), TypeError, "float16"),
     ],
 )

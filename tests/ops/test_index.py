@@ -11,10 +11,10 @@ from hypothesis.extra import numpy as hnp
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops import elementwise as ew
-from wengert.ops import index as ix
-from wengert.ops import take as tk
-from wengert.ops.key import Hole, Index, split
+from wengert.ops.elementwise import arithmetic, choices
+from wengert.ops.indexing import subscripts as ix
+from wengert.ops.indexing import taking as tk
+from wengert.ops.indexing.key import Hole, Index, split
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((4, 3, 5))
@@ -74,7 +74,7 @@ def check_second_order(f, *args: np.ndarray) -> None:
     """The gradient of <gradient(f(x)**2), u>, against differences of the gradient."""
     xs = [tensor(a, requires_grad=True) for a in args]
     out = f(*xs)
-    ew.square(out).backward(gradient=weights(out.shape), create_graph=True)
+    arithmetic.square(out).backward(gradient=weights(out.shape), create_graph=True)
     firsts = [x.grad for x in xs]
     for x in xs:
         x.grad = None
@@ -86,7 +86,7 @@ def check_second_order(f, *args: np.ndarray) -> None:
     def functional(*ys: np.ndarray) -> float:
         zs = [tensor(y, requires_grad=True) for y in ys]
         out = f(*zs)
-        ew.square(out).backward(gradient=weights(out.shape))
+        arithmetic.square(out).backward(gradient=weights(out.shape))
         return sum((z.grad.numpy() * weights(z.shape)).sum() for z in zs if z.grad is not None)
 
     for i, a in enumerate(args):
@@ -284,7 +284,7 @@ def test_overwritten_lanes_are_dead():
     data = np.array([0.0, 4.0])
     for key in (data == 0, 0, [0], slice(0, 1)):
         x = tensor(data, requires_grad=True)
-        y = ew.sqrt(x)
+        y = arithmetic.sqrt(x)
         y[key] = 0.0
         y.backward(gradient=np.ones(2))
         np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.25])
@@ -292,7 +292,7 @@ def test_overwritten_lanes_are_dead():
 
 def test_dead_lanes_pass_through_reading():
     x = tensor([0.0, 4.0], requires_grad=True)
-    y = ix.getitem(ew.sqrt(x), [1, 0, 0])
+    y = ix.getitem(arithmetic.sqrt(x), [1, 0, 0])
     y[np.array([False, True, True])] = 1.0
     y.backward(gradient=np.ones(3))
     np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.25])
@@ -302,17 +302,17 @@ def test_dead_lanes_pass_through_what_was_written_or_added():
     live = np.array([False, True])
     for write, expected in ((ix.set_at, 0.5), (ix.add_at, 0.75)):
         w = tensor([0.0, 4.0], requires_grad=True)
-        y = write(np.zeros((3, 2)), [0, 1, 1], ew.sqrt(w))
-        ew.where(live, y, 0.0).backward(gradient=np.ones((3, 2)))
+        y = write(np.zeros((3, 2)), [0, 1, 1], arithmetic.sqrt(w))
+        choices.where(live, y, 0.0).backward(gradient=np.ones((3, 2)))
         np.testing.assert_array_equal(w.grad.numpy(), [0.0, expected])
 
 
 def test_assignment_in_place():
     x = tensor([1.0, 2.0, 3.0], requires_grad=True)
-    y = ew.multiply(x, x)
-    z = ew.multiply(y, 2.0)
+    y = arithmetic.multiply(x, x)
+    z = arithmetic.multiply(y, 2.0)
     y[1] = ix.getitem(x, 0)
-    total = ew.add(y, z)
+    total = arithmetic.add(y, z)
     total.backward(gradient=np.ones(3))
     np.testing.assert_array_equal(x.grad.numpy(), [6 + 1, 8, 18])
     with pytest.raises(GradientError, match="leaf"):
@@ -321,7 +321,7 @@ def test_assignment_in_place():
 
 def test_plain_arrays_of_numbers_hold_tracked_values():
     v = tensor(3.0, requires_grad=True)
-    y = ix.set_at(np.zeros(3), 1, ew.square(v))
+    y = ix.set_at(np.zeros(3), 1, arithmetic.square(v))
     y.backward(gradient=np.array([5.0, 7.0, 9.0]))
     assert v.grad.item() == 42.0
     y = ix.set_at(np.zeros(2), slice(None), [v, 1.0])
@@ -473,8 +473,8 @@ def test_select_and_piecewise():
     conditions = [x < -0.5, x < 0.5]
     expected = np.select(conditions, [x, 2 * x], 7.0)
     np.testing.assert_array_equal(np.select(conditions, [tensor(x), 2 * x], 7.0).numpy(), expected)
-    check(lambda x: tk.select(conditions, [x, ew.multiply(x, 2.0)], 7.0), x)
-    functions = [-1.0, np.square, lambda x: ew.multiply(x, 3.0)]
+    check(lambda x: tk.select(conditions, [x, arithmetic.multiply(x, 2.0)], 7.0), x)
+    functions = [-1.0, np.square, lambda x: arithmetic.multiply(x, 3.0)]
     np.testing.assert_array_equal(np.piecewise(tensor(x), conditions, functions).numpy(), np.piecewise(x, conditions, functions))
     np.testing.assert_array_equal(tk.piecewise(x[0], x[0] < 0, [0.0, 1.0]), np.piecewise(x[0], x[0] < 0, [0.0, 1.0]))
     check(lambda x: tk.piecewise(x, conditions, functions), x)
@@ -507,7 +507,7 @@ def test_in_place_functions(name):
     IN_PLACE[name](expected, v)
 
     def f(x, v):
-        x = ew.multiply(x, 1.0)
+        x = arithmetic.multiply(x, 1.0)
         IN_PLACE[name](x, v)
         return x
 

@@ -9,7 +9,7 @@ from tests.versions import needs_numpy
 
 from wengert import linalg
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops.elementwise import where
+from wengert.ops.elementwise.choices import where
 
 INF = np.inf
 NORMS = [

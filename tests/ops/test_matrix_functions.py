@@ -17,7 +17,7 @@ from tests.test_modes import taylor_coefficients
 
 import wengert as wg
 from wengert.linalg import expm, logm, sqrtm
-from wengert.ops.matrix_functions import _schur
+from wengert.ops.linear_algebra.matrix_functions import _schur
 
 FUNCTIONS = {"expm": (expm, mpmath.expm), "sqrtm": (sqrtm, mpmath.sqrtm), "logm": (logm, mpmath.logm)}
 every = pytest.mark.parametrize("name", FUNCTIONS)

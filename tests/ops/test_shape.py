@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.versions import needs_numpy
 
+import wengert as wg
 from wengert.core.primitive import operand
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops import join, shape
-from wengert.ops.elementwise import multiply, sin
-from wengert.ops.reduce import sum as sum_
-
-wg = SimpleNamespace(**{name: f for module in (shape, join) for name, f in vars(module).items() if callable(f) and name[0] != "_"})
-
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.elementwise.trigonometric import sin
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape import casting, joining, rearranging, reshaping
 
 # One line is one test: what is computed, in NumPy or in wengert, from arrays of these shapes.
 CASES: dict[str, tuple[Any, tuple]] = {
@@ -221,21 +219,21 @@ def test_dtype_stays(case: str, dtype: Any) -> None:
 
 def test_astype_between_kinds() -> None:
     x = tensor([1.5, -2.5], requires_grad=True)
-    shape.astype(x, np.float32).backward(np.array([1, 2], np.float32))
+    casting.astype(x, np.float32).backward(np.array([1, 2], np.float32))
     assert x.grad.dtype == np.float64
     assert x.grad.tolist() == [1.0, 2.0]
     x.grad = None
-    shape.astype(x, complex).backward(np.array([1 + 5j, 2j]))
+    casting.astype(x, complex).backward(np.array([1 + 5j, 2j]))
     assert x.grad.tolist() == [1.0, 0.0]
     for dtype in (int, bool):
-        assert not shape.astype(x, dtype).requires_grad
-    assert shape.astype(x, int).value.tolist() == [1, -2]
-    assert shape.astype(x, float) is not x
+        assert not casting.astype(x, dtype).requires_grad
+    assert casting.astype(x, int).value.tolist() == [1, -2]
+    assert casting.astype(x, float) is not x
 
 
 def test_mixed_dtypes_get_their_own_gradients() -> None:
     x, y = tensor(np.ones(2, np.float32), requires_grad=True), tensor(np.ones(3), requires_grad=True)
-    joined = shape.concatenate([x, y])
+    joined = rearranging.concatenate([x, y])
     assert joined.dtype == np.float64
     joined.backward(np.arange(5.0))
     assert (x.grad.dtype, y.grad.dtype) == (np.float32, np.float64)
@@ -245,7 +243,7 @@ def test_mixed_dtypes_get_their_own_gradients() -> None:
 def test_integer_values_pad_as_in_numpy() -> None:
     a = np.array([[1, 4, 8], [2, 2, 9]])
     for mode in ("mean", "median", "linear_ramp", "maximum"):
-        padded = join.pad(tensor(a), 2, mode=mode)
+        padded = joining.pad(tensor(a), 2, mode=mode)
         assert padded.dtype == a.dtype
         assert padded.tolist() == np.pad(a, 2, mode=mode).tolist()
 
@@ -261,16 +259,16 @@ def test_filled_alike() -> None:
                 assert result.dtype == expected.dtype
                 np.testing.assert_array_equal(result.value, expected)
             assert isinstance(getattr(wg, name)(x.value, *args), np.ndarray)
-    assert join.empty_like(x).shape == (2, 3)
+    assert joining.empty_like(x).shape == (2, 3)
     fill = tensor(3.0, requires_grad=True)
-    sum_(join.full_like(x, fill)).backward()
+    sum_(joining.full_like(x, fill)).backward()
     assert fill.grad.item() == 6.0
     assert x.grad is None
 
 
 def test_list_of_values_is_an_operand() -> None:
     x, y = tensor(1.0, requires_grad=True), tensor(2.0, requires_grad=True)
-    shape.reshape([[x, y], [3.0, x]], (4,)).backward(np.array([1.0, 2.0, 3.0, 4.0]))
+    reshaping.reshape([[x, y], [3.0, x]], (4,)).backward(np.array([1.0, 2.0, 3.0, 4.0]))
     assert (x.grad.item(), y.grad.item()) == (5.0, 2.0)
     assert operand([x, y]).shape == (2,)
 
@@ -278,7 +276,7 @@ def test_list_of_values_is_an_operand() -> None:
 def test_split_is_one_node() -> None:
     """The pieces come back together in one concatenation, not in one array of zeros for each."""
     x = tensor(np.arange(6.0), requires_grad=True)
-    pieces = join.split(x, 3)
+    pieces = joining.split(x, 3)
     assert len({id(piece.grad_fn) for piece in pieces}) == 1
     pieces[2].backward(np.array([1.0, 2.0]))
     assert x.grad.tolist() == [0, 0, 0, 0, 1, 2]
@@ -286,10 +284,10 @@ def test_split_is_one_node() -> None:
 
 def test_concatenate_casts_by_the_rule() -> None:
     x = tensor(np.ones(2), requires_grad=True)
-    assert shape.concatenate([x, x], dtype=np.float32).dtype == np.float32
-    assert join.stack([x, x], dtype=np.float32).dtype == np.float32
+    assert rearranging.concatenate([x, x], dtype=np.float32).dtype == np.float32
+    assert joining.stack([x, x], dtype=np.float32).dtype == np.float32
     with pytest.raises(TypeError, match="Cannot cast float64 to int64"):
-        shape.concatenate([x, x], dtype=np.int64)
+        rearranging.concatenate([x, x], dtype=np.int64)
     with pytest.raises(TypeError, match="out="):
         np.stack([x, x], out=np.zeros((2, 2)))
 
@@ -353,18 +351,18 @@ def test_error_is_of_numpys_kind(case: str) -> None:
 def test_what_has_no_derivative_says_so() -> None:
     x = tensor(np.ones(3), requires_grad=True)
     with pytest.raises(NotImplementedError, match="reflect_type='odd'"):
-        join.pad(x, 1, mode="reflect", reflect_type="odd")
+        joining.pad(x, 1, mode="reflect", reflect_type="odd")
     with pytest.raises(NotImplementedError, match="function as mode"):
-        join.pad(x, 1, mode=lambda *_: None)
+        joining.pad(x, 1, mode=lambda *_: None)
     with pytest.raises(ValueError, match="order='K' depends on how"):
-        shape.ravel(x, "K")
+        reshaping.ravel(x, "K")
 
 
 def test_copy_does_not_alias() -> None:
     a = np.ones(2)
-    b = shape.copy(a)
+    b = casting.copy(a)
     b[0] = 5.0
     assert a[0] == 1.0
-    assert not np.shares_memory(shape.reshape(a, (2, 1), copy=True), a)
+    assert not np.shares_memory(reshaping.reshape(a, (2, 1), copy=True), a)
     with pytest.raises(ValueError, match="copy"):
-        shape.reshape(np.ones((2, 3)).T, 6, copy=False)
+        reshaping.reshape(np.ones((2, 3)).T, 6, copy=False)

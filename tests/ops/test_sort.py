@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from wengert.modes.reverse import Tensor, tensor
-from wengert.ops import elementwise as ew
-from wengert.ops import sort as so
+from wengert.ops.elementwise import arithmetic
+from wengert.ops.samples import sorting as so
 
 rng = np.random.default_rng(1)
 X = rng.standard_normal((4, 3, 2))
@@ -46,7 +46,7 @@ def test_partition(axis, kth):
 
 def test_second_order():
     x = tensor(X, requires_grad=True)
-    y = so.sort(ew.multiply(ew.multiply(x, x), x), 0)
+    y = so.sort(arithmetic.multiply(arithmetic.multiply(x, x), x), 0)
     t = rng.standard_normal(X.shape)
     y.backward(gradient=t, create_graph=True)
     first, x.grad = x.grad, None

@@ -12,8 +12,8 @@ from tests.oracle import check_derivatives, numerical_gradient
 import wengert as wg
 from wengert import linalg
 from wengert.core.array import FUNCTIONS
-from wengert.ops import least_squares, spectral
-from wengert.ops.gauge import GaugeWarning
+from wengert.ops.linear_algebra import least_squares, spectral
+from wengert.ops.linear_algebra.gauge import GaugeWarning
 
 
 def normal(shape, seed=0, dtype=float):

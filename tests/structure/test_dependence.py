@@ -8,7 +8,7 @@ from tests.test_table import ELEMENTWISE, OTHERS, SHAPES, case_arguments, cases_
 
 import wengert as wg
 from wengert.core.errors import TrackedValueError
-from wengert.ops.convolution import convolution
+from wengert.ops.signal.convolution import convolution
 from wengert.structure.dependence import dependences
 from wengert.structure.patterns import sparsity
 

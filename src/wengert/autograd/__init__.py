@@ -2,7 +2,8 @@
 
 from wengert.autograd import hooks  # noqa: F401  # attaches the hooks of nodes
 from wengert.autograd.backward import backward, grad
-from wengert.autograd.contexts import (
+from wengert.autograd.function import Context, Function, once_differentiable
+from wengert.autograd.grad_mode import (
     detect_anomaly,
     enable_grad,
     inference_mode,
@@ -11,7 +12,6 @@ from wengert.autograd.contexts import (
     saved_tensors_hooks,
     set_grad_enabled,
 )
-from wengert.autograd.function import Context, Function, once_differentiable
 from wengert.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [

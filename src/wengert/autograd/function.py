@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.context import Context, Saved, bottom, ended, layers
+from wengert.autograd.function_context import Context, Saved, bottom, ended, layers
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.autograd.backward import grad, sequence
-from wengert.autograd.contexts import enable_grad
+from wengert.autograd.grad_mode import enable_grad
 from wengert.core import tree
 from wengert.modes.reverse import Tensor, tensor
 

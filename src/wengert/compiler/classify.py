@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 
+from wengert.compiler.affine import Affine, Counter
 from wengert.compiler.gather import is_native_key
-from wengert.compiler.index import Affine, Counter
 from wengert.compiler.lowering import SUPPORTED, Choice, Gather, Instructions, LibraryCall, Reduction, Scatter, View, lowering
-from wengert.compiler.rows import in_rows
+from wengert.compiler.short_rows import in_rows
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.ir import Node, Operation
-from wengert.ops.index import _getitem, gather
-from wengert.ops.shape import _expand_dims, _reshape
+from wengert.ops.indexing.subscripts import _getitem, gather
+from wengert.ops.shape.reshaping import _expand_dims, _reshape
 
 GATHER, GETITEM, RESHAPE, EXPAND_DIMS = map(primitive_of, (gather, _getitem, _reshape, _expand_dims))
 UNROLLED_TERMS = 8

@@ -36,7 +36,7 @@ from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor, is_sole_owner
 from wengert.modes.symbolic import Assignment, Symbol
 from wengert.modes.taylor import Jet
-from wengert.ops.shape import astype
+from wengert.ops.shape.casting import astype
 from wengert.transforms.call import layers
 from wengert.transforms.tracing import Traced, described
 

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.accumulators import accumulated
+from wengert.compiler.affine import ZERO, Affine, Counter, Place, Read, broadcast, flat, number
 from wengert.compiler.classify import Kind
 from wengert.compiler.gather import Gathered, of_gather
-from wengert.compiler.index import ZERO, Affine, Counter, Place, Read, broadcast, flat, number
 from wengert.compiler.lanes import I64, Code, Lanes, Type, fma, select
 from wengert.compiler.lowering import Choice, Instructions, Reduction, View, common_kind, lowering_of
-from wengert.compiler.reduction import accumulated
 from wengert.compiler.schedule import Schedule
 from wengert.core.aspects import primitive_of
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.ops.elementwise import multiply
-from wengert.ops.reduce import _sum
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.reductions.sums import _sum
 
 MULTIPLY, SUM = map(primitive_of, (multiply, _sum))
 

@@ -14,10 +14,10 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, operation
 from wengert.modes.symbolic import Symbol
-from wengert.ops.index import _getitem
-from wengert.ops.join import _unstack
-from wengert.ops.key import Index
-from wengert.ops.shape import _split
+from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.subscripts import _getitem
+from wengert.ops.shape.joining import _unstack
+from wengert.ops.shape.rearranging import _split
 
 GETITEM, SPLIT, UNSTACK = map(primitive_of, (_getitem, _split, _unstack))
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.index import Affine, Place, number
+from wengert.compiler.affine import Affine, Place, number
 from wengert.graph.ir import Node, Operation
-from wengert.ops.key import Hole, Index
+from wengert.ops.indexing.key import Hole, Index
 
 INDICES = frozenset(map(np.dtype, ("i8", "i4")))
 

@@ -15,14 +15,14 @@ from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
 
+from wengert.compiler.accumulators import accumulated, across, write_combination
+from wengert.compiler.affine import ZERO, Affine, Counter, Place, broadcast, flat, number
 from wengert.compiler.classify import Kind, own_cost
 from wengert.compiler.element import Elements, scatter
 from wengert.compiler.gather import of_scatter
-from wengert.compiler.index import ZERO, Affine, Counter, Place, broadcast, flat, number
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type, fma, select
 from wengert.compiler.lowering import Reduction, lowering_of
-from wengert.compiler.memory import Memory, Slot, address
-from wengert.compiler.reduction import accumulated, across, write_combination
+from wengert.compiler.memory_plan import Memory, Slot, address
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.compiler.target import vector_bytes
 from wengert.graph.ir import Node, Operation

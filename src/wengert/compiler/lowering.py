@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.compiler.index import Place, Read
+from wengert.compiler.affine import Place, Read
 from wengert.compiler.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec

@@ -19,19 +19,19 @@ import numpy as np
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, program, python_objects, target
 from wengert.compiler.expand import expand
+from wengert.compiler.fingerprint import surroundings
 from wengert.compiler.program import Program
-from wengert.compiler.simd.library import object_of
-from wengert.compiler.sources import surroundings
+from wengert.compiler.simd.vector_functions import object_of
 from wengert.compiler.upcall import upcall
-from wengert.core import memory, parallel
+from wengert.core import allocator, parallel
 from wengert.core.blas import blas
 from wengert.core.errors import user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, settled
-from wengert.graph.passes.common import common
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.simplify import simplify
+from wengert.graph.passes.subexpressions import common
 from wengert.graph.passes.views import views
 
 THREADS = ctypes.c_int64(1)
@@ -58,8 +58,8 @@ class Native:
     """
 
     def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
-        if not memory.settled:
-            memory.keep_freed()
+        if not allocator.settled:
+            allocator.keep_freed()
         THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
         made = build.program

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from wengert.compiler import library
+from wengert.compiler import blas_calls
+from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
 from wengert.compiler.classify import Kind
 from wengert.compiler.kernel import KernelWriter, Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
-from wengert.compiler.library import MATMUL, is_matrix_transpose
-from wengert.compiler.memory import ALIGNMENT, Memory, Slot, address, aligned, is_immediate
+from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned, is_immediate
 from wengert.compiler.python_objects import ADDRESS, NEEDED_BY_UPCALL, NOTHING, PLACE, UPCALL
 from wengert.compiler.schedule import Kernel, Schedule
-from wengert.compiler.simd.library import declaration, definitions, is_inlined, symbol
+from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, symbol
 from wengert.compiler.threads import NEEDED, PARALLEL
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
@@ -249,10 +249,10 @@ class ProgramWriter:
         operands = []
         for a in step.args:
             transposed = is_matrix_transpose(a) and a not in self.schedule.stored and a not in self.schedule.aliases
-            operands.append(library.Operand(stored_base(self.schedule, a), transposed))
+            operands.append(blas_calls.Operand(stored_base(self.schedule, a), transposed))
         pointers = [self.address(self.memory.slot(o.node)) for o in operands]
         out = self.address(self.memory.target(step))
-        library.write_matmul(self.code, step, operands[0], operands[1], (pointers[0], pointers[1], out))
+        blas_calls.write_matmul(self.code, step, operands[0], operands[1], (pointers[0], pointers[1], out))
         self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
 
     def run_triangular(self, step: Operation, table: Lanes) -> None:
@@ -263,7 +263,7 @@ class ProgramWriter:
         regular, done = code.label("regular"), code.label("solved")
         if not step.params["unit_diagonal"]:
             singular = code.label("singular")
-            code.branch(library.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
+            code.branch(blas_calls.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
             code.begin(singular)
             self.call_numpy(step, table)
             code.jump(done)
@@ -271,7 +271,7 @@ class ProgramWriter:
             code.jump(regular)
         code.begin(regular)
         self.copy(self.memory.slot(y), self.memory.target(step), step.nbytes)
-        library.write_triangular(code, step, matrices, result)
+        blas_calls.write_triangular(code, step, matrices, result)
         code.jump(done)
         code.begin(done)
         self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")

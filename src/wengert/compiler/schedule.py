@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wengert.compiler.affine import Affine, Counter, reshaped
+from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
 from wengert.compiler.classify import COMPUTED, RESHAPE, Kind, is_reshape, kind_of, own_cost, work
-from wengert.compiler.index import Affine, Counter, reshaped
-from wengert.compiler.library import MATMUL, is_matrix_transpose
-from wengert.compiler.rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
+from wengert.compiler.short_rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 

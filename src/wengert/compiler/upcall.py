@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.memory import ALIGNMENT
+from wengert.compiler.memory_plan import ALIGNMENT
 from wengert.compiler.program import Fallback, Program, Where
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec

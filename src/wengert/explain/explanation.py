@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_line
 from wengert.core.tree import flatten
-from wengert.explain.recording import Recording, record
+from wengert.explain.observation import Recording, record
 from wengert.explain.steps import Step, steps
 from wengert.explain.sweeps import Adjoints, adjoints, tangents
 from wengert.graph.ir import Node

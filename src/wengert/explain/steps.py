@@ -6,7 +6,7 @@ import linecache
 from dataclasses import dataclass
 from typing import Any
 
-from wengert.explain.recording import Recording
+from wengert.explain.observation import Recording
 from wengert.graph.ir import Input, Node, Operation
 from wengert.graph.variables import known_names
 

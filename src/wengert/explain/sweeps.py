@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.primitive import OUTPUT
-from wengert.explain.recording import Recording
+from wengert.explain.observation import Recording
 from wengert.graph.ir import Node, Operation
 from wengert.modes.forward import push
 from wengert.modes.tape import Leaf, contributions
 from wengert.modes.tape import Node as TapeNode
-from wengert.ops.predicates import logical_and
+from wengert.ops.elementwise.predicates import logical_and
 from wengert.transforms.tracing import taped
 
 

@@ -19,8 +19,10 @@ from wengert.core.infer import Operand, infer
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import Source
 from wengert.core.spec import Spec
-from wengert.ops.elementwise import _power, absolute, add, divide, multiply, negative, positive, square, subtract
-from wengert.ops.shape import _broadcast_to
+from wengert.ops.elementwise.arithmetic import add, divide, multiply, negative, positive, square, subtract
+from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.elementwise.exponential import _power
+from wengert.ops.shape.reshaping import _broadcast_to
 
 _next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")

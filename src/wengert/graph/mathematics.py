@@ -18,8 +18,8 @@ from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.notation import ATOM, FRACTION, POWER, PRODUCT, SUM, TRANSPARENT, Fence, Function, Infix, literal, notation
 from wengert.graph.typesetting import Latex, Plain, Style
 from wengert.graph.variables import known_names, separate
-from wengert.ops.elementwise import negative
-from wengert.ops.key import Index
+from wengert.ops.elementwise.arithmetic import negative
+from wengert.ops.indexing.key import Index
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.aspects import Aspect
-from wengert.ops.key import Hole, Index
+from wengert.ops.indexing.key import Hole, Index
 
 COMPARISON, OR, XOR, AND, SHIFT, SUM, FRACTION, PRODUCT, SIGN, POWER, ATOM = range(11)
 """What binds more tightly is larger, in Python as in mathematics; a fraction on one line is apart from products only in mathematics."""

@@ -13,8 +13,9 @@ from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.notation import ATOM, POWER, PRODUCT, SIGN, Infix, key_text, literal, notation, number
 from wengert.graph.variables import Scope, identifier, known_names, last_lines, separate
-from wengert.ops.elementwise import _power, divide, multiply, negative, square
-from wengert.ops.predicates import invert
+from wengert.ops.elementwise.arithmetic import divide, multiply, negative, square
+from wengert.ops.elementwise.exponential import _power
+from wengert.ops.elementwise.predicates import invert
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
@@ -121,7 +122,7 @@ class SourceWriter:
             "import numpy as np": "np." in code or "np." in head,
             "import wengert as wg": "wg." in code,
             "from wengert.core.primitive import lookup": bool(head),
-            "from wengert.ops.key import Hole, Index": "Index(" in code,
+            "from wengert.ops.indexing.key import Hole, Index": "Index(" in code,
         }
         imports = "".join([f"{line}\n" for line, wanted in needed.items() if wanted])
         parts = [imports, head, code]

@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.core.spec import Spec
 from wengert.graph.notation import ATOM, PRODUCT, Fence, Function, Infix, Symbol, key_text, notation
-from wengert.ops.key import Index
+from wengert.ops.indexing.key import Index
 
 GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ", "kappa": "κ",

@@ -17,7 +17,7 @@ from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
-from wengert.ops.shape import reshape
+from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.products import jvp, linearize, vjp
 
 Vector = Callable[[Any], Any]

@@ -20,7 +20,7 @@ from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor, snapshot
 from wengert.modes.taylor import Jet
-from wengert.ops.join import stack
+from wengert.ops.shape.joining import stack
 from wengert.structure.operators import Flat
 from wengert.transforms.call import layers
 from wengert.transforms.gradients import grad

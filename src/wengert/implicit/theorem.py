@@ -26,9 +26,9 @@ from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node, by_sequence, contributions, next_sequence, unpacked
 from wengert.modes.taylor import Jet, Series
 from wengert.modes.walk import lift
-from wengert.ops.join import stack
-from wengert.ops.predicates import logical_and
-from wengert.ops.shape import broadcast_to, reshape
+from wengert.ops.elementwise.predicates import logical_and
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.reshaping import broadcast_to, reshape
 from wengert.transforms.checkpoint import NOTHING, made_before
 
 

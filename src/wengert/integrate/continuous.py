@@ -18,8 +18,9 @@ from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import SHAPED
 from wengert.integrate.flow import IMPLICIT, Batch, Flow, Method, blocks, carried, completed, derivative, numbers
-from wengert.ops.join import stack
-from wengert.ops.shape import concatenate, reshape
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.call import ARRAY, Call, Transposed, is_smooth, operation
 from wengert.transforms.jacobians import jacobian
 from wengert.transforms.products import jvp

@@ -16,8 +16,8 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.integrate.flow import derivative
 from wengert.integrate.tableau import Step, Tableau
-from wengert.ops.join import unstack
-from wengert.ops.shape import concatenate
+from wengert.ops.shape.joining import unstack
+from wengert.ops.shape.rearranging import concatenate
 from wengert.transforms.checkpoint import checkpoint
 
 

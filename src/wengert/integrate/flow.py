@@ -22,7 +22,8 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
-from wengert.ops.shape import astype, broadcast_to, reshape
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to, reshape
 from wengert.transforms.call import layers
 from wengert.transforms.jacobians import jacobian
 

@@ -17,7 +17,9 @@ from wengert.integrate.discrete import replay
 from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, carried, completed
 from wengert.integrate.tableau import tableau
 from wengert.modes.reverse import Tensor
-from wengert.ops.shape import astype, concatenate, reshape
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import reshape
 
 ADJOINTS = ("discrete", "continuous")
 

@@ -21,8 +21,10 @@ from wengert.core.spec import Spec
 from wengert.integrate.continuous import Smooth
 from wengert.integrate.flow import carried, numbers
 from wengert.modes.batch import Batched
-from wengert.ops.join import stack
-from wengert.ops.shape import astype, concatenate, reshape
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.call import ARRAY, Call, Transposed, operation
 from wengert.transforms.products import jvp
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.integrate.flow import derivative
-from wengert.ops.contract import matmul
-from wengert.ops.join import stack
+from wengert.ops.contraction.products import matmul
+from wengert.ops.shape.joining import stack
 
 
 class Tableau(NamedTuple):

@@ -18,8 +18,8 @@ from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.kinds import unchanged
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
-from wengert.modes.aspects import Params, aligned, batching, by_kind
-from wengert.ops.join import stack, unstack
+from wengert.modes.batching import Params, aligned, batching, by_kind
+from wengert.ops.shape.joining import stack, unstack
 
 
 class Batched(Array):

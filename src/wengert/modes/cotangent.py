@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.elementwise import real
-from wengert.ops.predicates import equal
-from wengert.ops.reduce import all as all_
-from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import astype, broadcast_to, reshape
+from wengert.ops.elementwise.complex_numbers import real
+from wengert.ops.elementwise.predicates import equal
+from wengert.ops.reductions.logical import all as all_
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 
 def conform(t: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:

@@ -19,7 +19,8 @@ from wengert.core.array import Array, check_device
 from wengert.core.errors import user_line
 from wengert.core.primitive import as_constant, gathered, holds_value
 from wengert.modes.reverse import own
-from wengert.ops.shape import astype, broadcast_to, reshape
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 
 def creation(function: Callable) -> Callable:

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.core import memory
+from wengert.core import allocator
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
-from wengert.ops.elementwise import add, real
-from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import astype, broadcast_to
+from wengert.ops.elementwise.arithmetic import add
+from wengert.ops.elementwise.complex_numbers import real
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to
 
 
 class Dual(Array):
@@ -32,8 +34,8 @@ class Dual(Array):
         tangent = Array.extra
 
     def __init__(self, value: Any, tangent: Any, level: int):
-        if not memory.settled:
-            memory.keep_freed()
+        if not allocator.settled:
+            allocator.keep_freed()
         self.value, self.tangent, self.level = value, tangent, level
 
     @staticmethod

@@ -10,9 +10,11 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.primitive import operand
 from wengert.modes.creation import asarray, creation
-from wengert.ops.elementwise import power, where
-from wengert.ops.shape import astype, broadcast_arrays, moveaxis
-from wengert.ops.special_bessel import i0
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.exponential import power
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_arrays, moveaxis
+from wengert.ops.special.bessel import i0
 
 tri = creation(np.tri)
 bartlett = creation(np.bartlett)

@@ -17,9 +17,9 @@ from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.cotangent import conform
 from wengert.modes.tape import Handle, Leaf, Node, several
-from wengert.ops import elementwise as ew
-from wengert.ops.index import set_at
-from wengert.ops.shape import astype
+from wengert.ops.elementwise import arithmetic, complex_numbers
+from wengert.ops.indexing.subscripts import set_at
+from wengert.ops.shape.casting import astype
 
 ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
@@ -450,7 +450,7 @@ def as_tensor(value: Any) -> Tensor:
 def public(t: Any) -> Tensor:
     """A cotangent as the user sees it."""
     t = t if isinstance(t, Tensor) else Tensor(t)
-    return ew.conj(t) if t.dtype.kind == "c" else t
+    return complex_numbers.conj(t) if t.dtype.kind == "c" else t
 
 
 internal = public  # conjugation undoes itself
@@ -473,7 +473,7 @@ def accumulate(tensor: Tensor, t: Any) -> None:
     with ACCUMULATING:
         old = getattr(tensor, "_grad", None)
         if old is not None:
-            new = ew.add(old, new) if isinstance(t, Tensor) else Tensor(old.value + new.value)
+            new = arithmetic.add(old, new) if isinstance(t, Tensor) else Tensor(old.value + new.value)
         elif new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
             new = Tensor(new.value.copy())
         tensor._grad = new

@@ -22,9 +22,9 @@ from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, is_one_number, weakness
 from wengert.modes import recording
-from wengert.ops.index import gather
-from wengert.ops.key import Hole
-from wengert.ops.shape import _stop_gradient
+from wengert.ops.indexing.key import Hole
+from wengert.ops.indexing.subscripts import gather
+from wengert.ops.shape.casting import _stop_gradient
 
 GATHER, STOP_GRADIENT = primitive_of(gather), primitive_of(_stop_gradient)
 SYMBOLS = 1

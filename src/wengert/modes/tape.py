@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.core import memory, parallel
+from wengert.core import allocator, parallel
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.parallel import LARGE
@@ -22,8 +22,8 @@ from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.blocks import pull_large
 from wengert.modes.cotangent import conform, conform_lanes, transposed_lanes
-from wengert.ops.elementwise import where
-from wengert.ops.predicates import logical_and, logical_not, logical_or
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 
 next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")
@@ -79,8 +79,8 @@ class Leaf(Node):
     __slots__ = ("owner",)
 
     def __init__(self, value: Any, owner: Any = None):
-        if not memory.settled:
-            memory.keep_freed()
+        if not allocator.settled:
+            allocator.keep_freed()
         super().__init__(None, {}, (), (), value)
         self.owner = None if owner is None else weakref.ref(owner)
 

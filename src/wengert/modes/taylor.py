@@ -16,7 +16,7 @@ from wengert.core.array import Array
 from wengert.core.primitive import Primitive, needs
 from wengert.modes import recording
 from wengert.modes.forward import push
-from wengert.ops.elementwise import divide, multiply
+from wengert.ops.elementwise.arithmetic import divide, multiply
 
 Extension = Callable[[int], Any]
 

@@ -14,7 +14,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, accumulate, as_tensor, internal
 from wengert.modes.tape import Leaf, Node, pull_back
-from wengert.ops.shape import astype
+from wengert.ops.shape.casting import astype
 
 
 def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:

@@ -10,7 +10,12 @@ import numpy as np
 from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array, implements
 from wengert.core.primitive import operand
-from wengert.ops import contract, cumulative, editing, elementwise, index, join, predicates, reduce, shape, sort, take
+from wengert.ops.contraction import products
+from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
+from wengert.ops.indexing import subscripts, taking
+from wengert.ops.reductions import cumulative, extremes, logical, sums
+from wengert.ops.samples import sorting
+from wengert.ops.shape import casting, editing, joining, rearranging, reshaping
 
 
 def reflected(function: Callable) -> Callable:
@@ -34,24 +39,24 @@ def in_place(function: Callable) -> Callable:
 @implements(np.divmod)
 def divmod(x: Any, y: Any, /) -> tuple:
     """The quotient, rounded down, and the remainder."""
-    return predicates.floor_divide(x, y), elementwise.remainder(x, y)
+    return predicates.floor_divide(x, y), arithmetic.remainder(x, y)
 
 
 def _iterate(x: Any) -> Iterator:
     if not x.shape:
         raise TypeError("iteration over a 0-d array")
-    return iter(join.unstack(x))  # one node for all items
+    return iter(joining.unstack(x))  # one node for all items
 
 
 BINARY = {
-    "add": elementwise.add,
-    "sub": elementwise.subtract,
-    "mul": elementwise.multiply,
-    "truediv": elementwise.divide,
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.divide,
     "floordiv": predicates.floor_divide,
-    "mod": elementwise.remainder,
-    "pow": elementwise.raise_to,
-    "matmul": contract.matmul,
+    "mod": arithmetic.remainder,
+    "pow": exponential.raise_to,
+    "matmul": products.matmul,
     "and": predicates.bitwise_and,
     "or": predicates.bitwise_or,
     "xor": predicates.bitwise_xor,
@@ -65,9 +70,9 @@ for _name, _function in BINARY.items():
     setattr(Array, f"__i{_name}__", in_place(_function))
 
 OTHER_OPERATORS = {
-    "__neg__": elementwise.negative,
-    "__pos__": elementwise.positive,
-    "__abs__": elementwise.absolute,
+    "__neg__": arithmetic.negative,
+    "__pos__": arithmetic.positive,
+    "__abs__": complex_numbers.absolute,
     "__invert__": predicates.invert,
     "__eq__": predicates.equal,
     "__ne__": predicates.not_equal,
@@ -78,27 +83,27 @@ OTHER_OPERATORS = {
     "__divmod__": divmod,
     "__rdivmod__": reflected(divmod),
     "__round__": predicates.round,
-    "__getitem__": index.getitem,
-    "__setitem__": lambda x, key, v: x._rebind(index.set_at(x, key, v)),
+    "__getitem__": subscripts.getitem,
+    "__setitem__": lambda x, key, v: x._rebind(subscripts.set_at(x, key, v)),
     "__iter__": _iterate,
     "__contains__": lambda x, v: bool(predicates.equal(x, v).any()),
 }
 
 
 def _reshape(x: Any, *shape_: Any, order: str = "C") -> Any:
-    return shape.reshape(x, shape_[0] if len(shape_) == 1 else shape_, order=order)
+    return reshaping.reshape(x, shape_[0] if len(shape_) == 1 else shape_, order=order)
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
-    return shape.transpose(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+    return reshaping.transpose(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
-    return shape.reshape(x, (-1,), order=order)
+    return reshaping.reshape(x, (-1,), order=order)
 
 
 def _astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
-    return shape.astype(x, dtype, copy=copy) if casting == "unsafe" else shape.cast(x, dtype, casting)
+    return casting.astype(x, dtype, copy=copy) if casting == "unsafe" else casting.cast(x, dtype, casting)
 
 
 def _fill(x: Any, value: Any) -> None:
@@ -106,65 +111,65 @@ def _fill(x: Any, value: Any) -> None:
 
 
 def _sort(x: Any, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
-    x._rebind(sort.sort(x, axis, kind, order, stable=stable))
+    x._rebind(sorting.sort(x, axis, kind, order, stable=stable))
 
 
 def _partition(x: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
-    x._rebind(sort.partition(x, kth, axis, kind, order))
+    x._rebind(sorting.partition(x, kth, axis, kind, order))
 
 
 METHODS = {
-    "all": reduce.all,
-    "any": reduce.any,
-    "argmax": reduce.argmax,
-    "argmin": reduce.argmin,
-    "argpartition": sort.argpartition,
-    "argsort": sort.argsort,
+    "all": logical.all,
+    "any": logical.any,
+    "argmax": extremes.argmax,
+    "argmin": extremes.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
     "astype": _astype,
     "choose": editing.choose,
-    "clip": elementwise.clip,
-    "clone": shape.copy,
-    "compress": lambda x, condition, axis=None, out=None: take.compress(condition, x, axis, out),
-    "conj": elementwise.conj,
-    "conjugate": elementwise.conj,
-    "copy": shape.copy,
+    "clip": choices.clip,
+    "clone": casting.copy,
+    "compress": lambda x, condition, axis=None, out=None: taking.compress(condition, x, axis, out),
+    "conj": complex_numbers.conj,
+    "conjugate": complex_numbers.conj,
+    "copy": casting.copy,
     "cumprod": cumulative.cumprod,
     "cumsum": cumulative.cumsum,
-    "diagonal": shape.diagonal,
-    "dot": contract.dot,
+    "diagonal": rearranging.diagonal,
+    "dot": products.dot,
     "fill": _fill,
     "flatten": _flatten,
-    "max": reduce.max,
-    "mean": reduce.mean,
-    "min": reduce.min,
-    "nonzero": take.nonzero,
+    "max": extremes.max,
+    "mean": sums.mean,
+    "min": extremes.min,
+    "nonzero": taking.nonzero,
     "partition": _partition,
     "prod": cumulative.prod,
-    "put": take.put,
-    "ravel": shape.ravel,
-    "repeat": shape.repeat,
+    "put": taking.put,
+    "ravel": reshaping.ravel,
+    "repeat": rearranging.repeat,
     "reshape": _reshape,
     "round": predicates.round,
-    "searchsorted": sort.searchsorted,
+    "searchsorted": sorting.searchsorted,
     "sort": _sort,
-    "squeeze": shape.squeeze,
-    "std": reduce.std,
-    "sum": reduce.sum,
-    "swapaxes": shape.swapaxes,
-    "take": take.take,
+    "squeeze": reshaping.squeeze,
+    "std": sums.std,
+    "sum": sums.sum,
+    "swapaxes": reshaping.swapaxes,
+    "take": taking.take,
     "tobytes": lambda x, order="C": x._plain("x.tobytes()").tobytes(order),
-    "trace": shape.trace,
+    "trace": rearranging.trace,
     "transpose": _transpose,
-    "var": reduce.var,
+    "var": sums.var,
 }
 
 PROPERTIES = {
-    "T": shape.transpose,
-    "mT": shape.matrix_transpose,
-    "real": elementwise.real,
-    "imag": elementwise.imag,
-    "at": index.At,
-    "flat": take.Flat,
+    "T": reshaping.transpose,
+    "mT": reshaping.matrix_transpose,
+    "real": complex_numbers.real,
+    "imag": complex_numbers.imag,
+    "at": subscripts.At,
+    "flat": taking.Flat,
 }
 
 for _name, _method in (OTHER_OPERATORS | METHODS).items():
@@ -189,7 +194,7 @@ for _name in absent("np.ndarray"):
 def _outer(function: Callable) -> Callable:
     def outer(x: Any, y: Any) -> Any:
         x, y = operand(x), operand(y)
-        return function(shape.reshape(x, (*x.shape, *(1,) * y.ndim)), y)
+        return function(reshaping.reshape(x, (*x.shape, *(1,) * y.ndim)), y)
 
     return outer
 

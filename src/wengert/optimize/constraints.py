@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.errors import user_line
 from wengert.optimize.matrices import Matrix
-from wengert.optimize.program import Program
+from wengert.optimize.traced_objective import Program
 from wengert.optimize.variables import Variables, as_arguments, plain
 from wengert.transforms.gradients import grad
 from wengert.transforms.products import jvp

@@ -12,8 +12,8 @@ from wengert.core.errors import user_line
 from wengert.implicit.solvers import as_start
 from wengert.optimize.matrices import Matrix
 from wengert.optimize.minimize import on_trees
-from wengert.optimize.program import Program
 from wengert.optimize.progress import Watch
+from wengert.optimize.traced_objective import Program
 from wengert.optimize.variables import Variables, as_arguments, plain
 
 METHODS = ("trf", "dogbox", "lm")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import TrackedValueError, user_line
-from wengert.optimize.program import AUTO, Program
+from wengert.optimize.traced_objective import AUTO, Program
 from wengert.optimize.variables import plain
 from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
 from wengert.transforms.curvature import hessian

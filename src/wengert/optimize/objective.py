@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.errors import user_line
 from wengert.optimize.matrices import LARGE, SMALL, Matrix
-from wengert.optimize.program import AUTO, Program
+from wengert.optimize.traced_objective import AUTO, Program
 from wengert.optimize.variables import Variables, plain
 from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.products import jvp

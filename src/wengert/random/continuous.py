@@ -11,15 +11,19 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.primitive import gathered, operand
-from wengert.ops.cumulative import cumsum
-from wengert.ops.elementwise import exp, expm1, power, sqrt, where
-from wengert.ops.join import stack
-from wengert.ops.predicates import refuse_out, rint
-from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import broadcast_to, concatenate, flip, reshape, swapaxes
-from wengert.ops.spectral import eigh, svd
-from wengert.ops.triangular import cholesky, solve_triangular
-from wengert.random.drawing import Draw, Size, extents, refuse_gradient, refuse_trace
+from wengert.ops.elementwise.arithmetic import sqrt
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.exponential import exp, expm1, power
+from wengert.ops.elementwise.predicates import refuse_out, rint
+from wengert.ops.linear_algebra.cholesky import cholesky
+from wengert.ops.linear_algebra.spectral import eigh, svd
+from wengert.ops.linear_algebra.triangular import solve_triangular
+from wengert.ops.reductions.cumulative import cumsum
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.rearranging import concatenate, flip
+from wengert.ops.shape.reshaping import broadcast_to, reshape, swapaxes
+from wengert.random.draw import Draw, Size, extents, refuse_gradient, refuse_trace
 from wengert.transforms.products import stop_gradient
 
 
@@ -117,7 +121,7 @@ class Continuous:
     # Shapes: derivatives at a fixed probability
 
     def standard_gamma(self, shape: Any, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None) -> Any:
-        """The derivative is that of the quantile: see `ops/sampling.py`."""
+        """The derivative is that of the quantile: see `ops/samples/draws.py`."""
         shape = gathered(shape)
         if not isinstance(shape, Array):
             return self._plain("standard_gamma", shape=shape, size=size, dtype=dtype, out=out)
@@ -141,11 +145,11 @@ class Continuous:
         return self._pathwise("f", (dfnum, dfden), size, path)
 
     def beta(self, a: Any, b: Any, size: Size = None) -> Any:
-        """The derivative is that of the quantile: see `ops/sampling.py`."""
+        """The derivative is that of the quantile: see `ops/samples/draws.py`."""
         return self._pathwise("beta", (a, b), size, Draw.beta)
 
     def standard_t(self, df: Any, size: Size = None) -> Any:
-        """The derivative is that of the quantile: see `ops/sampling.py`."""
+        """The derivative is that of the quantile: see `ops/samples/draws.py`."""
         return self._pathwise("standard_t", (df,), size, Draw.t)
 
     def wald(self, mean: Any, scale: Any, size: Size = None) -> Any:

@@ -12,12 +12,12 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.primitive import gathered, operand
-from wengert.ops.elementwise import where
-from wengert.ops.predicates import refuse_out
-from wengert.ops.reduce import argmax
-from wengert.ops.special_entropy import softmax
-from wengert.ops.take import take, take_along_axis
-from wengert.random.drawing import Draw, Size, extents, refuse_gradient, refuse_trace
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.predicates import refuse_out
+from wengert.ops.indexing.taking import take, take_along_axis
+from wengert.ops.reductions.extremes import argmax
+from wengert.ops.special.entropy import softmax
+from wengert.random.draw import Draw, Size, extents, refuse_gradient, refuse_trace
 from wengert.transforms.products import stop_gradient
 
 SCORE = ", or use gumbel_softmax, a smooth choice; the gradient of an expectation is that of the log density, weighted: see wg.stats"

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.random.continuous import Continuous
 from wengert.random.discrete import Discrete
-from wengert.random.drawing import refuse_trace
+from wengert.random.draw import refuse_trace
 
 
 class Generator(Continuous, Discrete):

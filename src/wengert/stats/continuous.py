@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.ops.elementwise import absolute, arctan2, exp, expm1, log, log1p, power, sin, softplus, tan, where
-from wengert.ops.predicates import isinf
-from wengert.ops.special_bessel import i0e, i1e
-from wengert.ops.special_entropy import expit, log_expit, logit, xlog1py, xlogy
-from wengert.ops.special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
-from wengert.ops.special_gamma import betaln, digamma, gammaln
-from wengert.ops.special_gamma import gamma as gamma_function
-from wengert.ops.special_incomplete import betainc, gammainc, gammaincc
-from wengert.ops.special_quantile import betaincinv, betaln_half, gammainccinv, gammaincinv, stdtr, stdtrit
-from wengert.random.drawing import Draw
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.elementwise.exponential import exp, expm1, log, log1p, power, softplus
+from wengert.ops.elementwise.predicates import isinf
+from wengert.ops.elementwise.trigonometric import arctan2, sin, tan
+from wengert.ops.special.bessel import i0e, i1e
+from wengert.ops.special.entropy import expit, log_expit, logit, xlog1py, xlogy
+from wengert.ops.special.error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from wengert.ops.special.gamma import betaln, digamma, gammaln
+from wengert.ops.special.gamma import gamma as gamma_function
+from wengert.ops.special.incomplete import betainc, gammainc, gammaincc
+from wengert.ops.special.quantile import betaincinv, betaln_half, gammainccinv, gammaincinv, stdtr, stdtrit
+from wengert.random.draw import Draw
 from wengert.stats.families import Continuous
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from wengert.ops.elementwise import exp, expm1, log, log1p
-from wengert.ops.special_entropy import xlog1py, xlogy
-from wengert.ops.special_gamma import betaln, gammaln
-from wengert.ops.special_incomplete import betainc, gammainc, gammaincc
+from wengert.ops.elementwise.exponential import exp, expm1, log, log1p
+from wengert.ops.special.entropy import xlog1py, xlogy
+from wengert.ops.special.gamma import betaln, gammaln
+from wengert.ops.special.incomplete import betainc, gammainc, gammaincc
 from wengert.stats.families import Discrete
 
 COUNTS = (0.0, math.inf)

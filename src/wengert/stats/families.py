@@ -15,10 +15,12 @@ import numpy as np
 
 from wengert.core.errors import user_line
 from wengert.core.primitive import SHAPED, operand
-from wengert.ops.elementwise import exp, log, log1p, sqrt, where
-from wengert.ops.predicates import floor, logical_and, logical_or
-from wengert.ops.sampling import counts
-from wengert.random.drawing import Draw, Size
+from wengert.ops.elementwise.arithmetic import sqrt
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.exponential import exp, log, log1p
+from wengert.ops.elementwise.predicates import floor, logical_and, logical_or
+from wengert.ops.samples.draws import counts
+from wengert.random.draw import Draw, Size
 from wengert.random.generator import default_rng
 from wengert.stats.frozen import Distribution
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.random.drawing import Size
+from wengert.random.draw import Size
 
 AT_A_POINT = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 OF_ITSELF = ("mean", "var", "std", "entropy")

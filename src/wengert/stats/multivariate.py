@@ -13,16 +13,20 @@ import numpy as np
 
 from wengert.core.errors import user_line
 from wengert.core.primitive import operand
-from wengert.ops.elementwise import exp, log, log1p, sqrt, where
-from wengert.ops.predicates import floor, logical_or
-from wengert.ops.reduce import any as any_
-from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import broadcast_to, concatenate, diagonal, moveaxis, reshape, swapaxes
-from wengert.ops.special_entropy import xlogy
-from wengert.ops.special_gamma import digamma, gammaln
-from wengert.ops.triangular import cholesky, solve_triangular
+from wengert.ops.elementwise.arithmetic import sqrt
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.exponential import exp, log, log1p
+from wengert.ops.elementwise.predicates import floor, logical_or
+from wengert.ops.linear_algebra.cholesky import cholesky
+from wengert.ops.linear_algebra.triangular import solve_triangular
+from wengert.ops.reductions.logical import any as any_
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.rearranging import concatenate, diagonal
+from wengert.ops.shape.reshaping import broadcast_to, moveaxis, reshape, swapaxes
+from wengert.ops.special.entropy import xlogy
+from wengert.ops.special.gamma import digamma, gammaln
 from wengert.random.continuous import shares
-from wengert.random.drawing import Draw, Size, extents
+from wengert.random.draw import Draw, Size, extents
 from wengert.random.generator import default_rng
 from wengert.stats.families import as_counts, beside, converted, precision, quiet
 from wengert.stats.frozen import Distribution

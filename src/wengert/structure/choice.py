@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_line
-from wengert.ops.index import set_at
+from wengert.ops.indexing.subscripts import set_at
 from wengert.structure.patterns import Pattern, found_pattern
 from wengert.structure.signature import Signature
 from wengert.structure.sparse import PatternError, SparseDerivative, sparse_hessian, sparse_jacobian

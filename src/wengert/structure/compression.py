@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.ops.index import _scatter, getitem
-from wengert.ops.key import Hole, Index
-from wengert.ops.shape import concatenate
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import _scatter, getitem
+from wengert.ops.shape.rearranging import concatenate
 from wengert.structure.patterns import Pattern
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from wengert.core.primitive import Primitive, new_level
 from wengert.modes.forward import differentiable
 from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol, Trace
-from wengert.ops.index import gather
-from wengert.ops.key import Hole
+from wengert.ops.indexing.key import Hole
+from wengert.ops.indexing.subscripts import gather
 from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, none, one_after_the_other, unit
 from wengert.structure.propagation import Step, propagated

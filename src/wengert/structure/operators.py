@@ -16,9 +16,11 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.spec import Spec
-from wengert.ops.elementwise import exp, softplus
-from wengert.ops.reduce import logsumexp
-from wengert.ops.shape import astype, concatenate, reshape
+from wengert.ops.elementwise.exponential import exp, softplus
+from wengert.ops.reductions.sums import logsumexp
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.arguments import closed, opened, places
 from wengert.transforms.gradients import grad
 from wengert.transforms.products import jvp, linearize, vjp

@@ -13,7 +13,8 @@ from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_line
 from wengert.core.spec import Spec
 from wengert.modes.reverse import Tensor
-from wengert.ops.shape import concatenate, reshape
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import reshape
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
 from wengert.structure.patterns import Pattern, found_pattern

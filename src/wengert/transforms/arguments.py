@@ -14,7 +14,7 @@ from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.core.tree import map as map_tree
-from wengert.ops.shape import astype
+from wengert.ops.shape.casting import astype
 
 Argnums = int | Sequence[int]
 

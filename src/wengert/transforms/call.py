@@ -19,7 +19,7 @@ from wengert.modes.reverse import Tensor, is_traced, snapshot
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node, pull_back
 from wengert.modes.taylor import Jet, Run, Series
-from wengert.ops.shape import broadcast_to
+from wengert.ops.shape.reshaping import broadcast_to
 
 ARRAY = object()
 """Stands for an array among the leaves of the arguments."""

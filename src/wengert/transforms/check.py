@@ -18,7 +18,7 @@ from wengert.core.errors import GradientError, user_line
 from wengert.core.primitive import new_level
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
-from wengert.ops.elementwise import real
+from wengert.ops.elementwise.complex_numbers import real
 from wengert.transforms.call import Transposed
 from wengert.transforms.numeric import richardson
 

@@ -12,7 +12,7 @@ from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
-from wengert.ops.elementwise import conj
+from wengert.ops.elementwise.complex_numbers import conj
 from wengert.transforms.arguments import Argnums, Chosen, closed, opened
 from wengert.transforms.runs import Tape, handed_out, lowered
 

@@ -12,8 +12,8 @@ from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
-from wengert.ops.join import stack
-from wengert.ops.shape import moveaxis, reshape
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.reshaping import moveaxis, reshape
 from wengert.transforms.arguments import Argnums, Chosen, closed, opened
 from wengert.transforms.runs import Tape, is_users, pushed, settled
 from wengert.transforms.vmap import run_batched

@@ -13,8 +13,8 @@ from wengert.core.primitive import OUTPUT, Primitive, needs
 from wengert.core.spec import Spec
 from wengert.modes.reverse import snapshot
 from wengert.modes.tape import Node, reachable
-from wengert.ops.elementwise import conj
-from wengert.ops.shape import _stop_gradient
+from wengert.ops.elementwise.complex_numbers import conj
+from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.arguments import Chosen, closed, directions, mapped, opened
 from wengert.transforms.runs import Tape, handed_out, is_users, lowered, no_tangent, pushed, settled
 

@@ -21,7 +21,7 @@ from wengert.modes.cotangent import conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
 from wengert.modes.tape import Leaf, pull_back, several
 from wengert.modes.tape import Node as TapeNode
-from wengert.ops.shape import extents
+from wengert.ops.shape.reshaping import extents
 from wengert.transforms.arguments import places
 
 

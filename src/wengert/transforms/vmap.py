@@ -14,7 +14,8 @@ from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
-from wengert.ops.shape import broadcast_to, concatenate, moveaxis
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.arguments import places
 from wengert.transforms.runs import as_given
 

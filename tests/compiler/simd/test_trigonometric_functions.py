@@ -10,8 +10,8 @@ import pytest
 from benchmarks.reports.accuracy import DTYPES, NATIVE, SURVEYED, arguments, errors, exact_values, kernel
 
 from wengert.compiler.lanes import Type
-from wengert.compiler.simd.library import definitions
 from wengert.compiler.simd.trigonometric import DIGITS, PRECISIONS, TABLE
+from wengert.compiler.simd.vector_functions import definitions
 
 NAMES = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2")
 PERIODIC = NAMES[:3]

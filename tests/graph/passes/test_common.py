@@ -6,7 +6,7 @@ from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input, operation
-from wengert.graph.passes.common import common
+from wengert.graph.passes.subexpressions import common
 from wengert.transforms.tracing import trace
 
 X = np.array(SPECIAL)

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.library import is_for_blas, is_matrix_transpose
+from wengert.compiler.blas_calls import is_for_blas, is_matrix_transpose
 from wengert.compiler.lowering import LibraryCall, expansion, lowering
 from wengert.modes.symbolic import Symbol
-from wengert.ops import contract as ops
-from wengert.ops.einsum import _einsum, layout
-from wengert.ops.elementwise import multiply
-from wengert.ops.join import stack
-from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import astype, broadcast_to, expand_dims, reshape, transpose
+from wengert.ops.contraction import products as ops
+from wengert.ops.contraction.einsum import _einsum, layout
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
 SMALL_PRODUCT = 512
 """A product of matrices with so many terms is written as multiplications and sums, which fuse with what is around it."""

@@ -10,16 +10,16 @@ import numpy as np
 
 from wengert.compiler.lanes import Lanes, select
 from wengert.compiler.lowering import Instructions, floats, lowering, numbers, scalars
-from wengert.ops import elementwise as ops
-from wengert.ops.reduce import root
+from wengert.ops.elementwise import arithmetic, choices, complex_numbers, trigonometric
+from wengert.ops.reductions.sums import root
 
 
 def same(x: Lanes) -> Lanes:
     return x
 
 
-lowering.enter(numbers(same, cost=0), ops.positive, ops.conj, ops.real)
-lowering.enter(numbers(lambda x: x.like(0), cost=0), ops.imag)
+lowering.enter(numbers(same, cost=0), arithmetic.positive, complex_numbers.conj, complex_numbers.real)
+lowering.enter(numbers(lambda x: x.like(0), cost=0), complex_numbers.imag)
 
 # Arithmetic
 
@@ -34,20 +34,20 @@ def multiply(x: Lanes, y: Lanes) -> Lanes:
     return x & y if x.type.kind == "i1" else x * y
 
 
-lowering.enter(scalars(add), ops.add)
-lowering.enter(scalars(multiply), ops.multiply)
-lowering.enter(numbers(lambda x, y: x - y), ops.subtract)
-lowering.enter(numbers(lambda x: -x), ops.negative)
-lowering.enter(numbers(lambda x: x * x), ops.square)
-lowering.enter(floats(lambda x, y: x / y, cost=4), ops.divide)
-lowering.enter(floats(lambda x: 1.0 / x, cost=4), ops.reciprocal)
-lowering.enter(floats(lambda x: x.sqrt(), cost=5), ops.sqrt, root)
-lowering.enter(floats(lambda x, y: select(x.ne(0.0), x / y, x.like(0.0)), cost=4), ops.divide_live)
-lowering.enter(floats(lambda x, y: select(x.ne(0.0), x * y, x.like(0.0))), ops.multiply_live)
-lowering.enter(floats(lambda x: x * x.like(pi / 180.0)), ops.deg2rad)
+lowering.enter(scalars(add), arithmetic.add)
+lowering.enter(scalars(multiply), arithmetic.multiply)
+lowering.enter(numbers(lambda x, y: x - y), arithmetic.subtract)
+lowering.enter(numbers(lambda x: -x), arithmetic.negative)
+lowering.enter(numbers(lambda x: x * x), arithmetic.square)
+lowering.enter(floats(lambda x, y: x / y, cost=4), arithmetic.divide)
+lowering.enter(floats(lambda x: 1.0 / x, cost=4), arithmetic.reciprocal)
+lowering.enter(floats(lambda x: x.sqrt(), cost=5), arithmetic.sqrt, root)
+lowering.enter(floats(lambda x, y: select(x.ne(0.0), x / y, x.like(0.0)), cost=4), arithmetic.divide_live)
+lowering.enter(floats(lambda x, y: select(x.ne(0.0), x * y, x.like(0.0))), arithmetic.multiply_live)
+lowering.enter(floats(lambda x: x * x.like(pi / 180.0)), trigonometric.deg2rad)
 
 
-@lowering(ops.rad2deg)
+@lowering(trigonometric.rad2deg)
 @floats
 def rad2deg(x: Lanes) -> Lanes:
     """NumPy divides in the dtype itself, and in float32 that rounds otherwise."""
@@ -70,20 +70,20 @@ def minimum(x: Lanes, y: Lanes) -> Lanes:
     return select((x < y) | x.is_nan(), x, y)
 
 
-lowering.enter(scalars(maximum), ops.maximum)
-lowering.enter(scalars(minimum), ops.minimum)
-lowering.enter(floats(lambda x, y: select((x > y) | y.is_nan(), x, y)), ops.fmax)
-lowering.enter(floats(lambda x, y: select((x < y) | y.is_nan(), x, y)), ops.fmin)
-lowering.enter(numbers(lambda x: maximum(x, x.like(0))), ops.relu)
+lowering.enter(scalars(maximum), choices.maximum)
+lowering.enter(scalars(minimum), choices.minimum)
+lowering.enter(floats(lambda x, y: select((x > y) | y.is_nan(), x, y)), choices.fmax)
+lowering.enter(floats(lambda x, y: select((x < y) | y.is_nan(), x, y)), choices.fmin)
+lowering.enter(numbers(lambda x: maximum(x, x.like(0))), choices.relu)
 
 # Signs
 
-lowering.enter(numbers(lambda x: x.abs() if x.type.is_float else select(x < 0, -x, x)), ops.absolute)
-lowering.enter(floats(lambda x: x.abs()), ops.fabs)
-lowering.enter(floats(lambda x, y: x.copysign(y)), ops.copysign)
+lowering.enter(numbers(lambda x: x.abs() if x.type.is_float else select(x < 0, -x, x)), complex_numbers.absolute)
+lowering.enter(floats(lambda x: x.abs()), complex_numbers.fabs)
+lowering.enter(floats(lambda x, y: x.copysign(y)), choices.copysign)
 
 
-@lowering(ops.heaviside)
+@lowering(choices.heaviside)
 @floats
 def heaviside(x: Lanes, y: Lanes) -> Lanes:
     return select(x.is_nan(), x, select(x.eq(0.0), y, select(x < 0.0, x.like(0.0), x.like(1.0))))
@@ -100,4 +100,4 @@ class Where(Instructions):
         return self.body(condition, x.to(kind), y.to(kind))
 
 
-lowering.enter(Where(select, "fib"), ops._where)
+lowering.enter(Where(select, "fib"), choices._where)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from wengert.compiler.index import ZERO, Affine, Guard, Place, Read, broadcast, inside, number
+from wengert.compiler.affine import ZERO, Affine, Guard, Place, Read, broadcast, inside, number
 from wengert.compiler.lowering import Choice, Gather, Scatter, View, lowering
 from wengert.core.spec import Spec
-from wengert.ops import index as ops
-from wengert.ops.key import Index
+from wengert.ops.indexing import subscripts as ops
+from wengert.ops.indexing.key import Index
 
 lowering.enter(Gather(), ops.gather)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wengert.compiler.library import fills_result, is_for_blas
+from wengert.compiler.blas_calls import fills_result, is_for_blas
 from wengert.compiler.lowering import LibraryCall, expansion, lowering
-from wengert.ops import gauge
-from wengert.ops.triangular import _solve_triangular
+from wengert.ops.linear_algebra import gauge
+from wengert.ops.linear_algebra.triangular import _solve_triangular
 
 lowering.enter(LibraryCall(lambda node: is_for_blas(node) and fills_result(node)), _solve_triangular)
 

@@ -7,8 +7,8 @@ from math import inf
 from wengert.compiler.aspects.elementwise import same
 from wengert.compiler.lanes import Lanes, select
 from wengert.compiler.lowering import Predicate, bits, floats, lowering, numbers, scalars
-from wengert.ops import predicates as ops
-from wengert.ops.shape import _stop_gradient
+from wengert.ops.elementwise import predicates as ops
+from wengert.ops.shape.casting import _stop_gradient
 
 lowering.enter(scalars(same, cost=0), _stop_gradient)
 

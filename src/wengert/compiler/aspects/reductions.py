@@ -13,15 +13,19 @@ from wengert.compiler.aspects.elementwise import maximum as larger_or_nan
 from wengert.compiler.aspects.elementwise import minimum as smaller_or_nan
 from wengert.compiler.lanes import Lanes, Type, select
 from wengert.compiler.lowering import Reduction, expansion, lowering
-from wengert.ops import reduce as ops
-from wengert.ops.cumulative import _prod
-from wengert.ops.elementwise import absolute, exp, log, maximum, minimum, power, sqrt, square, where
-from wengert.ops.norms import _norm
-from wengert.ops.predicates import isfinite, not_equal
-from wengert.ops.reduce import count_along
-from wengert.ops.reduce import max as max_
-from wengert.ops.reduce import sum as sum_
-from wengert.ops.shape import astype, reshape
+from wengert.ops.elementwise.arithmetic import sqrt, square
+from wengert.ops.elementwise.choices import maximum, minimum, where
+from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.elementwise.exponential import exp, log, power
+from wengert.ops.elementwise.predicates import isfinite, not_equal
+from wengert.ops.linear_algebra.norms import _norm
+from wengert.ops.reductions import extremes, logical, sums
+from wengert.ops.reductions.axes import count_along
+from wengert.ops.reductions.cumulative import _prod
+from wengert.ops.reductions.extremes import max as max_
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import reshape
 
 # Folds: how two partial results become one, and what they start with
 
@@ -48,22 +52,22 @@ def greatest(type: Type) -> Any:
     return math.inf if type.is_float else True if type.kind == "i1" else (1 << (type.bits - 1)) - 1
 
 
-lowering.enter(Reduction(add, lambda type: 0), ops._sum)
+lowering.enter(Reduction(add, lambda type: 0), sums._sum)
 lowering.enter(Reduction(multiply, lambda type: 1), _prod)
-lowering.enter(Reduction(larger, least), ops._max)
-lowering.enter(Reduction(smaller, greatest), ops._min)
-lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), ops._all)
-lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), ops._any)
+lowering.enter(Reduction(larger, least), extremes._max)
+lowering.enter(Reduction(smaller, greatest), extremes._min)
+lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), logical._all)
+lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), logical._any)
 
 # Written out
 
 
-@expansion(ops._mean)
+@expansion(sums._mean)
 def mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     return sum_(x, axis, keepdims=keepdims) / count_along(x, axis)
 
 
-@expansion(ops._logsumexp)
+@expansion(sums._logsumexp)
 def logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     if not x.size:
         return None
@@ -82,7 +86,7 @@ def norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
     return power(sum_(power(absolute(x), ord), axis, keepdims=keepdims), 1.0 / ord)
 
 
-@expansion(ops._count_nonzero)
+@expansion(logical._count_nonzero)
 def count_nonzero(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     return sum_(astype(not_equal(x, 0), np.intp), axis, keepdims=keepdims)
 
@@ -94,5 +98,5 @@ def with_initial(reduce: Callable, combine: Callable) -> Callable:
     return rule
 
 
-expansion.enter(with_initial(ops._max, maximum), ops._max)
-expansion.enter(with_initial(ops._min, minimum), ops._min)
+expansion.enter(with_initial(extremes._max, maximum), extremes._max)
+expansion.enter(with_initial(extremes._min, minimum), extremes._min)

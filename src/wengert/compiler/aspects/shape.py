@@ -7,31 +7,32 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiler.affine import Guard, Place, Read, broadcast, inside, reshaped
 from wengert.compiler.aspects.elementwise import same
-from wengert.compiler.index import Guard, Place, Read, broadcast, inside, reshaped
 from wengert.compiler.lowering import Choice, View, expansion, lowering, scalars
 from wengert.core.spec import Spec
-from wengert.ops import join, shape
-from wengert.ops.shape import astype, broadcast_to
+from wengert.ops.shape import casting, joining, rearranging, reshaping
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to
 
-lowering.enter(scalars(same, cost=0), shape._copy)
-lowering.enter(scalars(lambda x, dtype: x), shape._astype, shape._astype_discrete)
+lowering.enter(scalars(same, cost=0), casting._copy)
+lowering.enter(scalars(lambda x, dtype: x), casting._astype, casting._astype_discrete)
 
 # Views: the place in the operand
 
-lowering.enter(View(lambda place, x, shape: reshaped(place, x.shape, shape)), shape._reshape)
-lowering.enter(View(lambda place, x, axis: tuple([i for k, i in enumerate(place) if k not in axis])), shape._expand_dims)
-lowering.enter(View(lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))])), shape._transpose)
-lowering.enter(View(lambda place, x, shape: broadcast(place, x.shape)), shape._broadcast_to)
+lowering.enter(View(lambda place, x, shape: reshaped(place, x.shape, shape)), reshaping._reshape)
+lowering.enter(View(lambda place, x, axis: tuple([i for k, i in enumerate(place) if k not in axis])), reshaping._expand_dims)
+lowering.enter(View(lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))])), reshaping._transpose)
+lowering.enter(View(lambda place, x, shape: broadcast(place, x.shape)), reshaping._broadcast_to)
 
 
-@lowering(shape._flip)
+@lowering(rearranging._flip)
 @View
 def flipped(place: Place, x: Spec, axis: Sequence[int]) -> Place:
     return tuple([i.times(-1).shifted(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(place, x.shape, strict=True))])
 
 
-@lowering(shape._diagonal)
+@lowering(rearranging._diagonal)
 @View
 def on_diagonal(place: Place, x: Spec, offset: int, axis1: int, axis2: int) -> Place:
     *lead, k = place
@@ -62,11 +63,11 @@ def stacked(place: Place, *specs: Spec, axis: int) -> list[Read]:
     return [Read(() if k == last else (Guard(place[axis].times(-1).shifted(k)),), k, inner) for k in range(len(specs))]
 
 
-lowering.enter(Choice(joined, arity=None), shape._concatenate)
-lowering.enter(Choice(stacked, arity=None), join._stack)
+lowering.enter(Choice(joined, arity=None), rearranging._concatenate)
+lowering.enter(Choice(stacked, arity=None), joining._stack)
 
 
-@lowering(join._pad)
+@lowering(joining._pad)
 @Choice
 def padded(place: Place, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
     inner = tuple([i.shifted(-before) for i, (before, _) in zip(place, pad_width, strict=True)])
@@ -74,7 +75,7 @@ def padded(place: Place, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[
     return [Read(tuple(guards), 0, inner), Read((), None, ())]
 
 
-@lowering(shape._embed_diagonal)
+@lowering(rearranging._embed_diagonal)
 @Choice
 def embedded(place: Place, x: Spec, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> list[Read]:
     k = place[axis1].shifted(-max(-offset, 0))
@@ -90,11 +91,11 @@ def triangle(place: Place, x: Spec, k: int, lower: bool) -> list[Read]:
     return [Read((Guard(below if lower else below.times(-1)),), 0, broadcast(place, x.shape)), Read((), None, ())]
 
 
-lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, True)), shape._tril)
-lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, False)), shape._triu)
+lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, True)), rearranging._tril)
+lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, False)), rearranging._triu)
 
 
-@lowering(shape._roll)
+@lowering(rearranging._roll)
 @Choice
 def rolled(place: Place, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
     """Each axis comes from one of two pieces: 2**k reads for k axes."""
@@ -118,7 +119,7 @@ def rolled(place: Place, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...])
 # Written out
 
 
-@expansion(join._full_like)
+@expansion(joining._full_like)
 def full_like(x: Any, fill_value: Any, dtype: Any, order: str, shape: Any) -> Any:
     spec = Spec(x.shape if shape is None else shape, np.dtype(x.dtype if dtype is None else dtype))
     return broadcast_to(astype(fill_value, spec.dtype), spec.shape)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import vector
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_of_fraction
-from wengert.ops import elementwise as ops
+from wengert.compiler.simd.vector_functions import vector
+from wengert.ops.elementwise import exponential
 
 
 class Range(NamedTuple):
@@ -133,7 +133,7 @@ def at_least(x: Lanes, bound: float) -> Lanes:
     return select(x < bound, bound, x)
 
 
-@vector(ops.exp)
+@vector(exponential.exp)
 def exp(x: Lanes) -> Lanes:
     bounds = RANGES[x.type.kind]
     y = at_least(x, bounds.smallest)
@@ -142,7 +142,7 @@ def exp(x: Lanes) -> Lanes:
     return select(x <= bounds.largest, result, x + math.inf)
 
 
-@vector(ops.exp2)
+@vector(exponential.exp2)
 def exp2(x: Lanes) -> Lanes:
     form = FORMATS[x.type.kind]
     y = at_least(x, -2.0 - form.bias - form.digits)
@@ -156,7 +156,7 @@ def exp2(x: Lanes) -> Lanes:
     return select(x < form.bias + 1.0, result, x + math.inf)
 
 
-@vector(ops.expm1)
+@vector(exponential.expm1)
 def expm1(x: Lanes) -> Lanes:
     bounds = RANGES[x.type.kind]
     parts = reduced(at_least(x, bounds.negligible))
@@ -175,7 +175,7 @@ def quotient(x: Double, y: Double) -> Lanes:
     return fma(rest, inverse, first)
 
 
-@vector(ops.sigmoid)
+@vector(exponential.sigmoid)
 def sigmoid(x: Lanes) -> Lanes:
     """1 / (1 + e^-x) above zero, e^x / (1 + e^x) below: the exponential never overflows."""
     bounds = RANGES[x.type.kind]
@@ -201,7 +201,7 @@ def log_one_plus_exp(x: Lanes, low: Lanes | None = None) -> Double:
     return Double(select(negligible, scaled(mantissa.high, parts.n, x < bounds.subnormal), high), select(negligible, 0.0, rest))
 
 
-@vector(ops.softplus)
+@vector(exponential.softplus)
 def softplus(x: Lanes) -> Lanes:
     """log(1 + e^x)."""
     log1p = log_one_plus_exp(at_least(-x.abs(), RANGES[x.type.kind].smallest))
@@ -210,7 +210,7 @@ def softplus(x: Lanes) -> Lanes:
     return select(x < math.inf, high + (low + log1p.low), x)
 
 
-@vector(ops.logaddexp)
+@vector(exponential.logaddexp)
 def logaddexp(x: Lanes, y: Lanes) -> Lanes:
     """log(e^x + e^y). It cancels where that is near one: there it is accurate beside the larger argument, not beside the result."""
     if x.type.kind == "f32":

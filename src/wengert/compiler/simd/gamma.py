@@ -17,11 +17,11 @@ from functools import cache
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import call, function, vector
 from wengert.compiler.simd.logarithm import LN2, normal_split
 from wengert.compiler.simd.power import log_double
 from wengert.compiler.simd.trigonometric import replaced
-from wengert.ops import special_gamma as ops
+from wengert.compiler.simd.vector_functions import call, function, vector
+from wengert.ops.special import gamma as ops
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
 OFFSET = (0.4189385332046727, 1.6728209650585413e-17)

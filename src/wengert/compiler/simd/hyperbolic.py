@@ -7,15 +7,15 @@ import math
 from wengert.compiler.lanes import Lanes, fma, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.exponential import RANGES, Reduced, at_least, quotient, reduced
-from wengert.compiler.simd.library import vector
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_double
-from wengert.ops import elementwise as ops
+from wengert.compiler.simd.vector_functions import vector
+from wengert.ops.elementwise import trigonometric
 
 LARGEST = {"f64": 710.4758600739439, "f32": 89.41598510742188}
 """Where sinh and cosh are still floats: log 2 beyond the exponential."""
 
 
-@vector(ops.tanh)
+@vector(trigonometric.tanh)
 def tanh(x: Lanes) -> Lanes:
     """(1 - e) / (1 + e) with e = exp(-2 |x|), through e - 1, which is accurate near zero."""
     parts = reduced(at_least(x.abs() * -2.0, RANGES[x.type.kind].negligible))
@@ -34,7 +34,7 @@ def quarter_exponential(parts: Reduced) -> tuple[Double, Lanes, Lanes]:
     return a, inverse, fma(-inverse, a.low, fma(-inverse, a.high, 1.0))
 
 
-@vector(ops.sinh)
+@vector(trigonometric.sinh)
 def sinh(x: Lanes) -> Lanes:
     """With a = e^|x| / 4, which does not overflow before the result, and b = a - 1/4: 2 (b + (b / a) / 4)."""
     size = x.abs()
@@ -50,7 +50,7 @@ def sinh(x: Lanes) -> Lanes:
     return select(size <= LARGEST[x.type.kind], result, size + math.inf).copysign(x)
 
 
-@vector(ops.cosh)
+@vector(trigonometric.cosh)
 def cosh(x: Lanes) -> Lanes:
     """With a = e^|x| / 4: 2 (a + 1 / (16 a))."""
     size = x.abs()
@@ -71,7 +71,7 @@ def log_sum(x: Lanes, y: Double, root: Double) -> Lanes:
     return high + (low + result.low)
 
 
-@vector(ops.arcsinh)
+@vector(trigonometric.arcsinh)
 def arcsinh(x: Lanes) -> Lanes:
     """log(1 + |x| + (sqrt(1 + x^2) - 1)); the root has twice the precision, so that the difference is accurate."""
     size = x.abs()
@@ -84,7 +84,7 @@ def arcsinh(x: Lanes) -> Lanes:
     return select(size < math.inf, result, size).copysign(x)
 
 
-@vector(ops.arccosh)
+@vector(trigonometric.arccosh)
 def arccosh(x: Lanes) -> Lanes:
     """log(1 + (x - 1) + sqrt(x^2 - 1)); the square is exact."""
     square, error = two_product(x, x)
@@ -95,7 +95,7 @@ def arccosh(x: Lanes) -> Lanes:
     return select(x < math.inf, result, x)
 
 
-@vector(ops.arctanh)
+@vector(trigonometric.arctanh)
 def arctanh(x: Lanes) -> Lanes:
     """log(1 + 2 |x| / (1 - |x|)) / 2."""
     size = x.abs()

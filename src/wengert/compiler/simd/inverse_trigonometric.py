@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, fast_two_sum
-from wengert.compiler.simd.library import vector
-from wengert.ops import elementwise as ops
+from wengert.compiler.simd.vector_functions import vector
+from wengert.ops.elementwise import trigonometric
 
 TANGENT_OF_EIGHTH = 0.41421356237309503
 
@@ -103,7 +103,7 @@ def _arctangent(a: Lanes, b: Lanes) -> tuple[Lanes, Double]:
     return select(beyond, t.like(1.0), 0.0), Double(t, fma(t * z, polynomial(z, PRECISIONS[a.type.kind].arctangent), fma(-z, low, low)))
 
 
-@vector(ops.arctan)
+@vector(trigonometric.arctan)
 def arctan(x: Lanes) -> Lanes:
     size = x.abs()
     size = select(size > 2.0**80, 2.0**80, size)
@@ -112,7 +112,7 @@ def arctan(x: Lanes) -> Lanes:
     return _sum(select(steep, 2.0 - quarters, quarters), select(steep, -t, t), select(steep, -tail, tail)).copysign(x)
 
 
-@vector(ops.arctan2)
+@vector(trigonometric.arctan2)
 def arctan2(y: Lanes, x: Lanes) -> Lanes:
     """The angle of the point (x, y), from the octant where the quotient is at most one."""
     width, height = x.abs(), y.abs()
@@ -143,14 +143,14 @@ def _arcsine(x: Lanes) -> tuple[Lanes, Double]:
     return small, Double(s, fma(s * z, polynomial(z, PRECISIONS[x.type.kind].arcsine), fma(low * z, 0.5, low)))
 
 
-@vector(ops.arcsin)
+@vector(trigonometric.arcsin)
 def arcsin(x: Lanes) -> Lanes:
     small, (s, tail) = _arcsine(x)
     factor = select(small, s.like(1.0), -2.0)
     return _sum(select(small, s.like(0.0), 2.0), factor * s, factor * tail).copysign(x)
 
 
-@vector(ops.arccos)
+@vector(trigonometric.arccos)
 def arccos(x: Lanes) -> Lanes:
     small, (s, tail) = _arcsine(x)
     factor = select(small, s.like(-1.0), 2.0) * s.like(1.0).copysign(x)

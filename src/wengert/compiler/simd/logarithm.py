@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import vector
-from wengert.ops import elementwise as ops
+from wengert.compiler.simd.vector_functions import vector
+from wengert.ops.elementwise import exponential
 
 
 class Format(NamedTuple):
@@ -108,7 +108,7 @@ def where_positive(x: Lanes, result: Lanes, zero: float) -> Lanes:
     return select(x.eq(zero), -math.inf, result)
 
 
-@vector(ops.log)
+@vector(exponential.log)
 def log(x: Lanes) -> Lanes:
     k, m = normal_split(x)
     return where_positive(x, log_of_sum(k, m - 1.0).value(), 0.0)
@@ -137,7 +137,7 @@ def log1p_of_fraction(x: Lanes, low: Lanes) -> Double:
     return log_of_double_sum(k, f, f_low)
 
 
-@vector(ops.log1p)
+@vector(exponential.log1p)
 def log1p(x: Lanes) -> Lanes:
     result = log1p_double(x).value()
     result = select(x.abs() < 2.0 ** -(FORMATS[x.type.kind].digits + 2), x, result)
@@ -153,7 +153,7 @@ def log_parts(x: Lanes) -> tuple[Lanes, Double]:
     return k, fast_two_sum(total, rest + (tail(f, half_square) - error))
 
 
-@vector(ops.log2)
+@vector(exponential.log2)
 def log2(x: Lanes) -> Lanes:
     k, y = log_parts(x)
     result = y.times(constant(x, *LOG2_E))
@@ -161,7 +161,7 @@ def log2(x: Lanes) -> Lanes:
     return where_positive(x, total + (error + result.low), 0.0)
 
 
-@vector(ops.log10)
+@vector(exponential.log10)
 def log10(x: Lanes) -> Lanes:
     k, y = log_parts(x)
     result = y.times(constant(x, *LOG10_E))

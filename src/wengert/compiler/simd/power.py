@@ -7,9 +7,9 @@ import math
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product
 from wengert.compiler.simd.exponential import RANGES, reduced
-from wengert.compiler.simd.library import vector
 from wengert.compiler.simd.logarithm import FORMATS, LN2, normal_split, split
-from wengert.ops import elementwise as ops
+from wengert.compiler.simd.vector_functions import vector
+from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
 # (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.
 ATANH = (
@@ -88,7 +88,7 @@ def exp_double(x: Double) -> Lanes:
     return (mantissa.bits() + n).floats() * select(below, high.like(2.0**-bounds.lift), 2.0**bounds.lift)
 
 
-@vector(ops._power)
+@vector(exponential._power)
 def power(x: Lanes, y: Lanes) -> Lanes:
     """exp(y log |x|), with the sign of x where y is odd, and NaN where x is negative and y no integer."""
     size = x.abs()
@@ -129,7 +129,7 @@ def _single_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
     return (polynomial(r, SHORT_EXP).bits() + (shifted.bits() << 52)).floats().to("f32")
 
 
-@vector(ops.cbrt)
+@vector(arithmetic.cbrt)
 def cbrt(x: Lanes) -> Lanes:
     """2^q t r^2, with |x| = 2^(3 q) t and r the inverse cube root of t, corrected once with the exact remainder."""
     form = FORMATS[x.type.kind]
@@ -151,7 +151,7 @@ def cbrt(x: Lanes) -> Lanes:
     return select((size > 0.0) & (size < math.inf), result.copysign(x), x)
 
 
-@vector(ops.hypot)
+@vector(trigonometric.hypot)
 def hypot(x: Lanes, y: Lanes) -> Lanes:
     """sqrt(x^2 + y^2), scaled by a power of two where squares overflow or underflow."""
     if x.type.kind == "f32":

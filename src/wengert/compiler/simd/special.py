@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import vector
-from wengert.ops import special_error as ops
+from wengert.compiler.simd.vector_functions import vector
+from wengert.ops.special import error as ops
 
 LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)
 

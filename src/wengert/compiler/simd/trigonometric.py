@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, Type, fma, polynomial, select
 from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.library import call, function, vector
-from wengert.ops import elementwise as ops
+from wengert.compiler.simd.vector_functions import call, function, vector
+from wengert.ops.elementwise import trigonometric
 
 
 class Precision(NamedTuple):
@@ -239,17 +239,17 @@ def _huge(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lan
     return select(proper, function(x, _reduced_huge(select(proper, size, 1.0))), x - x)
 
 
-@vector(ops.sin)
+@vector(trigonometric.sin)
 def sin(x: Lanes) -> Lanes:
     return _of_any_size(x, "sin", _sin)
 
 
-@vector(ops.cos)
+@vector(trigonometric.cos)
 def cos(x: Lanes) -> Lanes:
     return _of_any_size(x, "cos", _cos)
 
 
-@vector(ops.tan)
+@vector(trigonometric.tan)
 def tan(x: Lanes) -> Lanes:
     return _of_any_size(x, "tan", _tan)
 

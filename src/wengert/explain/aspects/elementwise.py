@@ -20,13 +20,28 @@ from wengert.explain.why.remedies import (
     remedies,
 )
 from wengert.explain.why.zeros import beyond_bound, saturated, times_zero, untaken, zero_slope
-from wengert.ops.elementwise import (
-    _angle,
-    _power,
-    _sinc,
-    _where,
-    absolute,
+from wengert.ops.elementwise.arithmetic import (
     add,
+    cbrt,
+    divide,
+    divide_live,
+    fmod,
+    multiply,
+    multiply_live,
+    negative,
+    positive,
+    reciprocal,
+    remainder,
+    sqrt,
+    square,
+    subtract,
+)
+from wengert.ops.elementwise.choices import _where, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu
+from wengert.ops.elementwise.complex_numbers import _angle, absolute, conj, fabs, imag, real
+from wengert.ops.elementwise.exponential import _power, exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, sigmoid, softplus
+from wengert.ops.elementwise.predicates import floor_divide
+from wengert.ops.elementwise.trigonometric import (
+    _sinc,
     arccos,
     arccosh,
     arcsin,
@@ -34,56 +49,17 @@ from wengert.ops.elementwise import (
     arctan,
     arctan2,
     arctanh,
-    cbrt,
-    conj,
-    copysign,
     cos,
     cosh,
     deg2rad,
-    divide,
-    divide_live,
-    exp,
-    exp2,
-    expm1,
-    fabs,
-    fmax,
-    fmin,
-    fmod,
-    heaviside,
     hypot,
-    imag,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    maximum,
-    minimum,
-    multiply,
-    multiply_live,
-    negative,
-    nextafter,
-    positive,
     rad2deg,
-    real,
-    reciprocal,
-    relu,
-    remainder,
-    sigmoid,
     sin,
     sinh,
-    softplus,
-    sqrt,
-    square,
-    subtract,
     tan,
     tanh,
 )
-from wengert.ops.predicates import (
-    floor_divide,
-)
-from wengert.ops.reduce import root
+from wengert.ops.reductions.sums import root
 
 # Where numbers are not finite
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert.explain.comparing.digits import Form, digits
-from wengert.ops.matrix_functions import _expm
-from wengert.ops.systems import _det, _inv
-from wengert.ops.triangular import _cholesky
+from wengert.ops.linear_algebra.cholesky import _cholesky
+from wengert.ops.linear_algebra.matrix_functions import _expm
+from wengert.ops.linear_algebra.systems import _det, _inv
 
 
 def on_matrices(function: Callable) -> Form:

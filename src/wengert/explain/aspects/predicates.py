@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wengert.explain.comparing.digits import NEIGHBOURS, digits, enter_as_in_numpy, of_mpmath, on_numbers
-from wengert.ops.digits import _exponent, _fraction, _ldexp, _mantissa, bitwise_count, gcd, lcm, spacing
-from wengert.ops.predicates import (
+from wengert.ops.elementwise.bits import _exponent, _fraction, _ldexp, _mantissa, bitwise_count, gcd, lcm, spacing
+from wengert.ops.elementwise.predicates import (
     _isclose,
     _round,
     bitwise_and,
@@ -38,7 +38,7 @@ from wengert.ops.predicates import (
     signbit,
     trunc,
 )
-from wengert.ops.shape import _stop_gradient
+from wengert.ops.shape.casting import _stop_gradient
 
 for operation, name in (
     (floor, "floor"),

@@ -10,10 +10,12 @@ from wengert.explain.comparing.digits import digits, enter_as_in_numpy, on_lists
 from wengert.explain.pictures.signs import sign
 from wengert.explain.why.remedies import BAD_SLOPE, FORWARD, INFINITE_TERMS, TOO_LARGE_TOGETHER, Remedy, remedies
 from wengert.explain.why.zeros import left_out, saturated, times_zero, zero_slope
-from wengert.ops.cumulative import _cumprod, _cumsum, _prod
-from wengert.ops.nan_reductions import _nanmax, _nanmin
-from wengert.ops.norms import _norm
-from wengert.ops.reduce import _all, _any, _argmax, _argmin, _count_nonzero, _logsumexp, _max, _mean, _min, _sum
+from wengert.ops.linear_algebra.norms import _norm
+from wengert.ops.reductions.cumulative import _cumprod, _cumsum, _prod
+from wengert.ops.reductions.extremes import _argmax, _argmin, _max, _min
+from wengert.ops.reductions.logical import _all, _any, _count_nonzero
+from wengert.ops.reductions.sums import _logsumexp, _mean, _sum
+from wengert.ops.reductions.without_nan import _nanmax, _nanmin
 
 remedies.enter((INFINITE_TERMS, TOO_LARGE_TOGETHER), _sum, _cumsum)
 remedies.enter(

@@ -6,12 +6,14 @@ from wengert.explain.comparing.digits import digits, enter_as_in_numpy
 from wengert.explain.pictures.signs import sign
 from wengert.explain.why.remedies import FORWARD, Remedy, always, remedies
 from wengert.explain.why.zeros import left_out, zero_slope
-from wengert.ops.fft import _fft, _ifft, _irfft, _rfft
-from wengert.ops.index import _getitem, _winners, gather
-from wengert.ops.join import _full_like, _unstack
-from wengert.ops.shape import _astype, _astype_discrete, _broadcast_to, _copy, _diagonal, _split, _transpose, _tril, _triu
-from wengert.ops.sort import _argpartition, _argsort, _searchsorted
-from wengert.ops.take import argwhere
+from wengert.ops.indexing.subscripts import _getitem, _winners, gather
+from wengert.ops.indexing.taking import argwhere
+from wengert.ops.samples.sorting import _argpartition, _argsort, _searchsorted
+from wengert.ops.shape.casting import _astype, _astype_discrete, _copy
+from wengert.ops.shape.joining import _full_like, _unstack
+from wengert.ops.shape.rearranging import _diagonal, _split, _tril, _triu
+from wengert.ops.shape.reshaping import _broadcast_to, _transpose
+from wengert.ops.signal.fourier import _fft, _ifft, _irfft, _rfft
 
 remedies.enter(
     (Remedy(FORWARD, always, "the number is too large for the new dtype", "Scale before the conversion, or keep the larger dtype."),),

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core.spec import Spec
 from wengert.explain import aspects  # noqa: F401  # fills `digits`
 from wengert.explain.comparing.digits import digits
-from wengert.explain.why.places import numbers_of
+from wengert.explain.why.source_lines import numbers_of
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 

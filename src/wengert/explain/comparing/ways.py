@@ -13,8 +13,8 @@ import numpy as np
 from wengert.core.errors import GradientError, user_line
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
-from wengert.explain.recording import record
-from wengert.explain.why.places import numbers_of, plain_arguments
+from wengert.explain.observation import record
+from wengert.explain.why.source_lines import numbers_of, plain_arguments
 from wengert.graph.graph import Graph
 from wengert.graph.stats import tree_size
 from wengert.graph.sympy import ASSUMPTIONS, to_sympy

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.page.drawing import BOX, LINE, drawing
+from wengert.explain.page.boxes import BOX, LINE, drawing
 from wengert.explain.page.listing import listing
 from wengert.explain.page.story import Story, cut
 from wengert.explain.tables.numbers import value as shown

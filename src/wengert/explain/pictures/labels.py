@@ -18,8 +18,8 @@ from wengert.explain.tables.numbers import value
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.notation import TRANSPARENT, Fence, key_text, notation
 from wengert.graph.typesetting import SUBSCRIPTS
-from wengert.ops.index import _getitem
-from wengert.ops.key import Index
+from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.subscripts import _getitem
 
 Role = Literal["name", "value", "adjoint", "tangent", "symbol", "heading", "code", "note"]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.explain.reading.tokens import CLOSING, OPENING, ExpressionError, Token, statements
 from wengert.explain.reading.vocabulary import CONSTANTS, OF_SEVERAL, functions, suggestion
-from wengert.ops.join import stack
+from wengert.ops.shape.joining import stack
 
 DEEPEST = 50
 """Brackets, signs and powers that may be open at the same time."""

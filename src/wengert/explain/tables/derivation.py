@@ -23,9 +23,9 @@ from wengert.modes.forward import push
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node as TapeNode
 from wengert.modes.tape import contributions
-from wengert.ops.elementwise import _where
-from wengert.ops.predicates import equal, isfinite, isinf, isnan, logical_and, logical_not, logical_or, not_equal
-from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape
+from wengert.ops.elementwise.choices import _where
+from wengert.ops.elementwise.predicates import equal, isfinite, isinf, isnan, logical_and, logical_not, logical_or, not_equal
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
 LARGEST = 16
 """How many operations a formula may have, calls by name counted three times; what has more is not for a line of a table."""

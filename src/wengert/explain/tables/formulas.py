@@ -26,8 +26,8 @@ from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.mathematics import Expression, Writer, passes_on
 from wengert.graph.notation import ATOM, FRACTION, LN, PRODUCT, SUM
 from wengert.graph.typesetting import Latex, Plain, Style
-from wengert.ops.elementwise import multiply, multiply_live, negative, remainder
-from wengert.ops.predicates import floor_divide
+from wengert.ops.elementwise.arithmetic import multiply, multiply_live, negative, remainder
+from wengert.ops.elementwise.predicates import floor_divide
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation

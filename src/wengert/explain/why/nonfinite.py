@@ -12,19 +12,20 @@ import numpy as np
 from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.explain import aspects  # noqa: F401  # fills `remedies`
-from wengert.explain.recording import Recording, record
+from wengert.explain.observation import Recording, record
 from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative
 from wengert.explain.tables.numbers import number, value
-from wengert.explain.why.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
+from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched
 from wengert.modes.tape import Leaf
 from wengert.modes.tape import Node as TapeNode
-from wengert.ops.elementwise import _where, divide, fmax, fmin, maximum, minimum
-from wengert.ops.index import _getitem, _set_at, gather
-from wengert.ops.reduce import _max, _min
+from wengert.ops.elementwise.arithmetic import divide
+from wengert.ops.elementwise.choices import _where, fmax, fmin, maximum, minimum
+from wengert.ops.indexing.subscripts import _getitem, _set_at, gather
+from wengert.ops.reductions.extremes import _max, _min
 from wengert.transforms.tracing import taped
 
 FINITE, INFINITE, NOT_A_NUMBER = range(3)

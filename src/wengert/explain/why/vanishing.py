@@ -11,17 +11,17 @@ import numpy as np
 from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.explain import aspects  # noqa: F401  # fills `zero_slope`
-from wengert.explain.recording import Recording, record
+from wengert.explain.observation import Recording, record
 from wengert.explain.sweeps import Adjoints, adjoints, local_derivative
 from wengert.explain.tables.numbers import number, value
-from wengert.explain.why.places import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
+from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.explain.why.zeros import zero_slope
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
 from wengert.modes.forward import differentiable, push
-from wengert.ops.elementwise import _where
-from wengert.ops.index import _scatter, _set_at
-from wengert.ops.shape import _stop_gradient
+from wengert.ops.elementwise.choices import _where
+from wengert.ops.indexing.subscripts import _scatter, _set_at
+from wengert.ops.shape.casting import _stop_gradient
 
 FINE = "fine"
 LONGEST = 8

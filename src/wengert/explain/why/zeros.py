@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import Primitive
 from wengert.explain.tables.numbers import value
-from wengert.explain.why.places import numbers_of
+from wengert.explain.why.source_lines import numbers_of
 from wengert.graph.ir import Constant, Node, Operation
 
 Account = Callable[[Any, Operation, int], tuple[str, str]]

@@ -8,8 +8,8 @@ from wengert.graph.ir import Operation
 from wengert.graph.mathematics import expression
 from wengert.graph.notation import PRODUCT, Infix, notation
 from wengert.graph.stats import flops
-from wengert.ops.contract import matmul
-from wengert.ops.einsum import _einsum
+from wengert.ops.contraction.einsum import _einsum
+from wengert.ops.contraction.products import matmul
 
 notation.enter(Infix("@", "", "", PRODUCT), matmul)
 expression.enter(lambda w, node: w.product(w.known[node.args[0]], w.known[node.args[1]]), matmul)

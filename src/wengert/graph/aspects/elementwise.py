@@ -9,14 +9,28 @@ from wengert.graph.mathematics import ONE, Expression, Writer, expression
 from wengert.graph.notation import ATOM, LN, POWER, PRODUCT, SUM, TRANSPARENT, Fence, Function, Infix, Symbol, notation
 from wengert.graph.python import SourceWriter, python_call, template
 from wengert.graph.sympy import named, same_number, sympy_form
-from wengert.ops.digits import _exponent, _fraction, _ldexp, _mantissa, bitwise_count, gcd, lcm, spacing
-from wengert.ops.elementwise import (
-    _angle,
-    _power,
-    _sinc,
-    _where,
-    absolute,
+from wengert.ops.elementwise.arithmetic import (
     add,
+    cbrt,
+    divide,
+    divide_live,
+    fmod,
+    multiply,
+    multiply_live,
+    negative,
+    positive,
+    reciprocal,
+    remainder,
+    sqrt,
+    square,
+    subtract,
+)
+from wengert.ops.elementwise.bits import _exponent, _fraction, _ldexp, _mantissa, bitwise_count, gcd, lcm, spacing
+from wengert.ops.elementwise.choices import _where, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu
+from wengert.ops.elementwise.complex_numbers import _angle, absolute, conj, fabs, imag, real
+from wengert.ops.elementwise.exponential import _power, exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, sigmoid, softplus
+from wengert.ops.elementwise.trigonometric import (
+    _sinc,
     arccos,
     arccosh,
     arcsin,
@@ -24,53 +38,17 @@ from wengert.ops.elementwise import (
     arctan,
     arctan2,
     arctanh,
-    cbrt,
-    conj,
-    copysign,
     cos,
     cosh,
     deg2rad,
-    divide,
-    divide_live,
-    exp,
-    exp2,
-    expm1,
-    fabs,
-    fmax,
-    fmin,
-    fmod,
-    heaviside,
     hypot,
-    imag,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    maximum,
-    minimum,
-    multiply,
-    multiply_live,
-    negative,
-    nextafter,
-    positive,
     rad2deg,
-    real,
-    reciprocal,
-    relu,
-    remainder,
-    sigmoid,
     sin,
     sinh,
-    softplus,
-    sqrt,
-    square,
-    subtract,
     tan,
     tanh,
 )
-from wengert.ops.reduce import root
+from wengert.ops.reductions.sums import root
 
 # Signs and short names
 

@@ -10,7 +10,7 @@ from wengert.graph.mathematics import Expression, Writer, expression
 from wengert.graph.notation import ATOM, literal
 from wengert.graph.python import SourceWriter, python_block, python_call
 from wengert.graph.stats import flops
-from wengert.ops.index import _add_at, _getitem, _scatter, _set_at, gather
+from wengert.ops.indexing.subscripts import _add_at, _getitem, _scatter, _set_at, gather
 
 
 @expression(_getitem, gather)

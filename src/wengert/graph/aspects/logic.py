@@ -8,7 +8,7 @@ from wengert.graph.aspects.elementwise import whole_part
 from wengert.graph.mathematics import Expression, expression
 from wengert.graph.notation import AND, COMPARISON, OR, POWER, PRODUCT, SHIFT, XOR, Fence, Infix, Symbol, notation
 from wengert.graph.sympy import logical, named, sympy_form
-from wengert.ops.predicates import (
+from wengert.ops.elementwise.predicates import (
     _isclose,
     _round,
     bitwise_and,

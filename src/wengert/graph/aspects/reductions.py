@@ -11,10 +11,12 @@ from wengert.graph.notation import FRACTION, Fence, Symbol, notation
 from wengert.graph.python import python_call, reduction_call, template
 from wengert.graph.stats import flops, per_element
 from wengert.graph.sympy import exact, same_number, sympy_form
-from wengert.ops.cumulative import _cumprod, _cumsum, _prod
-from wengert.ops.nan_reductions import _nanmax, _nanmin
-from wengert.ops.norms import _norm
-from wengert.ops.reduce import _all, _any, _argmax, _argmin, _count_nonzero, _logsumexp, _max, _mean, _min, _sum
+from wengert.ops.linear_algebra.norms import _norm
+from wengert.ops.reductions.cumulative import _cumprod, _cumsum, _prod
+from wengert.ops.reductions.extremes import _argmax, _argmin, _max, _min
+from wengert.ops.reductions.logical import _all, _any, _count_nonzero
+from wengert.ops.reductions.sums import _logsumexp, _mean, _sum
+from wengert.ops.reductions.without_nan import _nanmax, _nanmin
 
 notation.enter(Symbol("max", r"\max"), _max)
 notation.enter(Symbol("min", r"\min"), _min)

@@ -12,23 +12,11 @@ from wengert.graph.mathematics import Expression, Writer, expression
 from wengert.graph.notation import ATOM, TRANSPARENT, literal, notation
 from wengert.graph.python import SourceWriter, python_call, template
 from wengert.graph.sympy import same_number, sympy_form
-from wengert.ops.join import _full_like, _pad, _stack, _unstack
-from wengert.ops.key import Index
-from wengert.ops.shape import (
-    _astype,
-    _astype_discrete,
-    _broadcast_to,
-    _concatenate,
-    _copy,
-    _diagonal,
-    _expand_dims,
-    _flip,
-    _reshape,
-    _roll,
-    _split,
-    _stop_gradient,
-    _transpose,
-)
+from wengert.ops.indexing.key import Index
+from wengert.ops.shape.casting import _astype, _astype_discrete, _copy, _stop_gradient
+from wengert.ops.shape.joining import _full_like, _pad, _stack, _unstack
+from wengert.ops.shape.rearranging import _concatenate, _diagonal, _flip, _roll, _split
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
 notation.enter(TRANSPARENT, _copy, _astype, _broadcast_to)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.graph.sympy import named, sympy_form
-from wengert.ops.special_bessel import _iv, _ive, _jv, _kv, _yv, i0, i0e, i1, i1e, j0, j1, y0, y1
-from wengert.ops.special_entropy import entr, kl_div, logit, rel_entr, xlog1py, xlogy
-from wengert.ops.special_error import _erfcx, erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
-from wengert.ops.special_gamma import _polygamma_op, _zeta, beta, betaln, digamma, gamma, gammaln
-from wengert.ops.special_incomplete import betainc_in_order, gammainc_in_order, gammaincc
-from wengert.ops.special_integrals import _ci, _expn, _lambertw, _si
-from wengert.ops.special_quantile import betaincinv, gammainccinv, gammaincinv, odd_integral, stdtr, stdtrit
+from wengert.ops.special.bessel import _iv, _ive, _jv, _kv, _yv, i0, i0e, i1, i1e, j0, j1, y0, y1
+from wengert.ops.special.entropy import entr, kl_div, logit, rel_entr, xlog1py, xlogy
+from wengert.ops.special.error import _erfcx, erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from wengert.ops.special.gamma import _polygamma_op, _zeta, beta, betaln, digamma, gamma, gammaln
+from wengert.ops.special.incomplete import betainc_in_order, gammainc_in_order, gammaincc
+from wengert.ops.special.integrals import _ci, _expn, _lambertw, _si
+from wengert.ops.special.quantile import betaincinv, gammainccinv, gammaincinv, odd_integral, stdtr, stdtrit
 
 # Bessel functions
 

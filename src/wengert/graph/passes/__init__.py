@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert.graph.graph import Graph
-from wengert.graph.passes.common import common
 from wengert.graph.passes.dead import dead
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.recompute import recompute
 from wengert.graph.passes.reductions import reductions
 from wengert.graph.passes.simplify import simplify
+from wengert.graph.passes.subexpressions import common
 from wengert.graph.passes.views import views
 
 Pass = Callable[[Graph], Graph]

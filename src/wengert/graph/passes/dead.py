@@ -15,10 +15,10 @@ from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.rewrite import derived, rebuilt
-from wengert.ops.index import _getitem
-from wengert.ops.join import _stack, _unstack
-from wengert.ops.key import Index
-from wengert.ops.shape import _concatenate, _split
+from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.subscripts import _getitem
+from wengert.ops.shape.joining import _stack, _unstack
+from wengert.ops.shape.rearranging import _concatenate, _split
 
 part_key: Aspect[Callable[[Operation, int], Index]] = Aspect(
     "part key", "the key that reads one of several outputs from the operand", rest="it has one output, or computes"

@@ -11,9 +11,9 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, constant, is_a, operation
 from wengert.graph.passes.rewrite import known, rebuilt
-from wengert.ops.index import _add_at, _scatter, _set_at, gather
-from wengert.ops.join import _full_like
-from wengert.ops.shape import _broadcast_to
+from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, gather
+from wengert.ops.shape.joining import _full_like
+from wengert.ops.shape.reshaping import _broadcast_to
 
 SMALL = 4096
 """Bytes that a result may always have."""

@@ -19,10 +19,12 @@ from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
-from wengert.ops.einsum import LETTERS, _einsum
-from wengert.ops.elementwise import add, divide, multiply, negative, subtract
-from wengert.ops.reduce import _all, _any, _max, _mean, _min, _sum
-from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape, _transpose
+from wengert.ops.contraction.einsum import LETTERS, _einsum
+from wengert.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
+from wengert.ops.reductions.extremes import _max, _min
+from wengert.ops.reductions.logical import _all, _any
+from wengert.ops.reductions.sums import _mean, _sum
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
 shorter_reduction: Aspect[Callable[[Operation, Operation], Node | None]] = Aspect(
     "shorter reduction", "what a reduction of the operation's result is equal to", rest="nothing shorter"

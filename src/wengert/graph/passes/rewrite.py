@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core import aspects
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, operation
-from wengert.ops.shape import _broadcast_to, _reshape
+from wengert.ops.shape.reshaping import _broadcast_to, _reshape
 
 Rule = Callable[[Operation, Operation], Node | None]
 

@@ -17,40 +17,18 @@ from wengert.core.aspects import Aspect
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.passes.rewrite import derived, fits, is_uniform, known, rebuilt, stretched
-from wengert.ops.elementwise import (
-    _power,
-    _where,
-    absolute,
-    add,
-    conj,
-    divide,
-    fabs,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    positive,
-    real,
-    square,
-    subtract,
-)
-from wengert.ops.index import _set_at
-from wengert.ops.join import _full_like, _pad, _stack
-from wengert.ops.key import Hole
-from wengert.ops.predicates import equal, logical_and, logical_not, logical_or, not_equal
-from wengert.ops.reduce import _max, _min
-from wengert.ops.shape import (
-    _astype,
-    _astype_discrete,
-    _broadcast_to,
-    _concatenate,
-    _copy,
-    _expand_dims,
-    _flip,
-    _reshape,
-    _roll,
-    _stop_gradient,
-)
+from wengert.ops.elementwise.arithmetic import add, divide, multiply, negative, positive, square, subtract
+from wengert.ops.elementwise.choices import _where, maximum, minimum
+from wengert.ops.elementwise.complex_numbers import absolute, conj, fabs, real
+from wengert.ops.elementwise.exponential import _power
+from wengert.ops.elementwise.predicates import equal, logical_and, logical_not, logical_or, not_equal
+from wengert.ops.indexing.key import Hole
+from wengert.ops.indexing.subscripts import _set_at
+from wengert.ops.reductions.extremes import _max, _min
+from wengert.ops.shape.casting import _astype, _astype_discrete, _copy, _stop_gradient
+from wengert.ops.shape.joining import _full_like, _pad, _stack
+from wengert.ops.shape.rearranging import _concatenate, _flip, _roll
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
 simplifications: Aspect[tuple[Callable[[Operation], Node | None], ...]] = Aspect(
     "simplifications", "rules for what it is equal to", rest="none that keeps every bit is known"

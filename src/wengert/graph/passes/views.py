@@ -19,10 +19,10 @@ from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a, operation
 from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
-from wengert.ops.elementwise import add
-from wengert.ops.index import _getitem, _scatter
-from wengert.ops.key import Index
-from wengert.ops.shape import _broadcast_to, _expand_dims, _reshape, _transpose
+from wengert.ops.elementwise.arithmetic import add
+from wengert.ops.indexing.key import Index
+from wengert.ops.indexing.subscripts import _getitem, _scatter
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
 merged_view: Aspect[Callable[[Operation], Node | None]] = Aspect(
     "merged view", "one operation for it and the view that it is applied to", rest="it is none that views merge with"

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from wengert.ops.cumulative import _cumprod, _cumsum
-from wengert.ops.fft import _fft, _ifft, _irfft, _rfft
-from wengert.ops.reduce import _mean, _sum
+from wengert.ops.reductions.cumulative import _cumprod, _cumsum
+from wengert.ops.reductions.sums import _mean, _sum
+from wengert.ops.signal.fourier import _fft, _ifft, _irfft, _rfft
 from wengert.structure.incidence import Sets, along, grouped, moved, numbered
 from wengert.structure.propagation import Step, propagation, reduction
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from wengert.ops.calculus import _convolve
-from wengert.ops.contract import _cross
-from wengert.ops.contract import matmul as _matmul
-from wengert.ops.convolution import _convolution, _convolution_filters, _convolution_signals
-from wengert.ops.einsum import _einsum
-from wengert.structure.contraction import contracted, convolved, einsum_axes, matmul_axes, stacked_axes
-from wengert.structure.convolution import convolution_sets
+from wengert.ops.calculus.differences import _convolve
+from wengert.ops.contraction.einsum import _einsum
+from wengert.ops.contraction.products import _cross
+from wengert.ops.contraction.products import matmul as _matmul
+from wengert.ops.signal.convolution import _convolution, _convolution_filters, _convolution_signals
 from wengert.structure.incidence import Sets, union
+from wengert.structure.product_incidence import contracted, convolved, einsum_axes, matmul_axes, stacked_axes
 from wengert.structure.propagation import Step, anything, propagation
+from wengert.structure.window_incidence import convolution_sets
 
 
 @propagation(_matmul)

@@ -10,9 +10,9 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
-from wengert.ops.index import _add_at, _scatter, _set_at
-from wengert.ops.index import gather as _gather
-from wengert.ops.key import Hole, Index
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at
+from wengert.ops.indexing.subscripts import gather as _gather
 from wengert.structure.incidence import Sets, Shape, along, everything, moved, numbered, taken, union
 from wengert.structure.propagation import Step, propagation, stacked
 

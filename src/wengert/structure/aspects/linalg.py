@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from wengert.ops.factor import _lu, _qr
-from wengert.ops.least_squares import _pinv
-from wengert.ops.matrix_functions import _expm, _expm_frechet, _logm, _logm_frechet, _sqrtm
-from wengert.ops.spectral import _eig, _eigh, _svd
-from wengert.ops.structured import _sylvester
-from wengert.ops.systems import _cofactor, _det, _inv, _logdet, _solve
-from wengert.ops.triangular import _cholesky, _solve_triangular
+from wengert.ops.linear_algebra.cholesky import _cholesky
+from wengert.ops.linear_algebra.factorizations import _lu, _qr
+from wengert.ops.linear_algebra.least_squares import _pinv
+from wengert.ops.linear_algebra.matrix_functions import _expm, _expm_frechet, _logm, _logm_frechet, _sqrtm
+from wengert.ops.linear_algebra.spectral import _eig, _eigh, _svd
+from wengert.ops.linear_algebra.structured import _sylvester
+from wengert.ops.linear_algebra.systems import _cofactor, _det, _inv, _logdet, _solve
+from wengert.ops.linear_algebra.triangular import _solve_triangular
 from wengert.structure.incidence import Sets, along, grouped, moved, union
 from wengert.structure.propagation import Step, anything, propagation
 

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from wengert.ops.index import _getitem
-from wengert.ops.join import _pad, _stack, _unstack
-from wengert.ops.shape import (
-    _astype,
-    _broadcast_to,
-    _concatenate,
-    _copy,
-    _diagonal,
-    _embed_diagonal,
-    _expand_dims,
-    _flip,
-    _reshape,
-    _roll,
-    _split,
-    _transpose,
-    _tril,
-    _triu,
-)
+from wengert.ops.indexing.subscripts import _getitem
+from wengert.ops.shape.casting import _astype, _copy
+from wengert.ops.shape.joining import _pad, _stack, _unstack
+from wengert.ops.shape.rearranging import _concatenate, _diagonal, _embed_diagonal, _flip, _roll, _split, _tril, _triu
+from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 from wengert.structure.incidence import Sets
 from wengert.structure.propagation import Step, moving, propagation
 

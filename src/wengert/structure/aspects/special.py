@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wengert.ops.digits import _ldexp
-from wengert.ops.special_bessel import _iv, _jv, _kv, _yv
-from wengert.ops.special_gamma import _polygamma_op, _zeta
+from wengert.ops.elementwise.bits import _ldexp
+from wengert.ops.special.bessel import _iv, _jv, _kv, _yv
+from wengert.ops.special.gamma import _polygamma_op, _zeta
 from wengert.structure.propagation import elementwise, propagation
 
 propagation.enter(elementwise, _jv, _yv, _iv, _kv, _polygamma_op, _zeta, _ldexp)

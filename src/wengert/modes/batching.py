@@ -1,0 +1,259 @@
+"""How operations run on a batch: the aspect `batching`, with the rules of those that arrange several arrays.
+
+The others follow from the table: elementwise operations run on aligned arrays, those that say how their metadata changes run once, and the
+rest runs in a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.aspects import Aspect, primitive_of
+from wengert.core.kinds import unchanged
+from wengert.core.primitive import Primitive, operand
+from wengert.ops.contraction.einsum import LETTERS, _einsum
+from wengert.ops.contraction.products import matmul
+from wengert.ops.elementwise.choices import where
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, _winners, gather
+from wengert.ops.samples.sorting import _searchsorted
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import _full_like
+from wengert.ops.shape.reshaping import _broadcast_to, broadcast_to, expand_dims, moveaxis, reshape, squeeze
+
+Params = dict[str, Any]
+
+
+def by_kind(primitive: Primitive) -> Callable | None:
+    """How an operation without a rule runs on a batch."""
+    if primitive.kind == "elementwise" or primitive.batch is unchanged:
+        return on_aligned
+    return by_metadata if primitive.batch else None
+
+
+batching: Aspect[Callable] = Aspect(
+    "batching", "how it runs once for a whole batch of values", by_kind, rest="it runs on one element after the other"
+)
+"""`rule(primitive, values, mine, n, params)`: the operation on all n elements, or None where only a loop will do."""
+
+
+def on_aligned(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """The operation on arrays whose elements broadcast as they would alone."""
+    return primitive.op(*aligned(values, mine), **params)
+
+
+def aligned(values: Sequence[Any], mine: Sequence[bool], rank: int = 0) -> list:
+    """The values, with axes of length one behind the batch, so that elements broadcast as they would alone."""
+    rank = max(rank, *[rank_of(v) - m for v, m in zip(values, mine, strict=True)])
+    return [with_rank(v, rank) if m else v for v, m in zip(values, mine, strict=True)]
+
+
+def rank_of(x: Any) -> int:
+    return getattr(x, "ndim", 0)
+
+
+def with_rank(x: Any, rank: int) -> Any:
+    missing = rank + 1 - x.ndim
+    return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
+
+
+def repeated(x: Any, n: int) -> Any:
+    """The same value for each element of the batch."""
+    x = operand(x)
+    return broadcast_to(x, (n, *x.shape))
+
+
+def by_metadata(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """The operation with what `batch` says of its metadata."""
+    assert primitive.batch is not None
+    code = primitive.batch.__code__
+    known = params | {"n": n, "rank": max(rank_of(v) - m for v, m in zip(values, mine, strict=True))}
+    changed = primitive.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])
+    if changed is None:
+        return None
+    return primitive.op(*[v if m else repeated(v, n) for v, m in zip(values, mine, strict=True)], **params | changed)
+
+
+# Products
+
+
+@batching(matmul)
+def batch_matmul(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    x, y = map(operand, values)
+    x_rank, y_rank = x.ndim - mine[0], y.ndim - mine[1]
+    if not x_rank or not y_rank:
+        return None  # which has NumPy's error
+    if not mine[1] and y_rank <= 2:
+        return primitive.op(x, y)
+    if not mine[0] and x_rank <= 2 and y_rank == 1:
+        return primitive.op(y, x.T)  # one product of matrices, not a stack of small ones
+    x = expand_dims(x, -2) if x_rank == 1 else x
+    y = expand_dims(y, -1) if y_rank == 1 else y
+    out = primitive.op(*aligned((x, y), mine))
+    return squeeze(out, (-2,) * (x_rank == 1) + (-1,) * (y_rank == 1))
+
+
+@batching(_einsum)
+def batch_einsum(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    label = next((c for c in LETTERS if c not in params["subscripts"]), None)
+    if label is None:
+        return None
+    terms, out = params["subscripts"].split("->")
+    terms = ",".join(label + term if m else term for term, m in zip(terms.split(","), mine, strict=True))
+    return primitive.op(*values, subscripts=f"{terms}->{label}{out}")
+
+
+# Arrays of a given shape
+
+
+@batching(_broadcast_to)
+def batch_broadcast_to(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    return primitive.op(with_rank(values[0], len(params["shape"])), shape=(n, *params["shape"]))
+
+
+@batching(_full_like)
+def batch_full_like(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    x, fill = values
+    shape = params["shape"] if params["shape"] is not None else x.shape[mine[0] :]
+    return primitive.op(x, with_rank(fill, len(shape)) if mine[1] else fill, **params | {"shape": (n, *shape)})
+
+
+@batching(_searchsorted)
+def batch_searchsorted(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    return None if mine[0] else primitive.op(*values, **params)
+
+
+# Indexing. Where the arrays of a key stand together, the axes that they make take their place; otherwise these come first.
+
+
+class Place(NamedTuple):
+    """Where the axes are that the arrays of a key make: `block` of them, the first at `start`, in a result of this rank."""
+
+    rank: int
+    block: int
+    start: int
+    together: bool
+
+
+def place_of(key: Index, ranks: Sequence[int], x_rank: int) -> Place:
+    """The place for an array of this rank and indices of these ranks, all without the batch."""
+    parts = key.key if isinstance(key.key, tuple) else (key.key,)
+    remaining = iter(ranks)
+    arrays = [i for i, part in enumerate(parts) if isinstance(part, Hole | int)]
+    dots = parts.index(...) if ... in parts else len(parts)
+    block, used, before, basic = 0, 0, 0, 0
+    for i, part in enumerate(parts):
+        if i in arrays:
+            rank = next(remaining) if isinstance(part, Hole) else 0
+            is_mask = part is Hole.MASK
+            block = max(block, 1 if is_mask else rank)
+            used += rank if is_mask else 1
+        elif i != dots:
+            basic += 1
+            before += i < arrays[0] if arrays else 0
+            used += part is not None
+    rest = x_rank - used  # axes that the dots stand for, or that the key does not reach
+    together = not arrays or arrays[-1] - arrays[0] + 1 == len(arrays)
+    start = before + (rest if arrays and dots < arrays[0] else 0)
+    return Place(block + basic + rest, block, start if together else 0, together)
+
+
+def with_rows(key: Index, indices: Sequence[Any], mine: Sequence[bool], n: int, block: int) -> tuple[Index, list]:
+    """A key, some of whose arrays have the batch, for an array that has it: element i is read from row i."""
+    rows = np.arange(n).reshape(n, *(1,) * block)
+    spread = [Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]
+    return Index((Hole.ARRAY, *spread), key.repeats), [rows, *aligned(indices, mine, block)]
+
+
+def block_first(x: Any, place: Place, back: bool = False) -> Any:
+    """x with the axes that the arrays of a key make moved from their place to right behind the batch, or back."""
+    here, there = range(1 + place.start, 1 + place.start + place.block), range(1, 1 + place.block)
+    if not place.start or not place.block:
+        return x
+    return moveaxis(x, there, here) if back else moveaxis(x, here, there)
+
+
+@batching(gather)
+def batch_gather(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    x, *indices = values
+    key, moving = params["key"], mine[1:]
+    place = place_of(key, element_ranks(indices, moving), rank_of(x) - mine[0])
+    if not any(moving):
+        out = primitive.op(x, *indices, key=key.after(slice(None)))
+        return out if place.together else moveaxis(out, place.block, 0)
+    if Hole.MASK in key.key:
+        return None
+    if mine[0]:
+        key, indices = with_rows(key, indices, moving, n, place.block)
+        return block_first(primitive.op(x, *indices, key=key), place, back=True)
+    spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), key.repeats)
+    out = primitive.op(x, *aligned(indices, moving, place.block), key=spread)
+    return moveaxis(out, place.start, 0) if place.start else out
+
+
+def element_ranks(indices: Sequence[Any], mine: Sequence[bool]) -> list[int]:
+    return [rank_of(i) - m for i, m in zip(indices, mine, strict=True)]
+
+
+@batching(_scatter)
+def batch_scatter(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    return written(primitive, (), values[0], values[1:], mine, n, params, len(params["shape"]))
+
+
+@batching(_set_at, _add_at)
+def batch_write(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    x, v, *indices = values
+    x = x if mine[0] else repeated(x, n)
+    if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and rank_of(v) == mine[1]:
+        return where_mask(x, v, indices[0])
+    return written(primitive, (x,), v, indices, mine[1:], n, params, x.ndim - 1)
+
+
+def where_mask(x: Any, v: Any, mask: Any) -> Any:
+    """One number written wherever a mask holds: no shape depends on the mask."""
+    if mask.shape != x.shape[: mask.ndim]:
+        return None
+    mask = reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
+    v = astype(operand(v), x.dtype)
+    return where(mask, with_rank(v, x.ndim - 1) if v.ndim else v, x)
+
+
+def written(
+    primitive: Primitive, target: tuple, v: Any, indices: Sequence[Any], mine: Sequence[bool], n: int, params: Params, x_rank: int
+) -> Any:
+    """What scatter, set_at and add_at have in common: v goes to the place of a key in an array that has the batch."""
+    if not n:
+        return target[0] if target else np.zeros((0, *params["shape"]), v.dtype)
+    key, moving = params["key"], mine[1:]
+    place = place_of(key, element_ranks(indices, moving), x_rank)
+    v_rank = rank_of(v) - mine[0]
+    if v_rank > place.rank or (any(moving) and Hole.MASK in key.key):
+        return None
+    params = dict(params)
+    if "shape" in params:
+        params["shape"] = (n, *params["shape"])
+        v = v if mine[0] else repeated(v, n)
+    if "reuse" in params:
+        params["reuse"] = False
+    if v_rank or mine[0] or "shape" in params:
+        v = with_rank(v if mine[0] or "shape" in params else expand_dims(v, 0), place.rank)
+    if any(moving):
+        params["key"], indices = with_rows(key, indices, moving, n, place.block)
+        v = block_first(v, place) if rank_of(v) else v
+    else:
+        params["key"] = key.after(slice(None))
+        v = v if place.together or not rank_of(v) else moveaxis(v, 0, place.block)
+    return primitive.op(*target, v, *indices, **params)
+
+
+@batching(_winners)
+def batch_winners(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    key, shape = params["key"], params["shape"]
+    if Hole.MASK in key.key:
+        return None
+    place = place_of(key, element_ranks(values, mine), len(shape))
+    key, indices = with_rows(key, values, mine, n, place.block)
+    return block_first(primitive.op(*indices, key=key, shape=(n, *shape)), place, back=True)

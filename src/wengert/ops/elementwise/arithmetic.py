@@ -1,0 +1,86 @@
+"""Arithmetic, squares and roots."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core import recurrences
+from wengert.core.facts import CHEAP, Facts
+from wengert.core.kinds import elementwise
+from wengert.core.parallel import parallel
+from wengert.ops.elementwise.choices import POSITIVE, where
+from wengert.ops.elementwise.predicates import equal, floor_divide, trunc
+
+# Arithmetic
+
+add = elementwise("add", parallel(np.add), lambda t: t, lambda t: t, facts=Facts(commutative=True, cost=1))
+subtract = elementwise("subtract", parallel(np.subtract), lambda t: t, lambda t: -t, facts=CHEAP)
+multiply = elementwise(
+    "multiply",
+    parallel(np.multiply),
+    lambda t, y: t * y,
+    lambda t, x: t * x,
+    taylor=recurrences.product_of,
+    facts=Facts(commutative=True, cost=1),
+)
+divide = elementwise(
+    "divide",
+    parallel(np.divide),
+    lambda t, y: t / y,
+    lambda t, out, y: -t * out / y,
+    domain=((-2.0, 2.0), POSITIVE),
+    taylor=recurrences.quotient_by(lambda x, y: divide(x, y)),
+    facts=Facts(cost=4),
+)
+negative = elementwise("negative", parallel(np.negative), lambda t: -t, facts=CHEAP)
+positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0))
+reciprocal = elementwise("reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4))
+square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x), taylor=lambda x: recurrences.product_of(x, x), facts=CHEAP)
+remainder = elementwise("remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0)))
+fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
+
+
+def _divide_live(t: Any, y: Any) -> Any:
+    t, y = np.asarray(t), np.asarray(y)
+    shape = np.broadcast_shapes(t.shape, y.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.divide(t, y, out=np.zeros(shape, np.result_type(t, y)), where=t != 0)[()]
+
+
+def _multiply_live(t: Any, y: Any) -> Any:
+    t, y = np.asarray(t), np.asarray(y)
+    shape = np.broadcast_shapes(t.shape, y.shape)
+    return np.multiply(t, y, out=np.zeros(shape, np.result_type(t, y)), where=t != 0)[()]
+
+
+divide_live = elementwise(
+    "divide_live",
+    _divide_live,
+    lambda t, y: divide_live(t, y),
+    lambda t, x, out, y: -divide_live(multiply_live(t, out), where(equal(x, 0), 1.0, y)),
+    domain=(POSITIVE, POSITIVE),
+    singular={(0.0, 0.0): (math.inf, 0.0)},
+    taylor=recurrences.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: multiply_live(t, y)),
+    facts=Facts(cost=4),
+)
+"""t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
+multiply_live = elementwise("multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x)
+"""t * y, but zero wherever t is zero: for derivatives t * y whose y may be infinite."""
+
+
+# Powers
+
+sqrt = elementwise(
+    "sqrt",
+    parallel(np.sqrt),
+    lambda t, out: divide_live(t, 2.0 * out),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,)},
+    facts=Facts(cost=5),
+)
+cbrt = elementwise(
+    "cbrt", parallel(np.cbrt), lambda t, out: divide_live(t, 3.0 * out * out), domain=POSITIVE, singular={(0.0,): (math.inf,)}
+)

@@ -1,0 +1,165 @@
+"""Numbers taken apart as the machine holds them: whole and fractional part, powers of two, bits; and common divisors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from wengert.core.array import implements
+from wengert.core.errors import user_line
+from wengert.core.kinds import case, elementwise, general, nondifferentiable, unchanged
+from wengert.core.primitive import operand
+from wengert.core.spec import Spec
+from wengert.ops.elementwise.complex_numbers import absolute, imag, real
+from wengert.ops.elementwise.predicates import BITS, STEPS, bitwise_and, left_shift, less, not_equal, right_shift, trunc
+from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.reductions.logical import all as all_
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.samples.sorting import sort
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import pad
+from wengert.ops.shape.reshaping import expand_dims, moveaxis, ravel, reshape
+
+# Fractions and powers of two
+
+_fraction = elementwise("fraction", lambda x: np.modf(x)[0], lambda t: t, domain=(0.1, 0.9), singular={(2.0,): (1.0,)})
+
+
+@implements(np.modf)
+def modf(x: Any, /) -> tuple:
+    """The fractional part, with the derivative of x, and the whole part, without one.
+
+    >>> modf(-2.5)
+    (np.float64(-0.5), np.float64(-2.0))
+    """
+    x = operand(x)
+    x = x if x.dtype.kind in "fc" else astype(x, float)
+    return _fraction(x), trunc(x)
+
+
+def _scaled(x: Any, exponent: Any) -> Any:
+    if np.iscomplexobj(x):
+        return np.ldexp(np.real(x), exponent) + 1j * np.ldexp(np.imag(x), exponent)
+    return np.ldexp(x, exponent)
+
+
+_ldexp: Any = general(
+    "ldexp",
+    _scaled,
+    lambda t, exponent: _ldexp(t, exponent),
+    None,
+    inputs=("x", "exponent"),
+    jvps=(lambda t, exponent: _ldexp(t, exponent), None),
+    batch=unchanged,
+    spec=lambda x, exponent: Spec(
+        np.broadcast_shapes(x.shape, exponent.shape), _scaled(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
+    ),
+    cases=(case((3,), np.array([0, -2, 5])), case((2, 1), np.array([1, 2, 3])), case((), np.array(-1)), case((0, 2), np.array([4]))),
+)
+
+
+@implements(np.ldexp)
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 times 2 to the power of the integer x2, exactly; it has a derivative in x1.
+
+    >>> ldexp(0.75, 3)
+    np.float64(6.0)
+    """
+    x1, x2 = operand(x1), operand(x2)
+    if x2.dtype.kind not in "iub":
+        raise TypeError(f"ldexp needs an integer exponent, and got {x2.dtype}, at {user_line()}. Use x1 * 2.0**x2.")
+    return _ldexp(x1 if x1.dtype.kind in "fc" else astype(x1, float), x2)
+
+
+_exponent = nondifferentiable("exponent", lambda x: np.frexp(x)[1], batch=unchanged, reason=STEPS)
+_mantissa = elementwise("mantissa", lambda x: np.frexp(x)[0], lambda t, x: _ldexp(t, -_exponent(x)), domain=(1.1, 1.9))
+
+
+@implements(np.frexp)
+def frexp(x: Any, /) -> tuple:
+    """The mantissa, with a derivative, and the integer exponent of 2, without one: `ldexp` puts them together again.
+
+    >>> frexp(6.0)
+    (np.float64(0.75), np.int32(3))
+    """
+    x = operand(x)
+    x = x if x.dtype.kind in "fc" else astype(x, float)
+    return _mantissa(x), _exponent(x)
+
+
+spacing = nondifferentiable("spacing", np.spacing, reason=STEPS)
+
+# Integers and bits
+
+_PAIRS = (case(np.array([4, 6, 0]), np.array([[6], [9]])), case(np.array(12), np.array(18)))
+gcd = nondifferentiable("gcd", np.gcd, 2, domain=None, cases=_PAIRS, reason="works on integers")
+lcm = nondifferentiable("lcm", np.lcm, 2, domain=None, cases=_PAIRS, reason="works on integers")
+bitwise_count = nondifferentiable("bitwise_count", np.bitwise_count, domain=None, cases=(case(np.array([0, 5, 255])),), reason=BITS)
+
+# The bits of a byte, from the first or from the last.
+_SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
+
+
+def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[Any, int, Any]:
+    """Integers with the axis that bits are along as the last one, where that was, and the place of each bit in its byte."""
+    a = operand(a)
+    if a.dtype.kind not in "iub" or (name == "unpackbits" and a.dtype != np.uint8):
+        wanted = "uint8" if name == "unpackbits" else "integers or truth values"
+        raise TypeError(f"{name} is for {wanted}, and got {a.dtype}, at {user_line()}.")
+    if bitorder not in _SHIFTS:
+        raise ValueError(f"'bitorder' must be 'little' or 'big', not {bitorder!r}, at {user_line()}.")
+    a, axis = (ravel(a), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
+    return moveaxis(a, axis, -1), axis, _SHIFTS[bitorder]
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
+    """What is not zero as the bits of bytes, the last one filled up with zeros.
+
+    >>> packbits([1, 0, 1])
+    array([160], dtype=uint8)
+    """
+    a, axis, shifts = _bytes_along("packbits", a, axis, bitorder)
+    bits = pad(astype(not_equal(a, 0), np.uint8), [(0, 0)] * (a.ndim - 1) + [(0, -a.shape[-1] % 8)])
+    bits = reshape(bits, (*a.shape[:-1], bits.shape[-1] // 8, 8))
+    return moveaxis(sum_(left_shift(bits, shifts), -1, np.uint8), -1, axis)
+
+
+@implements(np.unpackbits)
+def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+    """The bits of bytes, as zeros and ones: all of them, the first `count`, or without the last ones for a negative count.
+
+    >>> unpackbits(np.array([160], np.uint8), count=4)
+    array([1, 0, 1, 0], dtype=uint8)
+    """
+    a, axis, shifts = _bytes_along("unpackbits", a, axis, bitorder)
+    bits = bitwise_and(right_shift(expand_dims(a, -1), shifts), np.uint8(1))
+    bits = reshape(bits, (*a.shape[:-1], 8 * a.shape[-1]))
+    if count is not None:
+        more = max(count - bits.shape[-1], 0)
+        bits = getitem(pad(bits, [(0, 0)] * (a.ndim - 1) + [(0, more)]), (..., slice(count)))
+    return moveaxis(bits, -1, axis)
+
+
+# Complex numbers
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """The real part, if all imaginary parts are within `tol` times the precision, or within `tol` if that is at most 1; else a itself."""
+    a = operand(a)
+    if a.dtype.kind != "c":
+        return a
+    limit = tol * float(np.finfo(a.dtype).eps) if tol > 1 else tol
+    return real(a) if bool(all_(less(absolute(imag(a)), limit))) else a
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    """Sorted by real part, then by imaginary part, along the last axis; complex always."""
+    a = sort(operand(a))
+    if a.dtype.kind == "c":
+        return a
+    return astype(a, np.complex64 if a.dtype.kind in "iu" and a.dtype.itemsize <= 2 else np.complex128)

@@ -1,0 +1,123 @@
+"""Operations that take one operand or another: `where`, `maximum`, `clip`, `relu`.
+
+Ties of `maximum`, `minimum` and `clip` share the derivative equally, and `relu'(0) = 0`; docs/design/singular_points.md says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import implements
+from wengert.core.errors import user_line
+from wengert.core.facts import CHEAP
+from wengert.core.kinds import elementwise
+from wengert.core.parallel import parallel
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal, refuse_out
+
+POSITIVE = (0.2, 3.0)
+UNIT = (-0.9, 0.9)
+
+
+def _infinite_if_zero(size: Any) -> Any:
+    """The denominator of the derivative of a size or an angle: at zero, where there is a kink, derivatives of all orders are zero by it."""
+    return where(equal(size, 0), math.inf, size)
+
+
+# Choices
+
+_where = elementwise(
+    "where",
+    np.where,
+    None,
+    lambda t, condition: where(condition, t, 0.0),
+    lambda t, condition: where(condition, 0.0, t),
+    inputs=("condition", "x", "y"),
+    lanes=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
+    facts=CHEAP,
+)
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """x where the condition holds, else y. What is not taken gets no gradient, even where its derivative is infinite."""
+    condition = operand(condition)
+    if x is None and y is None:
+        return condition.nonzero()
+    if x is None or y is None:
+        raise ValueError(f"where takes either both x and y or neither, at {user_line()}.")
+    return _where(condition if condition.dtype.kind == "b" else not_equal(condition, 0), x, y)
+
+
+def _larger(t: Any, x: Any, y: Any) -> Any:
+    return where(x > y, t, where(x == y, 0.5 * t, 0.0))
+
+
+def _larger_or_alone(t: Any, x: Any, y: Any) -> Any:
+    return where(isnan(y), t, _larger(t, x, y))
+
+
+def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
+    return where(isnan(y), t, _larger(t, y, x))
+
+
+def has_zero(x: Any) -> bool:
+    """Whether there is a zero, whose sign may be in question."""
+    return np.count_nonzero(x) < x.size if x.ndim else not x
+
+
+def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
+    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`. NumPy's choice depends on the place in the array."""
+
+    def run(x: Any, y: Any) -> Any:
+        out = ufunc(x, y)
+        if not (isinstance(out, np.ndarray | np.floating) and out.dtype.kind == "f" and has_zero(out)):
+            return out
+        signed = extreme(x, y)
+        return np.where(np.isnan(signed), out, signed)[()]
+
+    run.ufunc = ufunc  # type: ignore[attr-defined]  # which NumPy calls it by
+    return run
+
+
+TIES = {(1.0, 1.0): (0.5, 0.5)}
+maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHEAP)
+minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHEAP)
+fmax = elementwise("fmax", _ignoring_nan(np.fmax, np.maximum), _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
+fmin = elementwise("fmin", _ignoring_nan(np.fmin, np.minimum), _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
+copysign = elementwise(
+    "copysign", np.copysign, lambda t, x, y: t * (copysign(1.0, x) * copysign(1.0, y)), None, domain=(POSITIVE, POSITIVE), facts=CHEAP
+)
+nextafter = elementwise("nextafter", np.nextafter, lambda t: t, None)
+heaviside = elementwise(
+    "heaviside", np.heaviside, None, lambda t, x: where(x == 0, t, 0.0), domain=POSITIVE, singular={(0.0, 0.5): (0.0, 1.0)}
+)
+
+
+@implements(np.clip)
+def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min: Any = None, a_max: Any = None) -> Any:
+    """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
+    refuse_out(out)
+    lower, upper = (a_min if min is None else min), (a_max if max is None else max)
+    if (x := operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
+        bounds = np.iinfo(x.dtype)
+        lower = None if lower.__class__ is int and lower <= bounds.min else lower
+        upper = None if upper.__class__ is int and upper >= bounds.max else upper
+    if lower is None or upper is None or operand(lower).ndim or operand(upper).ndim:
+        x = x if lower is None else maximum(x, lower)
+        return x if upper is None else minimum(x, upper)
+    return minimum(upper, maximum(lower, x))  # between two numbers, zeros keep their sign: the second of equal ones is taken
+
+
+relu = elementwise(
+    "relu",
+    lambda x: np.maximum(x, 0),
+    lambda t, out: where(out > 0, t, 0.0),
+    domain=POSITIVE,
+    singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
+    facts=CHEAP,
+)

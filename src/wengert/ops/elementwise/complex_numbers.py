@@ -1,0 +1,73 @@
+"""Complex numbers and absolute values: parts, conjugate, angle, sign."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array, implements
+from wengert.core.facts import CHEAP, Facts
+from wengert.core.kinds import elementwise
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, where
+from wengert.ops.elementwise.predicates import equal, isnan
+from wengert.ops.elementwise.predicates import sign as _sign
+from wengert.ops.elementwise.trigonometric import rad2deg
+
+absolute = elementwise(
+    "absolute",
+    np.absolute,
+    lambda t, x: t * sign(x) if x.dtype.kind != "c" else t * conj(x) / _infinite_if_zero(absolute(x)),
+    real_output=True,
+    domain=POSITIVE,
+    singular={(0.0,): (0.0,), (-2.0,): (-1.0,)},
+    facts=CHEAP,
+)
+fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, singular={(0.0,): (0.0,)}, facts=CHEAP)
+
+
+@implements(np.sign)
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1; for complex numbers x / abs(x)."""
+    if operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
+        return _sign(x)
+    return x / _infinite_if_zero(absolute(x))
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """x with NaN and infinities replaced; no gradient flows where that happened."""
+    x = operand(x)
+    if x.dtype.kind == "c":
+        return nan_to_num(real(x), copy, nan, posinf, neginf) + 1j * nan_to_num(imag(x), copy, nan, posinf, neginf)
+    if x.dtype.kind != "f":
+        return x.copy()
+    largest = float(np.finfo(x.dtype).max)
+    finite = where(equal(x, math.inf), largest if posinf is None else posinf, x)
+    finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    return where(isnan(x), nan, finite).astype(x.dtype, copy=False)
+
+
+# Complex numbers
+
+conj = elementwise("conj", np.conj, lambda t: conj(t), facts=Facts(cost=0))
+real = elementwise("real", np.real, lambda t: t, real_output=True, facts=Facts(moves=True, cost=0))
+imag = elementwise("imag", np.imag, lambda t: t * -1j, real_output=True, facts=Facts(moves=True, cost=1))
+_angle = elementwise(
+    "angle",
+    np.angle,
+    lambda t, x: t * -1j * conj(x) / _infinite_if_zero(real(x * conj(x))),
+    real_output=True,
+    domain=POSITIVE,
+    singular={(0.0,): (0.0,)},
+)
+implements(np.real)(real)
+implements(np.imag)(imag)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """The argument of a complex number; its derivative at 0 is taken as 0."""
+    return rad2deg(_angle(z)) if deg else _angle(z)

@@ -1,0 +1,101 @@
+"""Exponentials, logarithms, powers, and the functions made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core import recurrences
+from wengert.core.array import implements
+from wengert.core.kinds import elementwise
+from wengert.core.parallel import parallel
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.arithmetic import multiply, reciprocal, sqrt, square
+from wengert.ops.elementwise.choices import POSITIVE, where
+from wengert.ops.elementwise.predicates import equal, isinf, logical_and
+
+LN2, LN10, PI = math.log(2.0), math.log(10.0), math.pi
+
+
+def _power_base(t: Any, x: Any, y: Any) -> Any:
+    if isinstance(y, int | float):
+        return t * (y * power(x, y - 1)) if y else t * 0.0
+    broken = logical_and(equal(x, 0), equal(y, 0))  # there y * x**(y - 1) is 0 * inf, while x**y is constant in x
+    return t * where(broken, 0.0, y * power(where(broken, 1.0, x), y - 1))
+
+
+_power = elementwise(
+    "power",
+    np.power,
+    _power_base,
+    lambda t, x, out: t * out * log(where(x == 0, 1.0, x)),
+    domain=(POSITIVE, (-2.0, 2.0)),
+    taylor=recurrences.power_of,
+    singular={(0.0, 0.0): (0.0, 0.0), (0.0, 2.0): (0.0, 0.0), (0.0, 1.0): (1.0, 0.0), (-2.0, 3.0): (12.0, math.nan)},
+)
+_EXACT_POWERS = {2: square, 0.5: sqrt, -1: reciprocal}
+
+
+@implements(np.power)
+def power(x1: Any, x2: Any, /) -> Any:
+    """x1 ** x2. For an exponent that is constant, nothing but the base is kept."""
+    if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and operand(x1).dtype.kind in "fc":
+        return _EXACT_POWERS[x2](x1)
+    return _power(x1, x2)
+
+
+def raise_to(x: Any, y: Any, /) -> Any:
+    """x ** y, the operator: the same, but for the square of booleans, which NumPy's operator makes 8-bit integers of."""
+    if y.__class__ in (int, float) and y in _EXACT_POWERS and operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc"):
+        return _EXACT_POWERS[y](x)
+    return _power(x, y)
+
+
+@implements(np.float_power)
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """x1 ** x2 in double precision."""
+    return power(multiply(x1, np.float64(1.0)), x2)
+
+
+# Exponentials and logarithms
+
+exp = elementwise("exp", parallel(np.exp), lambda t, out: t * out)
+exp2 = elementwise("exp2", parallel(np.exp2), lambda t, out: t * (LN2 * out))
+expm1 = elementwise("expm1", parallel(np.expm1), lambda t, out: t * (out + 1.0))
+log = elementwise("log", parallel(np.log), lambda t, x: t / x, domain=POSITIVE)
+log2 = elementwise("log2", parallel(np.log2), lambda t, x: t / (LN2 * x), domain=POSITIVE)
+log10 = elementwise("log10", parallel(np.log10), lambda t, x: t / (LN10 * x), domain=POSITIVE)
+log1p = elementwise("log1p", parallel(np.log1p), lambda t, x: t / (1.0 + x), domain=(-0.8, 3.0))
+logaddexp = elementwise(
+    "logaddexp",
+    np.logaddexp,
+    lambda t, x, y: t * sigmoid(_difference(x, y)),
+    lambda t, x, y: t * sigmoid(_difference(y, x)),
+    singular={(-math.inf, -math.inf): (0.5, 0.5), (1.0, -math.inf): (1.0, 0.0), (800.0, 0.0): (1.0, 0.0)},
+)
+logaddexp2 = elementwise(
+    "logaddexp2", np.logaddexp2, lambda t, x, y: t * sigmoid(LN2 * _difference(x, y)), lambda t, x, y: t * sigmoid(LN2 * _difference(y, x))
+)
+
+
+def _difference(x: Any, y: Any) -> Any:
+    """x - y, and zero where both are the same infinity."""
+    return where(logical_and(equal(x, y), isinf(x)), 0.0, x - y)
+
+
+# Activations
+
+
+def _stable_sigmoid(x: Any) -> Any:
+    if np.iscomplexobj(x):
+        return 1.0 / (1.0 + np.exp(-x))
+    small = np.exp(-np.abs(x))  # in (0, 1]: nothing overflows
+    return np.where(np.asarray(x) >= 0, 1.0, small) / (1.0 + small)
+
+
+sigmoid = elementwise("sigmoid", _stable_sigmoid, lambda t, out: t * (out * (1.0 - out)), singular={(-800.0,): (0.0,), (800.0,): (0.0,)})
+softplus = elementwise(
+    "softplus", lambda x: np.logaddexp(x, 0.0), lambda t, x: t * sigmoid(x), singular={(-800.0,): (0.0,), (800.0,): (1.0,)}
+)

@@ -1,0 +1,79 @@
+"""Trigonometric and hyperbolic functions, and their inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import implements
+from wengert.core.kinds import elementwise
+from wengert.core.parallel import EXPENSIVE, parallel
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.arithmetic import sqrt
+from wengert.ops.elementwise.choices import POSITIVE, UNIT, _infinite_if_zero
+from wengert.ops.elementwise.exponential import PI
+
+# Trigonometric and hyperbolic functions, and their inverses
+
+sin = elementwise("sin", parallel(np.sin, EXPENSIVE), lambda t, x: t * cos(x))
+cos = elementwise("cos", parallel(np.cos, EXPENSIVE), lambda t, x: -t * sin(x))
+tan = elementwise("tan", parallel(np.tan), lambda t, out: t * (1.0 + out * out), domain=(-1.2, 1.2))
+arcsin = elementwise("arcsin", parallel(np.arcsin), lambda t, x: t / sqrt(1.0 - x * x), domain=UNIT)
+arccos = elementwise("arccos", parallel(np.arccos), lambda t, x: -t / sqrt(1.0 - x * x), domain=UNIT)
+arctan = elementwise("arctan", parallel(np.arctan), lambda t, x: t / (1.0 + x * x))
+sinh = elementwise("sinh", parallel(np.sinh), lambda t, x: t * cosh(x))
+cosh = elementwise("cosh", parallel(np.cosh), lambda t, x: t * sinh(x))
+tanh = elementwise("tanh", parallel(np.tanh), lambda t, out: t * (1.0 - out * out))
+arcsinh = elementwise("arcsinh", parallel(np.arcsinh), lambda t, x: t / sqrt(1.0 + x * x))
+arccosh = elementwise("arccosh", parallel(np.arccosh), lambda t, x: t / sqrt(x * x - 1.0), domain=(1.2, 4.0))
+arctanh = elementwise("arctanh", parallel(np.arctanh), lambda t, x: t / (1.0 - x * x), domain=UNIT)
+arctan2 = elementwise(
+    "arctan2",
+    np.arctan2,
+    lambda t, x, y: t * y / _infinite_if_zero(x * x + y * y),
+    lambda t, x, y: -t * x / _infinite_if_zero(x * x + y * y),
+    domain=(POSITIVE, (-2.0, 2.0)),
+    singular={(0.0, 0.0): (0.0, 0.0)},
+)
+hypot = elementwise(
+    "hypot",
+    np.hypot,
+    lambda t, x, out: t * x / _infinite_if_zero(out),
+    lambda t, y, out: t * y / _infinite_if_zero(out),
+    domain=(POSITIVE, (-2.0, 2.0)),
+    singular={(0.0, 0.0): (0.0, 0.0)},
+)
+deg2rad = elementwise("deg2rad", np.deg2rad, lambda t: t * (PI / 180.0))
+rad2deg = elementwise("rad2deg", np.rad2deg, lambda t: t * (180.0 / PI))
+implements(np.radians)(deg2rad)
+implements(np.degrees)(rad2deg)
+
+
+def _sinc_derivative(x: Any, order: int) -> Any:
+    """The derivative of sin(pi x) / (pi x): a Taylor series near 0, elsewhere the recurrence that x * sinc(x) = sin(pi x) / pi gives."""
+    if order == 0:
+        return np.sinc(x)
+    x = np.asarray(x)
+    near = np.abs(x) < 1.0 + order / 4.0
+    far = np.where(near, 1.0, x)
+    value = np.sinc(far)
+    for n in range(1, order + 1):
+        value = (PI ** (n - 1) * np.sin(PI * far + n * PI / 2.0) - n * value) / far
+    series = np.zeros_like(value)
+    small = np.where(near, x, 0.0)
+    for k in range((order + 1) // 2, (order + 1) // 2 + 20 + 2 * order):
+        power_ = 2 * k - order
+        coefficient = (-1) ** k * PI ** (2 * k) / (2 * k + 1) / math.factorial(power_)
+        series = series + coefficient * small**power_
+    return np.where(near, series, value).astype(x.dtype)[()]
+
+
+_sinc = elementwise("sinc", _sinc_derivative, lambda t, x, order: t * _sinc(x, order=order + 1), params={"order": 0})
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), smooth at 0 together with all its derivatives."""
+    return _sinc(operand(x), order=0)

@@ -1,0 +1,1 @@
+"""Subscripts, and functions that read or write at indices."""

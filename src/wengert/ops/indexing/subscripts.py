@@ -1,0 +1,311 @@
+"""Indexing: everything that NumPy's `[]` takes, to read, to overwrite and to add.
+
+To read is linear, and its transpose adds into zeros; the transpose of that is to read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import user_line
+from wengert.core.facts import MOVES, VIEW
+from wengert.core.infer import depends_on_numbers
+from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.primitive import operand
+from wengert.core.spec import Spec
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.elementwise.choices import maximum, minimum, where
+from wengert.ops.indexing.key import Hole, Index, split
+from wengert.ops.shape.reshaping import broadcast_to, reshape
+
+EVERY_OTHER, TWO_ROWS, COLUMNS, MASK = (
+    Index((slice(None, None, -2), None)),
+    Index((Hole.ARRAY,), True),
+    Index((..., Hole.ARRAY), True),
+    Index((Hole.MASK,)),
+)
+ROWS = np.array([0, 2, 2])
+TRIANGLE = np.array([[True, False], [True, True]])
+
+
+def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
+    """`out[key] += v` where each occurrence of a place counts. `np.add.at` is fast for flat arrays, so a dense key is flattened."""
+    if out.ndim > 1 and 2 * np.size(v) >= out.size:
+        places = np.arange(out.size).reshape(out.shape)[key]
+        v = np.broadcast_to(v, places.shape).reshape(-1)
+        np.add.at(out.reshape(-1), places.reshape(-1), v)
+    else:
+        np.add.at(out, key, np.broadcast_to(v, out[key].shape) if out.ndim == 1 and np.ndim(v) else v)
+    return out
+
+
+def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.zeros(shape, t.dtype)
+    if key.repeats:
+        return _accumulate(out, key.filled(indices), t)
+    out[key.filled(indices)] = t
+    return out
+
+
+def _refuse_more_axes(v: Any, place: Any) -> None:
+    """What is written may have leading axes of length one that its place has not; what is added or the like may not, as in `np.add.at`."""
+    if operand(v).ndim > place.ndim:
+        raise ValueError(f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}, at {user_line()}.")
+
+
+def _add_at_impl(x: Any, v: Any, *indices: Any, key: Index) -> np.ndarray:
+    out = np.array(x, order="C")
+    if key.repeats:
+        return _accumulate(out, key.filled(indices), v)
+    selected = out[key.filled(indices)]
+    _refuse_more_axes(v, selected)
+    out[key.filled(indices)] = np.add(selected, v, dtype=out.dtype, casting="same_kind")
+    return out
+
+
+def _set_at_impl(x: Any, v: Any, *indices: Any, key: Index, reuse: bool) -> np.ndarray:
+    out = x if reuse else np.array(x)
+    if key.repeats:  # NumPy writes in the order of memory; this makes it the order of the key, as `_winners` has it
+        indices, v = tuple([np.asarray(i, order="C") for i in indices]), np.asarray(v, order="C")
+    out[key.filled(indices)] = v
+    return out
+
+
+def _winners_impl(*indices: Any, key: Index, shape: tuple[int, ...]) -> np.ndarray:
+    place = key.filled([np.asarray(i, order="C") for i in indices])
+    last = np.zeros(shape, np.intp)
+    order = last[place]
+    order = np.arange(order.size).reshape(order.shape)
+    last[place] = order
+    return last[place] == order
+
+
+def _read(x: Any, indices: Sequence[Any], key: Index) -> Any:
+    return gather(x, *indices, key=key) if indices else _getitem(x, key=key)
+
+
+def _pull_written(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
+    """The cotangent of what was written at a key: where it wrote a place repeatedly, what was written last remained.
+
+    v may have had more axes, of length one, than the place.
+    """
+    if key.key == (Hole.MASK,) and not v_spec.shape:  # a number: no array is needed whose length depends on the mask
+        (mask,) = indices
+        return where(reshape(mask, mask.shape + (1,) * (t.ndim - mask.ndim)), t, 0.0).sum()
+    shape = t.shape
+    t = _read(t, indices, key)
+    t = where(_winners(*indices, key=key, shape=shape), t, 0.0) if key.repeats else t
+    return t if v_spec.ndim <= t.ndim else reshape(t, (1,) * (v_spec.ndim - t.ndim) + t.shape)
+
+
+def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) -> None:
+    """Add a cotangent at its place: a loop over the elements of an array does not pay for all of it each time."""
+    key = params["key"].key
+    part = buffer[key]
+    if isinstance(part, np.ndarray):
+        np.add(part, t, out=part)
+    else:
+        buffer[key] = part + t
+
+
+def _gathered_spec(x: Any, *indices: Any, key: Index) -> Spec:
+    """Indices are examples that take no memory, except for truth values, whose count would have to be known."""
+    if Hole.MASK in key.key:
+        return _of_truths(x)
+    places = [np.broadcast_to(np.zeros((), i.dtype), i.shape) for i in indices]
+    if 0 in x.shape and any(i.size for i in indices):  # out of bounds is an error of the numbers, not of the shapes
+        x = Spec(tuple([max(n, 1) if axis in key.array_axes(x.ndim) else n for axis, n in enumerate(x.shape)]), x.dtype)
+    return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.filled(places)].shape, x.dtype)
+
+
+def _scattered_spec(x: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
+    return Spec(shape, Spec.of(x).dtype)
+
+
+def _written_spec(x: Any, v: Any, *indices: Any, key: Index, **params: Any) -> Spec:
+    return x
+
+
+def _winners_spec(*indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
+    return Spec(_gathered_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
+
+
+_of_truths = depends_on_numbers("what a mask of truth values selects")
+
+_getitem = linear(
+    "getitem",
+    lambda x, key: x[key.key],
+    lambda t, x_spec, key: _scatter(t, key=key, shape=x_spec.shape),
+    into=_add_into,
+    batch=lambda key: {"key": key.after(slice(None))},
+    cases=(case((4, 3), key=Index(1)), case((5, 2), key=EVERY_OTHER), case((), key=Index((None, ...))), case((3,), key=Index(slice(0)))),
+    facts=VIEW,
+)
+gather = linear(
+    "gather",
+    lambda x, *indices, key: x[key.filled(indices)],
+    lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
+    inputs=("x", "*indices"),
+    spec=_gathered_spec,
+    cases=(case((3, 2), ROWS, key=TWO_ROWS), case((2, 4), ROWS, key=COLUMNS), case((2, 2), TRIANGLE, key=MASK)),
+    facts=MOVES,
+)
+_scatter: Callable = linear(
+    "scatter",
+    _scatter_impl,
+    lambda t, indices, key: _read(t, indices, key),
+    inputs=("x", "*indices"),
+    spec=_scattered_spec,
+    cases=(
+        case((3, 2), ROWS, key=TWO_ROWS, shape=(4, 2)),
+        case((3,), TRIANGLE, key=MASK, shape=(2, 2)),
+        case((3, 1, 2), key=EVERY_OTHER, shape=(5, 2)),
+        case((), key=Index(1), shape=(3,)),
+    ),
+)
+_add_at = linear(
+    "add_at",
+    _add_at_impl,
+    lambda t: t,
+    lambda t, indices, key: _read(t, indices, key),
+    inputs=("x", "v", "*indices"),
+    spec=_written_spec,
+    cases=(case((4, 2), (3, 2), ROWS, key=TWO_ROWS), case((4, 2), (2,), ROWS, key=TWO_ROWS), case((3,), (), key=Index(slice(1, 3)))),
+)
+_set_at: Callable = linear(
+    "set_at",
+    _set_at_impl,
+    lambda t, indices, key: _set_at(t, 0.0, *indices, key=key, reuse=False),
+    _pull_written,
+    inputs=("x", "v", "*indices"),
+    lanes=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
+    spec=_written_spec,
+    cases=(
+        case((4, 2), (3, 2), ROWS, key=TWO_ROWS, reuse=False),
+        case((2, 2), (), TRIANGLE, key=MASK, reuse=False),
+        case((5, 2), (1, 1, 1, 2), key=EVERY_OTHER, reuse=False),
+        case((), (), key=Index(...), reuse=False),
+    ),
+    facts=MOVES,
+)
+_winners = nondifferentiable(
+    "winners",
+    _winners_impl,
+    inputs=("*indices",),
+    params={},
+    spec=_winners_spec,
+    cases=(case(ROWS, key=TWO_ROWS, shape=(4, 2)),),
+    reason="a truth value for each place of a key: whether what is written there stays",
+    facts=MOVES,
+)
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """`x[key]`.
+
+    >>> getitem(np.arange(6).reshape(2, 3), (slice(None), [2, 0]))
+    array([[2, 0],
+           [5, 3]])
+    """
+    index, indices = split(key)
+    return gather(x, *indices, key=index) if indices else _getitem(x, key=index)
+
+
+def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
+    """x with `x[key] = v`, in a new array, unless x's own may be reused. Where a key repeats, what comes last stays.
+
+    >>> set_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
+    array([1., 0., 3.])
+    """
+    index, indices = split(key)
+    if isinstance(v, list | tuple):
+        v = operand(v)
+    if isinstance(v, Array) and v.dtype.kind in "fc" and operand(x).dtype.kind not in "fc":
+        raise TypeError(
+            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its gradient, at {user_line()}. "
+            f"Make the array floating-point first: x = x.astype(float)."
+        )
+    return _set_at(x, v, *indices, key=index, reuse=reuse)
+
+
+def add_at(x: Any, key: Any, v: Any) -> Any:
+    """x with v added at a key, in a new array. Where a key repeats, every occurrence counts.
+
+    >>> add_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
+    array([1., 0., 5.])
+    """
+    index, indices = split(key)
+    return _add_at(x, operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
+
+
+class At:
+    """`x.at[key].set(v)` and its like: x with a change at one place, as a new value."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __getitem__(self, key: Any) -> AtKey:
+        return AtKey(self.x, key)
+
+
+class AtKey:
+    """One place of x. Each method gives a new value; where the key repeats, `set` keeps the last, the others apply all."""
+
+    __slots__ = ("key", "x")
+
+    def __init__(self, x: Any, key: Any):
+        self.x, self.key = x, key
+
+    def set(self, v: Any) -> Any:
+        return set_at(self.x, self.key, v)
+
+    def add(self, v: Any) -> Any:
+        return add_at(self.x, self.key, v)
+
+    def multiply(self, v: Any) -> Any:
+        return _update(self.x, self.key, multiply, v)
+
+    def max(self, v: Any) -> Any:
+        return _update(self.x, self.key, maximum, v)
+
+    def min(self, v: Any) -> Any:
+        return _update(self.x, self.key, minimum, v)
+
+
+def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
+    """x with `op(x[key], v)` at a key. Where it repeats, in rounds: the first occurrences of all places, then the second ..."""
+    x, (index, indices) = operand(x), split(key)
+    if not index.repeats:
+        place = getitem(x, key)
+        _refuse_more_axes(v, place)
+        return set_at(x, key, op(place, v))
+    places = np.arange(x.size).reshape(x.shape)[index.filled([_concrete(i) for i in indices])]
+    unique, slots, counts = np.unique(places.reshape(-1), return_inverse=True, return_counts=True)
+    v = reshape(broadcast_to(operand(v), places.shape), (-1,))
+    order = np.argsort(slots, kind="stable")
+    occurrence = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    flat = reshape(x, (-1,))
+    new = getitem(flat, unique)
+    for i in range(counts.max(initial=0)):
+        chosen = order[occurrence == i]
+        new = set_at(new, slots[chosen], op(getitem(new, slots[chosen]), getitem(v, chosen)))
+    return reshape(set_at(flat, unique, new), x.shape)
+
+
+def _concrete(index: Any) -> np.ndarray:
+    """The numbers of an index, whatever the mode of the value that carries them."""
+    plain = index
+    while isinstance(plain, Array):
+        plain = getattr(plain, "value", None)
+    if plain is None or plain.shape != index.shape:
+        raise TypeError(
+            f"at[...].multiply, max and min need to know the numbers of an index array, at {user_line()}. "
+            f"Index with a plain array, or with a boolean mask."
+        )
+    return plain

@@ -1,0 +1,223 @@
+"""NumPy's functions that select elements or write to them, by indices or by conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from wengert.core.array import implements
+from wengert.core.infer import depends_on_numbers
+from wengert.core.kinds import case, nondifferentiable
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.arithmetic import remainder
+from wengert.ops.elementwise.choices import clip, where
+from wengert.ops.elementwise.predicates import logical_not, logical_or, refuse_out
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import gather, getitem, set_at
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import unstack, zeros_like
+from wengert.ops.shape.reshaping import along, broadcast_to, reshape
+
+
+def _within(indices: Any, n: int, mode: str) -> Any:
+    """Indices of an axis of length n as `mode` wants them; "raise" leaves it to the indexing."""
+    indices = operand(indices)
+    if indices.dtype.kind == "b" or indices.size == 0:
+        indices = astype(indices, np.intp)
+    if mode == "wrap":
+        return remainder(indices, n)
+    if mode == "clip":
+        return clip(indices, 0, n - 1)
+    if mode != "raise":
+        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    return indices
+
+
+@implements(np.take)
+def take(a: Any, /, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
+    """The elements, or slices along an axis, at these indices."""
+    refuse_out(out)
+    a, axis = along(a, axis)
+    return getitem(a, (slice(None),) * axis + (_within(indices, a.shape[axis], mode),))
+
+
+def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
+    """The key that selects `indices` along an axis, line by line."""
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if len(shape) != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    axis = normalize_axis_index(axis, len(shape))
+    return tuple([indices if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)])
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
+    """What stands at `indices` along an axis, line by line; undoes `argsort` and `argmax`."""
+    arr = operand(arr)
+    if axis is None:
+        arr, axis = reshape(arr, (-1,)), 0
+    return getitem(arr, key_along(arr.shape, operand(indices), axis))
+
+
+def permuted(x: Any, indices: Any, axis: int) -> Any:
+    """`take_along_axis` where no line takes an element twice, so that the transpose is plain assignment."""
+    return gather(x, *key_along(x.shape, indices, axis), key=Index((Hole.ARRAY,) * x.ndim))
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """Write at `indices` along an axis, line by line, in place."""
+    if axis is None:
+        arr[...] = reshape(set_at(reshape(arr, (-1,)), key_along((arr.size,), operand(indices), 0), values), arr.shape)
+    else:
+        arr[key_along(arr.shape, operand(indices), axis)] = values
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
+    """The elements, or slices along an axis, where a vector of truth values holds."""
+    return take(a, flatnonzero(condition), axis, out)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements where the condition holds, in one vector."""
+    return take(arr, flatnonzero(condition))
+
+
+argwhere = implements(np.argwhere)(
+    nondifferentiable(
+        "argwhere",
+        np.argwhere,
+        spec=depends_on_numbers("a list of the places that are not zero"),
+        cases=(case((3, 2)), case(())),
+        reason="the result is a list of integer indices",
+    )
+)
+
+
+@implements(np.nonzero)
+def nonzero(a: Any, /) -> tuple:
+    """The indices of what is not zero, an array for each axis; the gradient does not see them."""
+    a = operand(a)
+    if a.ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    rows = argwhere(a)
+    return tuple([getitem(rows, (slice(None), i)) for i in range(a.ndim)])
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    """The indices of what is not zero in the flattened array."""
+    return nonzero(reshape(operand(a), (-1,)))[0]
+
+
+@implements(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """The choice that belongs to the first condition that holds, element by element."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    for i, condition in enumerate(condlist):
+        if operand(condition).dtype.kind != "b":
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    out = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        out = where(condition, choice, out)
+    return out
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """One function (or number) for each condition, called on the part of x where it holds; the last one, if left over, elsewhere."""
+    x = operand(x)
+    if np.isscalar(condlist) or (x.ndim and not operand(condlist[0]).ndim):
+        condlist = [condlist]
+    conditions = [astype(operand(c), bool) for c in condlist]
+    if len(funclist) == len(conditions) + 1:
+        anywhere = conditions[0]
+        for condition in conditions[1:]:
+            anywhere = logical_or(anywhere, condition)
+        conditions.append(logical_not(anywhere))
+    if len(funclist) != len(conditions):
+        raise ValueError(f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected")
+    out = zeros_like(x)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not callable(function):
+            out = set_at(out, condition, function)
+        elif (part := getitem(x, condition)).size:
+            out = set_at(out, condition, function(part, *args, **kw))
+    return out
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write at indices of the flattened array, in place; v is repeated as often as needed."""
+    ind = reshape(_within(ind, a.size, mode), (-1,))
+    if ind.size and operand(v).size:
+        a[...] = reshape(set_at(reshape(a, (-1,)), ind, _cycled(v, ind.size)), a.shape)
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Write the first values, repeated as often as needed, where the mask holds, in place."""
+    key = reshape(astype(operand(mask), bool), arr.shape)
+    count = getitem(arr, key).size
+    if count and not operand(vals).size:
+        raise ValueError("Cannot insert from an empty array!")
+    if count:
+        arr[key] = _cycled(vals, count)
+
+
+@implements(np.putmask)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Write, where the mask holds, the value that stands at the same place, in place; values are repeated as often as needed."""
+    if a.size and operand(values).size:
+        a[...] = where(reshape(operand(mask), a.shape), reshape(_cycled(values, a.size), a.shape), a)
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write src, broadcast, where a mask holds, in place."""
+    src = operand(src)
+    if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # any casting rule, checked by NumPy
+        raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
+    if where is True:
+        dst[...] = src
+    else:
+        mask = broadcast_to(operand(where), dst.shape)
+        dst[mask] = getitem(broadcast_to(src, dst.shape), mask)
+
+
+def _cycled(v: Any, count: int) -> Any:
+    """The first `count` elements of v, over and over."""
+    v = reshape(operand(v), (-1,))
+    return v if v.size == count else getitem(v, np.arange(count) % v.size)
+
+
+class Flat:
+    """`x.flat`: the elements in one row, to read, to go through and to write to, which changes x."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __len__(self) -> int:
+        return self.x.size
+
+    def __iter__(self) -> Iterator:
+        return iter(unstack(reshape(self.x, (-1,))))
+
+    def __getitem__(self, key: Any) -> Any:
+        return getitem(reshape(self.x, (-1,)), key)
+
+    def __setitem__(self, key: Any, v: Any) -> None:
+        places = np.arange(self.x.size)[key]
+        if places.size:
+            put(self.x, places, v)

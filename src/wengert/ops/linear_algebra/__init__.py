@@ -1,0 +1,1 @@
+"""Systems, factorizations, norms and functions of matrices."""

@@ -1,0 +1,105 @@
+"""The Cholesky factorization, and systems solved by it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array, implements
+from wengert.core.kinds import case, general, unchanged
+from wengert.core.primitive import operand
+from wengert.ops.linear_algebra.triangular import (
+    _POSITIVE,
+    _refuse_not_finite,
+    adjoint,
+    as_columns,
+    conjugate,
+    same_spec,
+    square,
+    transposed,
+    triangular_solution,
+)
+
+# Cholesky
+
+
+def _halved(x: Any) -> Any:
+    """The lower triangle with half of the diagonal: of a Hermitian matrix H the part with `P + P^H = H`."""
+    return x * _half(x.shape[-1], np.finfo(x.dtype).dtype)
+
+
+@lru_cache(16)
+def _half(n: int, dtype: np.dtype) -> np.ndarray:
+    half = (np.tri(n) - 0.5 * np.eye(n)).astype(dtype)
+    half.flags.writeable = False
+    return half
+
+
+def _between_inverses(x: Any, out: Any) -> Any:
+    """L^-H x L^-1."""
+    left = triangular_solution(conjugate(out), x, True, 1)
+    return transposed(triangular_solution(out, transposed(left), True, 1))
+
+
+def _cholesky_rule(t: Any, out: Any) -> Any:
+    # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a cotangent g = conj(t) of
+    # L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal stands for two of A.
+    p = _halved(adjoint(out) @ conjugate(t))
+    s = conjugate(_between_inverses(p + adjoint(p), out))
+    return _halved(s)
+
+
+def _cholesky_push(t: Any, out: Any) -> Any:
+    p = _halved(t)
+    left = triangular_solution(out, p + adjoint(p), True)
+    return out @ _halved(adjoint(triangular_solution(out, adjoint(left), True)))
+
+
+_cholesky = general(
+    "cholesky",
+    np.linalg.cholesky,
+    _cholesky_rule,
+    jvps=(_cholesky_push,),
+    batch=unchanged,
+    spec=same_spec,
+    cases=(case(_POSITIVE), case(np.stack([_POSITIVE, 9 * np.eye(3) - _POSITIVE / 3])), case(np.array([[4.0]])), case((0, 0))),
+)
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The lower triangular L with `L L^H = a`, a Hermitian and positive definite; or the upper one, U with `U^H U = a`.
+
+    As in NumPy only the lower triangle of `a` is read (the upper one for U), and of the diagonal the real part: so the derivative is in
+    these alone, and an element below the diagonal stands for both. A function of a matrix that is Hermitian for all values of its
+    arguments has the same gradient as if both triangles were read.
+
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]])
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    a = square("cholesky", a)
+    if not isinstance(a, Array):
+        return np.linalg.cholesky(a, upper=upper)
+    return adjoint(_cholesky(adjoint(a))) if upper else _cholesky(a)
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """Solve `a x = b` given a Cholesky factor of `a` and whether it is the lower one; its other triangle is not read.
+
+    >>> cho_solve((cholesky([[4.0, 2.0], [2.0, 2.0]]), True), [6.0, 4.0])
+    array([1., 1.])
+    """
+    c, lower = c_and_lower
+    if check_finite:
+        c, b = operand(c), operand(b)
+        _refuse_not_finite("cho_solve", c, b)
+
+    def solve(c: Any, b: Any) -> Any:
+        if lower:
+            return triangular_solution(conjugate(c), triangular_solution(c, b, True), True, 1)
+        return triangular_solution(c, triangular_solution(conjugate(c), b, False, 1), False)
+
+    return as_columns("cho_solve", c, b, solve)

@@ -1,0 +1,184 @@
+"""What the vectors of eigenvalues and singular values leave open, and how their derivatives deal with it.
+
+Eigenvectors and singular vectors are determined up to a factor of modulus one, their *gauge*, and those of equal values up to a rotation
+among them. Where values are distinct, vectors follow NumPy's own choice as the matrix moves. Where values coincide (up to rounding), the
+terms that would rotate their vectors into each other are left out. That is right and finite for
+
+* functions that treat coinciding values alike, such as the sum of their squares, the logarithm of the determinant, the nuclear norm;
+* functions that see coinciding values' vectors through the projector on their span only.
+
+Anything else depends on the gauge there: the larger of two equal eigenvalues, one vector of several, and V f(w) V^T, whose derivative
+within an eigenspace is lost with the decomposition; so are second derivatives in directions that split coinciding values. Reverse mode,
+and every mode at second order, warns (`GaugeWarning`) where the numbers show it; compiled code has no numbers to show when it is made.
+"""
+
+from __future__ import annotations
+
+import warnings
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import user_line
+from wengert.core.kinds import case, nondifferentiable, unchanged
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.complex_numbers import imag, real
+from wengert.ops.elementwise.predicates import equal, logical_and
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.reshaping import expand_dims
+
+
+class GaugeWarning(UserWarning):
+    """A derivative depends on how the vectors of coinciding values were chosen, or on holding the rank of a matrix."""
+
+
+def as_columns(x: Any) -> Any:
+    """A vector as factors of the columns of a matrix."""
+    return x[..., None, :] if isinstance(x, np.ndarray) else expand_dims(x, -2)  # which is much faster, for few numbers
+
+
+def as_rows(x: Any) -> Any:
+    """A vector as factors of the rows of a matrix."""
+    return x[..., None] if isinstance(x, np.ndarray) else expand_dims(x, -1)
+
+
+def is_negligible(x: Any) -> Any:
+    size = np.abs(x)
+    return size <= _margin(size)
+
+
+def _margin(size: Any) -> Any:
+    """How far values of these sizes, computed together, may be off."""
+    return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True, initial=0)
+
+
+def are_coincident(x: Any) -> Any:
+    return np.abs(x[..., :, None] - x[..., None, :]) <= _margin(np.abs(x))[..., None]
+
+
+def _anchor_impl(x: Any) -> Any:
+    size = np.where(x.imag == 0, np.abs(x), 0)
+    largest = (size > 0) & (size == size.max(-2, keepdims=True, initial=0))
+    return (largest & (np.cumsum(largest, -2) == 1)).astype(size.dtype)
+
+
+TRUTH = "the result is true or false"
+negligible = nondifferentiable(
+    "negligible", is_negligible, params={}, batch=unchanged, cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))), reason=TRUTH
+)
+_coincident = nondifferentiable(
+    "coincident", are_coincident, params={}, batch=unchanged, cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))), reason=TRUTH
+)
+_anchor = nondifferentiable(
+    "anchor", _anchor_impl, params={}, batch=unchanged, cases=(case((3, 2)), case((0, 0))), reason="it marks the component held real"
+)
+
+
+def inverse_differences(x: Any) -> Any:
+    """1 / (x_j - x_i), and 0 where they coincide."""
+    return 1.0 / where(_coincident(x), inf, as_columns(x) - as_rows(x))
+
+
+def _held(vectors: Any) -> tuple[Any, Any]:
+    """A mark at the component of each vector that NumPy holds real, and that component, infinite where none is held."""
+    held = _anchor(vectors)
+    component = sum_(held * real(vectors), -2, keepdims=True)
+    return held, where(equal(component, 0), inf, component)
+
+
+def phase_drift(moved: Any, vectors: Any) -> Any:
+    """The angle by which each moved vector must be turned back for that component to stay real."""
+    held, component = _held(vectors)
+    return sum_(held * imag(moved), -2, keepdims=True) / component
+
+
+def phase_drift_transposed(turn: Any, vectors: Any) -> Any:
+    """What that adds to the vectors' cotangents; the imaginary part of `turn` says how the result changes as each vector turns."""
+    held, component = _held(vectors)
+    return held * (-1j * imag(turn) / component)
+
+
+def inverse_sums(x: Any) -> Any:
+    """1 / (x_j + x_i), and 0 where both vanish."""
+    none = negligible(x)
+    return 1.0 / where(logical_and(as_columns(none), as_rows(none)), inf, as_columns(x) + as_rows(x))
+
+
+def inverses(x: Any) -> Any:
+    """1 / x, and 0 where x vanishes."""
+    return 1.0 / where(negligible(x), inf, x)
+
+
+def _is_degenerate(x: np.ndarray, kink: bool = False) -> bool:
+    """Whether any two values coincide, as far as real ones tell, which come sorted; with `kink`, or any one is 0."""
+    if x.dtype.kind == "c":
+        return True
+    size = np.abs(x)
+    margin = _margin(size)
+    return bool((np.abs(x[..., 1:] - x[..., :-1]) <= margin).any() or (kink and (size <= margin).any()))
+
+
+def is_absent(t: Any) -> bool:
+    """Whether a cotangent is known to be zero, so that what would be made of it need not be computed."""
+    return not isinstance(t, Array) and not t.any()
+
+
+def _numbers(x: Any) -> tuple[Any, bool]:
+    """The numbers of a value, None if they are not known yet, and whether it is itself being differentiated."""
+    differentiated = False
+    while isinstance(x, Array):
+        differentiated = differentiated or x.extra is not None
+        x = x.value
+    return (x, differentiated) if isinstance(x, np.ndarray) else (None, False)
+
+
+def warn_of_second_derivative(name: str, what: str, values: Any) -> None:
+    """Warn where a rule that leaves out what coinciding values have in common is differentiated again."""
+    numbers, differentiated = _numbers(values)
+    if differentiated and _is_degenerate(numbers) and _pairs(numbers).any():
+        warnings.warn(
+            f"The second derivative of {name} at {user_line()} lacks what coinciding {what} contribute in directions that split them. "
+            f"Use a function that needs no {name}: the trace, det or norm of matrices, or solve, inv and products of them.",
+            GaugeWarning,
+            stacklevel=2,
+        )
+
+
+def _pairs(values: np.ndarray) -> np.ndarray:
+    return are_coincident(values) & ~np.eye(values.shape[-1], dtype=bool)
+
+
+def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: bool = False) -> None:
+    """Warn where cotangents tell coinciding values apart, as far as these are known.
+
+    `t` are the cotangents of the values, `turned` those of turning vectors into each other, whose skew part should vanish. What is left is
+    right for a projector. With cotangents of the values beside it, it may also be that of V f(w) V^H, which lacks f'(w) between vectors of
+    coinciding values: no rule can know. `kink` says that values are not smooth at 0.
+    """
+    if isinstance(t, Array) or isinstance(turned, Array):
+        return warn_of_second_derivative(name, what, values)
+    values, _ = _numbers(values)
+    if values is None or not _is_degenerate(values, kink):
+        return None
+    pairs, at_zero = _pairs(values), is_negligible(values) & kink
+    suspects = [
+        (t, t[..., :, None] - t[..., None, :], pairs),
+        (turned, turned - np.conj(turned.swapaxes(-1, -2)), pairs),
+        (t, t, at_zero),
+        (turned, turned * bool(t.any()), pairs),
+    ]
+    for whole, difference, mask in suspects:
+        suspicious = np.abs(difference) > 1e3 * np.finfo(whole.dtype).eps * np.max(np.abs(whole), initial=0)
+        if np.any(suspicious & mask):
+            warnings.warn(
+                f"The derivative of {name} at {user_line()} depends on how the vectors of coinciding {what}, or of those that are 0, were "
+                f"chosen, or lacks what changes of these values contribute between their vectors. Use functions that treat coinciding "
+                f"values alike, and the projector on the span of their vectors; instead of V f(w) V^H, use expm, logm, sqrtm, inv or "
+                f"matrix_power.",
+                GaugeWarning,
+                stacklevel=2,
+            )
+            return None
+    return None

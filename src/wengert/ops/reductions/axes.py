@@ -1,0 +1,68 @@
+"""What reductions share: their axes, masks, initial values and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from wengert.core.kinds import case
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.choices import where
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to
+
+Axis = int | tuple[int, ...] | None
+
+CASES = (
+    case((2, 3), axis=(0,), keepdims=False),
+    case((2, 3, 2), axis=(0, 2), keepdims=False),
+    case((2, 3), axis=(0, 1), keepdims=True),
+    case((), axis=(), keepdims=False),
+)
+EMPTY = case((0, 3), axis=(0,), keepdims=False)
+PLACES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
+
+
+def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:
+    """The reduced axes as a sorted tuple of non-negative numbers."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    if not isinstance(axis, tuple):
+        i = normalize_axis_index(index(axis), x.ndim or 1)  # a single number has axis 0, as in NumPy
+        return (i,) if x.ndim else ()
+    return tuple(sorted(normalize_axis_tuple(axis, x.ndim)))
+
+
+def count_along(x: Any, axes: tuple[int, ...]) -> int:
+    """The number of elements that are reduced to one."""
+    count = 1
+    for axis in axes:
+        count *= x.shape[axis]
+    return count
+
+
+def masked(a: Any, mask: Any, fill: Any) -> Any:
+    """a, with a number instead of what the argument `where` of a reduction leaves out."""
+    return a if mask is True else where(broadcast_to(operand(mask), a.shape), a, fill)
+
+
+def begun(initial: Any, combine: Callable, result: Any) -> Any:
+    """A reduction that begins with the number `initial`, if there is one; the dtype is that of the reduction."""
+    return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
+
+
+def narrowed(result: Any, dtype: Any) -> Any:
+    """The result of a reduction in the dtype that was asked for, if any: NumPy's widens small integers."""
+    return result if dtype is None else astype(result, dtype, copy=False)
+
+
+def reducing(function: Callable) -> Callable:
+    """A reduction called as a method of a ufunc, along the first axis unless told otherwise."""
+
+    def reduce(a: Any, axis: Axis = 0, dtype: Any = None, **options: Any) -> Any:
+        return function(a if dtype is None else astype(a, dtype), axis, **options)
+
+    return reduce

@@ -1,0 +1,134 @@
+"""Largest and smallest elements, and their indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.errors import user_line
+from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.choices import has_zero, where
+from wengert.ops.elementwise.predicates import STEPS, equal, isnan, refuse_out
+from wengert.ops.reductions.axes import CASES, PLACES, Axis, axes_of, count_along, masked, reducing
+from wengert.ops.reductions.logical import any, count_nonzero
+from wengert.ops.reductions.sums import mean, per
+from wengert.ops.shape.reshaping import along, expand_dims, moveaxis, reshape
+
+# Extremes: ties share equally.
+
+
+def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
+    chosen = equal(x, out)
+    return where(chosen, per(t, count_nonzero(chosen, axis, keepdims=True)), 0.0)
+
+
+def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
+    """The reduction by `maximum` or `minimum` that takes 0.0 for larger than -0.0. NumPy's choice depends on how it cuts the array."""
+
+    def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
+        out = extreme.reduce(x, axis, keepdims=keepdims, initial=initial)
+        if x.dtype.kind != "f" or not has_zero(out):
+            return out
+        zero, zeros = out == 0, x == 0
+        some = zeros.any(axis, keepdims=keepdims)  # else the zero is `initial`
+        best = np.logical_and(zeros, np.signbit(x) == np.signbit(preferred)).any(axis, keepdims=keepdims)
+        return np.where(zero & some, np.where(best, preferred, -preferred).astype(out.dtype), out)[()]
+
+    return run
+
+
+_max = reduction("max", _furthest(np.maximum, 0.0), _extreme, cases=CASES)
+_min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES)
+
+
+@implements(np.max, np.amax)
+def max(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The largest element, or the number `initial` if that is larger."""
+    return furthest(_max, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+def min(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The smallest element, or the number `initial` if that is smaller."""
+    return furthest(_min, a, axis, out, keepdims, initial, where)
+
+
+def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, mask: Any) -> Any:
+    """An operation that finds an extreme, with NumPy's arguments."""
+    refuse_out(out)
+    if initial is None and mask is not True:
+        raise ValueError(f"{extreme.__name__} with `where` needs a number to begin with, at {user_line()}. Pass it as `initial`.")
+    a = masked(operand(a), mask, initial)
+    return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The range of the values, largest minus smallest."""
+    return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
+
+
+@implements(np.median)
+def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """The middle value, or the mean of the two middle ones. If there is a NaN, it is that, and of nothing it is NaN."""
+    refuse_out(out)
+    a = operand(a)
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    rows = collapsed(a, axes)
+    n = rows.shape[-1]
+    if n == 0:
+        return mean(a, axes, keepdims=keepdims)
+    order = rows.argsort(axis=-1)  # NaNs come last
+    middle = order[..., [(n - 1) // 2, n // 2]]
+    result = mean(take_last(rows, where(any(isnan(rows), -1, keepdims=True), order[..., -1:], middle)), -1)
+    return expand_dims(result, axes) if keepdims else result
+
+
+def collapsed(x: Any, axes: tuple[int, ...]) -> Any:
+    """x with these axes moved to the end and made one."""
+    x = moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    return reshape(x, (*x.shape[: x.ndim - len(axes)], count_along(x, tuple(range(x.ndim - len(axes), x.ndim)))))
+
+
+def take_last(x: Any, order: Any) -> Any:
+    """x[..., order] with one order per row."""
+    rows = np.ogrid[tuple(slice(n) for n in x.shape[:-1])] if x.ndim > 1 else ()
+    return x[(*rows[: x.ndim - 1], order)] if x.ndim == 1 else x[tuple(r[..., None] for r in rows) + (order,)]
+
+
+_argmax = nondifferentiable(
+    "argmax", lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims), params={}, batch=shifted_axis, cases=PLACES, reason=STEPS
+)
+_argmin = nondifferentiable(
+    "argmin", lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims), params={}, batch=shifted_axis, cases=PLACES, reason=STEPS
+)
+
+
+@implements(np.argmax)
+def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The place of the largest element, in the flattened array if no axis is given."""
+    refuse_out(out)
+    return _place(_argmax, a, axis, keepdims)
+
+
+@implements(np.argmin)
+def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The place of the smallest element, in the flattened array if no axis is given."""
+    refuse_out(out)
+    return _place(_argmin, a, axis, keepdims)
+
+
+def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
+    a = operand(a)
+    row, along_axis = along(a, axis)
+    place = find(row, axis=along_axis, keepdims=keepdims)
+    return reshape(place, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else place
+
+
+UFUNC_METHODS[np.maximum, "reduce"] = reducing(max)
+UFUNC_METHODS[np.minimum, "reduce"] = reducing(min)

@@ -1,0 +1,57 @@
+"""`all`, `any` and `count_nonzero`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.kinds import nondifferentiable, shifted_axes
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.predicates import STEPS, TRUTH, refuse_out
+from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
+
+# Without gradient: truth values, counts and places
+
+_all = nondifferentiable(
+    "all", lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims), params={}, batch=shifted_axes, cases=CASES, reason=TRUTH
+)
+_any = nondifferentiable(
+    "any", lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims), params={}, batch=shifted_axes, cases=CASES, reason=TRUTH
+)
+_count_nonzero = nondifferentiable(
+    "count_nonzero",
+    lambda x, axis, keepdims: np.asarray(np.count_nonzero(x, axis, keepdims=keepdims))[()],
+    params={},
+    batch=shifted_axes,
+    cases=CASES,
+    reason=STEPS,
+)
+
+
+@implements(np.all)
+def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """Whether all elements are true."""
+    refuse_out(out)
+    a = masked(operand(a), where, True)
+    return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
+
+
+@implements(np.any)
+def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """Whether some element is true."""
+    refuse_out(out)
+    a = masked(operand(a), where, False)
+    return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """How many elements are not zero."""
+    a = operand(a)
+    return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
+
+
+UFUNC_METHODS[np.logical_and, "reduce"] = reducing(all)
+UFUNC_METHODS[np.logical_or, "reduce"] = reducing(any)

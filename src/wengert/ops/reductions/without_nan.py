@@ -1,0 +1,198 @@
+"""Reductions that leave NaNs out: they get no gradient, and the others get the gradient of a reduction without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.kinds import reduction
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.arithmetic import square
+from wengert.ops.elementwise.choices import maximum, where
+from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.elementwise.predicates import equal, floor_divide, isnan, logical_not, refuse_out
+from wengert.ops.reductions.axes import CASES, Axis, masked, reducing
+from wengert.ops.reductions.cumulative import cumprod, cumsum, prod
+from wengert.ops.reductions.extremes import argmax, argmin, collapsed, furthest, take_last
+from wengert.ops.reductions.logical import all, any, count_nonzero
+from wengert.ops.reductions.sums import mean, per, root, sum
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import expand_dims
+
+# Extremes: ties share equally, and where all are NaN the result is, too
+
+
+def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
+    chosen = equal(x, out)
+    return where(chosen, per(t, maximum(count_nonzero(chosen, axis, keepdims=True), 1)), 0.0)
+
+
+_nanmax = reduction(
+    "nanmax",
+    lambda x, axis, keepdims, initial=None: np.fmax.reduce(x, axis, keepdims=keepdims, initial=initial),
+    _extreme,
+    cases=CASES,
+)
+_nanmin = reduction(
+    "nanmin",
+    lambda x, axis, keepdims, initial=None: np.fmin.reduce(x, axis, keepdims=keepdims, initial=initial),
+    _extreme,
+    cases=CASES,
+)
+
+
+@implements(np.nanmax)
+def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The largest element that is not NaN."""
+    return furthest(_nanmax, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.nanmin)
+def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The smallest element that is not NaN."""
+    return furthest(_nanmin, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.nanargmax)
+def nanargmax(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The place of the largest element that is not NaN."""
+    return argmax(_comparable(a, axis, -np.inf), axis, out, keepdims=keepdims)
+
+
+@implements(np.nanargmin)
+def nanargmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The place of the smallest element that is not NaN."""
+    return argmin(_comparable(a, axis, np.inf), axis, out, keepdims=keepdims)
+
+
+def _comparable(a: Any, axis: int | None, last: float) -> Any:
+    a = operand(a)
+    if a.dtype.kind not in "fc":
+        return a
+    try:
+        nothing = bool(any(all(isnan(a), axis)))
+    except TrackedValueError:  # the numbers are not known
+        nothing = False
+    if nothing:
+        raise ValueError(f"All-NaN slice encountered, at {user_line()}: there is no place of an extreme element.")
+    return where(isnan(a), last, a)
+
+
+# Sums, means and products
+
+
+@implements(np.nansum)
+def nansum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    """The sum without NaNs, which get no gradient."""
+    return sum(_replaced(a, 0.0), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """The mean without NaNs, which get no gradient."""
+    a = operand(a)
+    counted = masked(logical_not(isnan(a)), where, False)
+    return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
+
+
+@implements(np.nanprod)
+def nanprod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    """The product without NaNs."""
+    return prod(_replaced(a, 1.0), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nancumsum)
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The sums of all elements up to each one, with zeros for NaNs."""
+    return cumsum(_replaced(a, 0.0), axis, dtype, out)
+
+
+@implements(np.nancumprod)
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The products of all elements up to each one, with ones for NaNs."""
+    return cumprod(_replaced(a, 1.0), axis, dtype, out)
+
+
+def _replaced(a: Any, number: float) -> Any:
+    """a with a number for NaNs."""
+    a = operand(a)
+    return where(isnan(a), number, a) if a.dtype.kind in "fc" else a
+
+
+# Statistics
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The variance of what is not NaN, with `ddof` degrees of freedom taken off the count; NaN where none is left."""
+    refuse_out(out)
+    a = operand(a)
+    a = a if dtype is None else astype(a, dtype)
+    a = a if a.dtype.kind in "fc" else astype(a, float)
+    counted = masked(logical_not(isnan(a)), where, False)
+    middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else operand(mean)
+    deviation = masked(a - middle, counted, 0.0)
+    squares = square(absolute(deviation)) if a.dtype.kind == "c" else square(deviation)
+    freedom = count_nonzero(counted, axis, keepdims=keepdims) - (ddof if correction is None else correction)
+    return per(sum(squares, axis, keepdims=keepdims), _without_zero(freedom))
+
+
+def _without_zero(freedom: Any) -> Any:
+    return where(freedom > 0, freedom, np.nan)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """The standard deviation of what is not NaN. Where it is 0, its derivative is taken to be 0."""
+    return root(nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """The middle value of what is not NaN, or the mean of the two middle ones; NaN where there is nothing else."""
+    refuse_out(out)
+    a = operand(a)
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    rows = collapsed(a, axes)
+    if rows.shape[-1] == 0:
+        return mean(a, axes, keepdims=keepdims)
+    n = count_nonzero(equal(rows, rows), -1, keepdims=True)
+    order = rows.argsort(axis=-1)  # NaNs come last
+    middle = floor_divide(maximum(concatenate([n - 1, n], -1), 0), 2)
+    result = mean(take_last(rows, take_last(order, middle)), -1)
+    return expand_dims(result, axes) if keepdims else result
+
+
+for _ufunc, _function in ((np.fmax, nanmax), (np.fmin, nanmin)):
+    UFUNC_METHODS[_ufunc, "reduce"] = reducing(_function)

@@ -1,0 +1,1 @@
+"""Statistics, histograms, sets, sorting, and random draws."""

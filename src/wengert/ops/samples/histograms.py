@@ -1,0 +1,133 @@
+"""Counting: numbers in bins, in one dimension or several. Counts have no derivative in the numbers; they have one in their weights."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array, implements
+from wengert.core.errors import user_line
+from wengert.core.primitive import operand
+from wengert.ops.calculus.differences import diff
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.predicates import equal, greater_equal, less, logical_and
+from wengert.ops.indexing.index_arrays import known
+from wengert.ops.indexing.subscripts import add_at, getitem
+from wengert.ops.reductions.logical import all as all_
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.samples.sorting import searchsorted
+from wengert.ops.samples.statistics import histogram_bin_edges
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import stack
+from wengert.ops.shape.rearranging import flip
+from wengert.ops.shape.reshaping import reshape
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 on occurs, or the sum of the weights of its occurrences, in which it is differentiable.
+
+    >>> bincount([0, 2, 2], weights=[0.5, 1.0, 2.0])
+    array([0.5, 0. , 3. ])
+    """
+    x = operand(x)
+    if not isinstance(x, Array) and not isinstance(weights, Array):
+        return np.bincount(x, weights, minlength)
+    if x.ndim != 1 or (x.dtype.kind not in "iub" and x.size):
+        raise TypeError(f"bincount needs a vector of integers, and got {x.dtype} of shape {x.shape}, at {user_line()}.")
+    if minlength < 0:
+        raise ValueError(f"'minlength' must not be negative, and is {minlength}, at {user_line()}.")
+    numbers = known(x, "The length of what bincount gives")
+    if (numbers < 0).any():
+        raise ValueError(f"bincount counts numbers from 0 on, and one is negative, at {user_line()}.")
+    zeros = np.zeros(max(int(numbers.max()) + 1 if numbers.size else 0, minlength), np.intp if weights is None else float)
+    x = astype(x, np.intp, copy=False)
+    if weights is None:
+        return add_at(zeros, x, np.intp(1))
+    weights = operand(weights)
+    if weights.shape != x.shape:
+        raise ValueError(f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}, at {user_line()}.")
+    return add_at(zeros, x, astype(weights, float, copy=False))
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The number of the bin that each x lies in, between edges that rise or fall; `right` says that a bin has its right edge."""
+    x, bins = operand(x), operand(bins)
+    if x.dtype.kind == "c":
+        raise TypeError(f"digitize is for real numbers, which have an order, at {user_line()}.")
+    if bins.ndim != 1:
+        raise ValueError(f"The edges of digitize are a vector, and not of shape {bins.shape}, at {user_line()}.")
+    side = "left" if right else "right"
+    steps = diff(bins)
+    if bool(all_(greater_equal(steps, 0))):
+        return searchsorted(bins, x, side)
+    if not bool(all_(greater_equal(0, steps))):
+        raise ValueError(f"The edges of digitize must rise or fall monotonically, at {user_line()}.")
+    return bins.size - searchsorted(flip(bins), x, side)
+
+
+@implements(np.histogramdd)
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
+    """How many points lie in each box of a grid, and the edges of the boxes, a tuple with those of each axis.
+
+    The points are the rows of a matrix, or a sequence has their coordinates. No gradient flows to the points; it does to `weights`.
+    """
+    columns = _coordinates(sample)
+    number = len(columns)
+    bins = [bins] * number if isinstance(bins, int | np.integer) else list(bins)
+    ranges = [None] * number if range is None else list(range)
+    if len(bins) != number or len(ranges) != number:
+        raise ValueError(f"histogramdd of {number} coordinates needs as many bins and ranges, at {user_line()}.")
+    edges = tuple([_edges(*given) for given in zip(columns, bins, ranges, strict=True)])
+    shape = tuple([e.size - 1 for e in edges])
+    box: Any = 0
+    inside: Any = True
+    for x, edge, n in zip(columns, edges, shape, strict=True):
+        place = searchsorted(edge, x, "right") - 1 - equal(x, edge[-1])  # the last bin has its right edge
+        within = logical_and(greater_equal(place, 0), less(place, n))
+        inside = logical_and(inside, within)
+        box = box * n + where(within, place, 0)
+    weights = np.ones(columns[0].shape) if weights is None else astype(operand(weights), float, copy=False)
+    if weights.shape != columns[0].shape:
+        raise ValueError(f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}, at {user_line()}.")
+    counts = reshape(add_at(np.zeros(prod(shape)), box, where(inside, weights, 0.0)), shape)
+    if density:
+        counts = counts / sum_(counts)
+        for axis, edge in enumerate(edges):
+            counts = counts / reshape(diff(edge), (-1,) + (1,) * (number - 1 - axis))
+    return counts, edges
+
+
+def _coordinates(sample: Any) -> list:
+    if isinstance(sample, list | tuple):
+        return [operand(x) for x in sample]
+    sample = operand(sample)
+    if sample.ndim == 1:
+        return [sample]
+    if sample.ndim != 2:
+        raise ValueError(f"histogramdd needs points as the rows of a matrix, and got shape {sample.shape}, at {user_line()}.")
+    return [getitem(sample, (slice(None), i)) for i in np.arange(sample.shape[1]).tolist()]
+
+
+def _edges(x: Any, bins: Any, range: Any) -> Any:
+    if isinstance(bins, int | np.integer):
+        return histogram_bin_edges(x, int(bins), range)
+    edges = operand(bins)
+    if edges.ndim != 1 or not bool(all_(greater_equal(diff(edges), 0))):
+        raise ValueError(f"The edges of a histogram are a vector of rising numbers, at {user_line()}.")
+    return edges
+
+
+@implements(np.histogram2d)
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
+    """How many points (x, y) lie in each box of a grid, and its edges along x and y. Gradients are as in `histogramdd`."""
+    x, y = operand(x), operand(y)
+    if x.shape != y.shape:
+        raise ValueError(f"x and y must have the same length, and have shapes {x.shape} and {y.shape}, at {user_line()}.")
+    if not isinstance(bins, int | np.integer) and len(bins) not in (1, 2):
+        bins = [operand(bins)] * 2
+    counts, edges = histogramdd(stack([x, y], axis=1), bins, range, density, weights)
+    return counts, *edges

@@ -1,0 +1,163 @@
+"""Sets of numbers: which elements are unique is found without a gradient; the elements themselves have one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from wengert.core.array import implements
+from wengert.core.infer import depends_on_numbers
+from wengert.core.kinds import case, nondifferentiable
+from wengert.core.primitive import operand
+from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.indexing.taking import take
+from wengert.ops.samples.sorting import argsort, searchsorted, sort
+from wengert.ops.samples.statistics import COUNTS
+from wengert.ops.shape.rearranging import concatenate
+from wengert.ops.shape.reshaping import reshape
+
+# Sets. Which elements are unique is found without a gradient; the elements themselves have one.
+
+_UNIQUE = {"axis": None, "equal_nan": True}
+_first_places = nondifferentiable(
+    "unique_places",
+    lambda x, axis, equal_nan: np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1],
+    params=_UNIQUE,
+    spec=depends_on_numbers("the set of the elements of an array"),
+    reason="the result is integer indices",
+)
+_inverse = nondifferentiable(
+    "unique_inverse",
+    lambda x, axis, equal_nan: np.unique(x, return_inverse=True, axis=axis, equal_nan=equal_nan)[1],
+    params=_UNIQUE,
+    reason="the result is integer indices",
+)
+_multiplicities = nondifferentiable(
+    "unique_counts",
+    lambda x, axis, equal_nan: np.unique(x, return_counts=True, axis=axis, equal_nan=equal_nan)[1],
+    params=_UNIQUE,
+    spec=depends_on_numbers("the set of the elements of an array"),
+    reason=COUNTS,
+)
+_isin = nondifferentiable(
+    "isin",
+    lambda x, y, invert: np.isin(x, y, invert=invert),
+    2,
+    params={},
+    cases=(case(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, 3.0]), invert=False), case((), (2,), invert=True)),
+    reason="the result is a truth value",
+)
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """The different elements of an array, sorted. The gradient of each goes to the first of its like.
+
+    >>> unique([3.0, 1.0, 3.0])
+    array([1., 3.])
+    """
+    ar = operand(ar)
+    axis = None if axis is None else normalize_axis_index(axis, ar.ndim)
+    places = _first_places(ar, axis=axis, equal_nan=equal_nan)
+    out = [take(ar, places, axis)]
+    out += [places] if return_index else []
+    out += [_inverse(ar, axis=axis, equal_nan=equal_nan)] if return_inverse else []
+    out += [_multiplicities(ar, axis=axis, equal_nan=equal_nan)] if return_counts else []
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+class UniqueAll(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+@implements(np.unique_all)
+def unique_all(x: Any, /) -> UniqueAll:
+    """The different elements, where each is first, which of them each element is, and how often it occurs; NaNs differ."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+@implements(np.unique_counts)
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The different elements, and how often each occurs; NaNs differ."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+@implements(np.unique_inverse)
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The different elements, and which of them each element is; NaNs differ."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+@implements(np.unique_values)
+def unique_values(x: Any, /) -> Any:
+    """The different elements, sorted; NaNs differ."""
+    return unique(x, equal_nan=False)
+
+
+@implements(np.isin)
+def isin(element: Any, test_elements: Any, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None) -> Any:
+    """Whether each element is one of the others."""
+    return _isin(operand(element), operand(test_elements), invert=invert)
+
+
+@implements(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """The different elements of both arrays, sorted."""
+    return unique(concatenate([ar1, ar2], None))
+
+
+@implements(np.intersect1d)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The elements that both arrays have, sorted; their gradient goes to the first array."""
+    sets = _set(ar1, assume_unique), _set(ar2, assume_unique)
+    x, y = sets[0][0], sets[1][0]
+    common = sort(getitem(x, isin(x, y)))
+    if not return_indices:
+        return common
+    orders = argsort(x), argsort(y)
+    found = [getitem(order, searchsorted(getitem(s, order), common)) for (s, _), order in zip(sets, orders, strict=True)]
+    return common, getitem(sets[0][1], found[0]), getitem(sets[1][1], found[1])
+
+
+@implements(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """The elements of the first array that the second does not have, sorted unless they are said to be unique."""
+    x = _set(ar1, assume_unique)[0]
+    return getitem(x, isin(x, ar2, invert=True))
+
+
+@implements(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """The elements that only one of both arrays has, sorted."""
+    x, y = _set(ar1, assume_unique)[0], _set(ar2, assume_unique)[0]
+    return sort(concatenate([getitem(x, isin(x, y, invert=True)), getitem(y, isin(y, x, invert=True))]))
+
+
+def _set(x: Any, assume_unique: bool) -> tuple[Any, Any]:
+    """The different elements in a row, and where they are in the array."""
+    x = reshape(operand(x), (-1,))
+    return (x, np.arange(x.size)) if assume_unique else unique(x, return_index=True)

@@ -1,0 +1,129 @@
+"""Sorting: the order is found without a gradient, and what is put in that order has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from wengert.core.array import Array, implements
+from wengert.core.kinds import case, nondifferentiable, shifted_axis
+from wengert.core.primitive import operand
+from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.indexing.taking import permuted, take_along_axis
+from wengert.ops.shape.joining import unstack
+from wengert.ops.shape.rearranging import flip
+from wengert.ops.shape.reshaping import reshape
+
+ORDER = "the result is integer indices"
+
+_argsort = nondifferentiable(
+    "argsort", np.argsort, params={}, batch=shifted_axis,
+    cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
+)  # fmt: skip
+_argpartition = nondifferentiable(
+    "argpartition", np.argpartition, params={}, batch=shifted_axis,
+    cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
+)  # fmt: skip
+_searchsorted = nondifferentiable(
+    "searchsorted", np.searchsorted, 2, params={},
+    cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")), reason=ORDER,
+)  # fmt: skip
+
+
+def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
+    """The array and the axis to sort along: None is the only axis of the flattened array."""
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    a = operand(a)
+    if axis is None:
+        return reshape(a, (-1,)), 0
+    return a, normalize_axis_index(axis, a.ndim)
+
+
+def _at_least_a_row(a: Any) -> Any:
+    """NumPy does not sort a number, but gives it the order [0]."""
+    a = operand(a)
+    return a if a.ndim else reshape(a, (1,))
+
+
+def _kind(kind: str | None, stable: bool | None) -> str | None:
+    if stable is not None and kind is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+    return "stable" if kind is None and stable in (None, True) else kind
+
+
+@implements(np.sort)
+def sort(
+    a: Any, /, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None, descending: bool = False
+) -> Any:
+    """A sorted copy. Each element's gradient goes back to where it came from; among equal ones the order is that of `argsort`.
+
+    >>> sort([3.0, 1.0, 2.0])
+    array([1., 2., 3.])
+    """
+    a, axis = _line(a, axis, order)
+    if isinstance(a, Array):
+        return permuted(a, _order(a, axis, _kind(kind, stable), descending), axis)
+    ascending = np.sort(a, axis, kind, stable=stable)  # type: ignore[arg-type]  # any kind, checked by NumPy
+    return np.flip(ascending, axis) if descending else ascending
+
+
+@implements(np.argsort)
+def argsort(
+    a: Any, /, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None, descending: bool = False
+) -> Any:
+    """The indices that sort an array. Equal elements stay in their order, unless a `kind` is chosen or `stable=False`."""
+    a, axis = _line(_at_least_a_row(a), axis, order)
+    return _order(a, axis, _kind(kind, stable), descending)
+
+
+def _order(a: Any, axis: int, kind: str | None, descending: bool) -> Any:
+    if not descending:
+        return _argsort(a, axis=axis, kind=kind)
+    # Turned around before and after, so that equal elements keep their order.
+    return a.shape[axis] - 1 - flip(_argsort(flip(a, axis), axis=axis, kind=kind), axis)
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
+    """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
+    a, axis = _line(a, axis, order)
+    kth = _places(kth)
+    return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # the same
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
+    """The indices that partition an array."""
+    a, axis = _line(_at_least_a_row(a), axis, order)
+    return _argpartition(a, kth=_places(kth), axis=axis, kind=kind)
+
+
+def _places(kth: Any) -> int | tuple[int, ...]:
+    kth = np.asarray(kth)
+    return tuple(kth.tolist()) if kth.ndim else kth.item()
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, /, side: str = "left", sorter: Any = None) -> Any:
+    """Where v would have to be inserted to keep a sorted."""
+    a = operand(a)
+    return _searchsorted(a if sorter is None else getitem(a, operand(sorter)), operand(v), side=side)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices that sort by several keys, the last of which counts most.
+
+    >>> lexsort(([2, 1, 0], [5, 3, 5]))
+    array([1, 2, 0])
+    """
+    rows = [operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
+    if not rows:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    order = argsort(rows[0], axis)
+    for key in rows[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order

@@ -1,0 +1,345 @@
+"""Statistics of samples: covariances, quantiles, histograms. Counts have no derivative."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from wengert.core.array import Array, implements
+from wengert.core.errors import user_line
+from wengert.core.infer import depends_on_numbers
+from wengert.core.kinds import case, nondifferentiable
+from wengert.core.primitive import operand
+from wengert.core.spec import Spec
+from wengert.ops.calculus.differences import diff, inexact
+from wengert.ops.contraction.products import matmul
+from wengert.ops.elementwise.arithmetic import divide, remainder, sqrt
+from wengert.ops.elementwise.choices import clip, where
+from wengert.ops.elementwise.complex_numbers import conj, imag, real
+from wengert.ops.elementwise.predicates import ceil, equal, floor, greater_equal, isnan, less, less_equal, logical_and, refuse_out, rint
+from wengert.ops.indexing.subscripts import add_at, getitem
+from wengert.ops.indexing.taking import take_along_axis
+from wengert.ops.reductions.axes import Axis
+from wengert.ops.reductions.cumulative import cumsum
+from wengert.ops.reductions.extremes import collapsed, take_last
+from wengert.ops.reductions.logical import count_nonzero
+from wengert.ops.reductions.sums import average
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.samples.sorting import argsort, searchsorted
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import atleast_2d
+from wengert.ops.shape.rearranging import concatenate, diag
+from wengert.ops.shape.reshaping import broadcast_to, expand_dims, moveaxis, reshape, squeeze
+
+# Covariance
+
+
+@implements(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The covariances of variables, one in each row (or column), over their observations; differentiable in `aweights` too.
+
+    >>> cov([1.0, 2.0, 4.0], [1.0, 3.0, 2.0]).round(3)
+    array([[2.333, 0.5  ],
+           [0.5  , 1.   ]])
+    """
+    samples = [operand(v) for v in (m, y) if v is not None]
+    if any(v.ndim > 2 for v in samples):
+        raise ValueError(f"cov needs arrays of at most two axes, at {user_line()}.")
+    dtype = np.result_type(*[v.dtype for v in samples], np.float64) if dtype is None else np.dtype(dtype)
+    rows = [astype(atleast_2d(v), dtype) for v in samples]
+    rows = [row.T if not rowvar and v.ndim != 1 else row for v, row in zip(samples, rows, strict=True)]
+    x = rows[0] if len(rows) == 1 else concatenate(rows, 0)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    weights = _weights_of_observations(fweights, aweights, x.shape[1])
+    if weights is None:
+        mean, freedom = average(x, 1), x.shape[1] - ddof
+    else:
+        mean, total = average(x, 1, weights), sum_(weights)
+        squares = 1 if aweights is None else sum_(weights * operand(aweights)) / total
+        freedom = total - ddof * squares if ddof else total
+    if not isinstance(freedom, Array) and freedom <= 0:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        freedom = 0.0
+    x = x - expand_dims(mean, 1)
+    weighted = x if weights is None else x * weights
+    products = matmul(x, conj(weighted).T if dtype.kind == "c" else weighted.T)
+    return astype(squeeze(divide(products, freedom)), dtype, copy=False)
+
+
+def _weights_of_observations(fweights: Any, aweights: Any, n: int) -> Any:
+    given = [(w, operand(w)) for w in (fweights, aweights) if w is not None]
+    for _, w in given:
+        if w.shape != (n,):
+            raise RuntimeError(f"cov needs a weight for each of {n} observations, and got shape {w.shape}, at {user_line()}.")
+        if not isinstance(w, Array) and (w < 0).any():
+            raise ValueError(f"The weights of cov cannot be negative, at {user_line()}.")
+    if fweights is not None and not isinstance(given[0][1], Array) and (given[0][1] != np.around(given[0][1])).any():
+        raise TypeError(f"fweights must be integer, at {user_line()}.")
+    weights = [astype(w, float) for _, w in given]
+    return weights[0] * weights[1] if len(weights) == 2 else weights[0] if weights else None
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """The correlation coefficients of variables, one in each row (or column), over their observations."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    deviation = sqrt(real(diag(c)))
+    c = c / expand_dims(deviation, 1) / deviation
+    return clip(real(c), -1, 1) + 1j * clip(imag(c), -1, 1) if c.dtype.kind == "c" else clip(c, -1, 1)
+
+
+# Quantiles. A method gives a place in the sorted sample of n numbers, between two of them, and the weight of the upper one.
+
+
+def _between(alpha: float, beta: float) -> Callable:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _whole_place(place: Any, stays: Any) -> Any:
+    """The next place above, or this one where it stays."""
+    return clip(floor(place) + where(stays, 0.0, 1.0), 0.0, None)
+
+
+def _closest(n: Any, q: Any) -> Any:
+    place = n * q - 1.5
+    return _whole_place(place, logical_and(equal(place, floor(place)), equal(remainder(floor(place), 2), 1)))
+
+
+CONTINUOUS: dict[str, Callable] = {
+    "linear": lambda n, q: (n - 1) * q,
+    "interpolated_inverted_cdf": _between(0, 1),
+    "hazen": _between(0.5, 0.5),
+    "weibull": _between(0, 0),
+    "median_unbiased": _between(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _between(3 / 8.0, 3 / 8.0),
+    "averaged_inverted_cdf": lambda n, q: n * q - 1,
+    "midpoint": lambda n, q: 0.5 * (floor((n - 1) * q) + ceil((n - 1) * q)),
+}
+DISCRETE: dict[str, Callable] = {
+    "inverted_cdf": lambda n, q: _whole_place(n * q - 1, equal(n * q - 1, floor(n * q - 1))),
+    "closest_observation": _closest,
+    "lower": lambda n, q: floor((n - 1) * q),
+    "higher": lambda n, q: ceil((n - 1) * q),
+    "nearest": lambda n, q: rint((n - 1) * q),
+}
+UPPER: dict[str, Callable] = {
+    "averaged_inverted_cdf": lambda fraction: where(equal(fraction, 0), 0.5, 1.0),
+    "midpoint": lambda fraction: where(equal(fraction, 0), 0.0, 0.5),
+}
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """The q-th quantiles by any of NumPy's methods, differentiable in a, and in q where the method is continuous.
+
+    >>> float(quantile([1.0, 2.0, 4.0], 0.75))
+    3.0
+    """
+    return _quantile(a, q, 1, axis, out, method, keepdims, weights, False)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Quantiles in hundredths."""
+    return _quantile(a, q, 100, axis, out, method, keepdims, weights, False)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Quantiles of what is not NaN; NaN where nothing is."""
+    return _quantile(a, q, 1, axis, out, method, keepdims, weights, True)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Percentiles of what is not NaN; NaN where nothing is."""
+    return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
+
+
+def _quantile(a: Any, q: Any, parts: int, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skips_nan: bool) -> Any:
+    refuse_out(out)
+    a, yields = operand(a), type(q) in (int, float)  # a Python number gives way to the dtype of the sample
+    q = operand(q) if parts == 1 else operand(q) / parts
+    if a.dtype.kind == "c":
+        raise TypeError(f"Quantiles are for real numbers, which have an order, at {user_line()}.")
+    if method not in CONTINUOUS and method not in DISCRETE:
+        raise ValueError(f"{method!r} is not a method: use one of {', '.join([*CONTINUOUS, *DISCRETE])}, at {user_line()}.")
+    if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
+        raise ValueError(f"Quantiles must be between 0 and {parts}, at {user_line()}.")
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    rows = collapsed(a, axes)
+    if not rows.shape[-1]:
+        raise IndexError(f"There are no quantiles of no numbers, at {user_line()}.")
+    order = argsort(rows)  # NaNs come last
+    ordered = take_along_axis(rows, order)
+    flat_q = reshape(q, (-1,))
+    if weights is not None:
+        result = _weighted_quantile(ordered, order, flat_q, _rows_of_weights(weights, a, axes, method), skips_nan)
+    else:
+        n = count_nonzero(equal(rows, rows), -1, keepdims=True) if skips_nan and rows.dtype.kind == "f" else rows.shape[-1]
+        result = _unweighted_quantile(ordered, n, flat_q, method, yields)
+    if not skips_nan and rows.dtype.kind == "f":
+        last = getitem(ordered, (..., slice(-1, None)))
+        result = where(isnan(last), last, result)
+    result = reshape(moveaxis(result, -1, 0), q.shape + rows.shape[:-1])
+    return expand_dims(result, tuple([q.ndim + i for i in axes])) if keepdims else result
+
+
+def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool) -> Any:
+    if method in DISCRETE or (method == "linear" and q.dtype.kind in "iu"):
+        return _at(ordered, (DISCRETE.get(method) or CONTINUOUS[method])(n, q), n)
+    place = CONTINUOUS[method](n, inexact(q))
+    lower = floor(place)
+    below = _at(ordered, lower, n)
+    fraction = place - lower
+    weight = astype(UPPER[method](fraction), place.dtype, copy=False) if method in UPPER else fraction
+    if yields and ordered.dtype.kind == "f":
+        weight = astype(weight, ordered.dtype, copy=False)
+    above = _at(ordered, lower + 1, n)
+    step = above - below
+    return where(greater_equal(weight, 0.5), above - step * (1 - weight), below + step * weight)
+
+
+def _at(ordered: Any, place: Any, n: Any) -> Any:
+    """Elements of sorted rows at places that hold for all rows, or that differ with the number n of those that count."""
+    place = astype(clip(place, 0, n - 1), np.intp)
+    return getitem(ordered, (..., place)) if place.ndim == 1 else take_last(ordered, place)
+
+
+def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -> Any:
+    weights = operand(weights)
+    if method != "inverted_cdf":
+        raise ValueError(f"Only the method 'inverted_cdf' takes weights, not {method!r}, at {user_line()}.")
+    if weights.shape not in (a.shape, tuple([a.shape[i] for i in axes])):
+        raise ValueError(f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}, at {user_line()}.")
+    if not isinstance(weights, Array) and (weights < 0).any():
+        raise ValueError(f"Weights must be non-negative, at {user_line()}.")
+    return collapsed(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
+
+
+def _weighted_quantile(ordered: Any, order: Any, q: Any, weights: Any, skips_nan: bool) -> Any:
+    """The first number up to which the weights are the q-th part of all; in the weights it is constant in pieces."""
+    weights = take_along_axis(broadcast_to(weights, ordered.shape), order)
+    if skips_nan:
+        weights = where(isnan(ordered), 0.0, weights)
+    parts = cumsum(weights, -1, float)
+    parts = parts / parts[..., -1:]
+    parts = expand_dims(where(equal(parts, 0), -1.0, parts), -1)
+    return take_last(ordered, clip(count_nonzero(less(parts, q), -2), 0, ordered.shape[-1] - 1))
+
+
+# Histograms
+
+COUNTS = "counts are piecewise constant: the derivative is zero wherever there is one"
+
+
+def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
+    if isinstance(bins, str):
+        return depends_on_numbers(f"a histogram with bins={bins!r}")()
+    return Spec.of(np.histogram_bin_edges(_ordered(np.zeros(1, x.dtype)), bins, range))
+
+
+def _ordered(x: Any) -> Any:
+    """Numbers for a histogram: NumPy takes truth values as integers, with a warning."""
+    if x.dtype.kind == "c":
+        raise TypeError(f"A histogram is of real numbers, which have an order, at {user_line()}.")
+    return x.astype(np.uint8) if x.dtype.kind == "b" else x
+
+
+_bin_edges = nondifferentiable(
+    "histogram_bin_edges",
+    lambda x, bins, range: np.histogram_bin_edges(_ordered(x), bins, range),
+    params={},
+    spec=_edges_spec,
+    cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
+    reason="the edges are held while the numbers vary",
+)
+_histogram = nondifferentiable(
+    "histogram",
+    lambda x, y: np.histogram(_ordered(x), y)[0],
+    2,
+    cases=(case((9,), np.array([-1.0, 0.0, 2.0])), case((2, 3), np.array([-1.0, 1.0]))),
+    reason=COUNTS,
+)
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins of a histogram, through which no gradient flows."""
+    if not isinstance(bins, int | np.integer | str):
+        return operand(bins)
+    return _bin_edges(operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
+    """How many numbers lie in each bin, and the edges of the bins. No gradient flows to the numbers; it does to `weights`."""
+    a = operand(a)
+    edges = histogram_bin_edges(a, bins, range)
+    counts = _histogram(a, edges) if weights is None else _weighted_counts(a, edges, operand(weights))
+    return (counts / astype(diff(edges), float) / sum_(counts) if density else counts), edges
+
+
+def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
+    if weights.shape != a.shape:
+        raise ValueError(f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}, at {user_line()}.")
+    a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
+    inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
+    place = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
+    return add_at(np.zeros(n, weights.dtype), place, where(inside, weights, weights.dtype.type(0)))

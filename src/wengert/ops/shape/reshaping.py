@@ -1,0 +1,186 @@
+"""Operations that change the shape: reshape, transpose, broadcast. Each is linear, and its transpose moves the numbers back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from wengert.core.array import Array, implements
+from wengert.core.errors import user_line
+from wengert.core.facts import VIEW
+from wengert.core.kinds import case, linear, shifted_axes
+from wengert.core.primitive import operand
+
+Axes = int | Sequence[int]
+
+
+def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
+    x = operand(x)
+    shape = list(x.shape)
+    for i in sorted(axis):
+        shape.insert(i, 1)
+    return x.reshape(shape)
+
+
+def _stretched(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """`np.broadcast_to`; for a few numbers as a copy, which is made faster than the view."""
+    if math.prod(shape) > 4096 or np.ndim(x) > len(shape):
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
+
+
+_reshape: Callable = linear(
+    "reshape",
+    lambda x, shape: x.reshape(shape),
+    lambda t, x_spec: _reshape(t, shape=x_spec.shape),
+    batch=lambda shape, n: {"shape": (n, *shape)},
+    cases=(case((2, 3), shape=(6,)), case((), shape=(1, 1)), case((2, 0), shape=(0, 3)), case((2, 3, 4), shape=(4, 1, 6))),
+    facts=VIEW,
+)
+_expand_dims = linear(
+    "expand_dims",
+    _with_axes,
+    lambda t, x_spec: _reshape(t, shape=x_spec.shape),
+    batch=shifted_axes,
+    cases=(case((2, 3), axis=(1,)), case((), axis=(0, 1)), case((2, 3), axis=(3, 0))),
+    facts=VIEW,
+)
+_transpose: Callable = linear(
+    "transpose",
+    lambda x, axes: x.transpose(axes),
+    lambda t, axes: _transpose(t, axes=tuple(map(axes.index, range(len(axes))))),
+    batch=lambda axes: {"axes": (0, *[i + 1 for i in axes])},
+    cases=(case((2, 3), axes=(1, 0)), case((), axes=()), case((2, 0), axes=(1, 0)), case((2, 3, 4), axes=(1, 2, 0))),
+    facts=VIEW,
+)
+_broadcast_to = linear(
+    "broadcast_to",
+    _stretched,
+    lambda t: t,
+    conforms=True,
+    cases=(case((1, 3), shape=(2, 2, 3)), case((), shape=(2, 3)), case((3, 1), shape=(3, 0)), case((2,), shape=(2,))),
+    facts=VIEW,
+)
+
+
+def extents(shape: Any) -> tuple[int, ...]:
+    """A shape, or one length, as a tuple of Python integers."""
+    return tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
+    """The same numbers in another shape; one length may be -1. `copy` is for plain arrays: the numbers of a value are never overwritten.
+
+    >>> reshape([[1, 2], [3, 4]], -1, order="F").tolist()
+    [1, 3, 2, 4]
+    """
+    if order not in ("C", "F"):
+        raise ValueError(f"order={order!r} depends on how an array lies in memory, at {user_line()}. Use order='C' or order='F'.")
+    a, shape = operand(a), extents(shape)
+    if not isinstance(a, Array) and copy is not None:
+        return np.reshape(a, shape, order, copy=copy)
+    if order == "F":
+        return transpose(reshape(transpose(a), shape[::-1]))
+    if -1 in shape:
+        rest = -prod(shape)
+        if rest > 0 and a.size % rest == 0:
+            shape = tuple(a.size // rest if n == -1 else n for n in shape)
+    return _reshape(a, shape=shape)
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: Any = "C") -> Any:
+    return reshape(a, -1, order)
+
+
+def along(a: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and one of its axes; without an axis, the array in one row, which a single number is in any case."""
+    a = operand(a)
+    axis = None if axis is None else normalize_axis_index(axis, a.ndim or 1)
+    return (ravel(a), 0) if axis is None or not a.ndim else (a, axis)
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
+    a = operand(a)
+    if axis is None:
+        return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
+    if not a.ndim and axis in (0, -1):
+        return a
+    axes = normalize_axis_tuple(axis, a.ndim)
+    if any(a.shape[i] != 1 for i in axes):
+        raise ValueError(f"Cannot squeeze the axes {axes} out of the shape {a.shape}, at {user_line()}. Only axes of length 1 can go.")
+    return _reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
+    a = operand(a)
+    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    return _expand_dims(a, axis=normalize_axis_tuple(axes, a.ndim + len(axes)))
+
+
+@implements(np.transpose)
+def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
+    a = operand(a)
+    if axes is None:
+        return _transpose(a, axes=tuple(range(a.ndim))[::-1])
+    if len(axes) != a.ndim:
+        raise ValueError(f"axes={tuple(axes)} do not match an array of shape {a.shape}, at {user_line()}. Name each axis once.")
+    return _transpose(a, axes=normalize_axis_tuple(axes, a.ndim))
+
+
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    x = operand(x)
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose needs at least two axes, got the shape {x.shape}, at {user_line()}.")
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    a = operand(a)
+    axes = list(range(a.ndim))
+    i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
+    axes[i], axes[j] = j, i
+    return _transpose(a, axes=tuple(axes))
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
+    a = operand(a)
+    sources = normalize_axis_tuple(source, a.ndim, "source")
+    places = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(sources) != len(places):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    axes = [i for i in range(a.ndim) if i not in sources]
+    for place, i in sorted(zip(places, sources, strict=True)):
+        axes.insert(place, i)
+    return _transpose(a, axes=tuple(axes))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
+    return _broadcast_to(operand(array), shape=extents(shape))
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a result of operations on arrays of these shapes."""
+    return np.broadcast_shapes(*shapes)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+    arrays = [operand(a) for a in args]
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    return tuple(_broadcast_to(a, shape=shape) for a in arrays)

@@ -1,0 +1,1 @@
+"""Convolution, filters and Fourier transforms."""

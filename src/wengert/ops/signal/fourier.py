@@ -1,0 +1,320 @@
+"""Discrete Fourier transforms: all of `np.fft`.
+
+Four linear operations, of which the rest is made: `fft` and `ifft` along any axes, `rfft` and `irfft` along one. They keep the length of
+the axis; `n` and `s` are cut or filled with zeros before. The matrix of the Fourier transform is symmetric, so `fft` and `ifft` are their
+own transposes, and the transposes of `rfft` and `irfft` are each other's transform with weights: a half spectrum has each frequency once,
+but for 0 and n/2 it stands for two.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from wengert.core.array import implements
+from wengert.core.errors import user_line
+from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
+from wengert.core.primitive import operand
+from wengert.core.spec import Spec
+from wengert.ops.elementwise.arithmetic import multiply
+from wengert.ops.elementwise.complex_numbers import conj
+from wengert.ops.elementwise.predicates import refuse_out
+from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.shape.joining import pad
+from wengert.ops.shape.rearranging import roll
+
+SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+"""The norm with which a transform in the other direction has the same factor."""
+
+
+def _spectrum(x: Spec, shape: tuple[int, ...]) -> Spec:
+    return Spec(shape, np.result_type(x.dtype, 1j))
+
+
+def _replaced(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
+def _multiplicity(n: int, axis: int, spec: Any) -> np.ndarray:
+    """How often each frequency of a half spectrum stands in the whole one: twice, but for 0 and n/2."""
+    counts = np.full(n // 2 + 1, 2, np.finfo(spec.dtype).dtype)
+    counts[0] = 1
+    if n % 2 == 0:
+        counts[-1] = 1
+    return counts.reshape((-1,) + (1,) * (len(spec.shape) - 1 - axis))
+
+
+def _half_spectrum(x: Any, axis: int, norm: Any) -> np.ndarray:
+    """The first n // 2 + 1 frequencies; of complex numbers too, where they do not tell the others."""
+    if not np.iscomplexobj(x):
+        return np.fft.rfft(x, axis=axis, norm=norm)
+    return np.fft.fft(x, axis=axis, norm=norm)[(slice(None),) * axis + (slice(x.shape[axis] // 2 + 1),)]
+
+
+def _rfft_transpose(t: Any, x_spec: Any, axis: int, norm: str) -> Any:
+    # Of sum_k t[k] w^(jk) with w = exp(-2 pi i / n), a real x takes the real part, which is that of sum_k conj(t[k]) w^(-jk).
+    n = x_spec.shape[axis]
+    if x_spec.dtype.kind == "c":
+        return _fft(resized(t, n, axis), axis=(axis,), norm=norm)
+    return _irfft(multiply(conj(t), 1 / _multiplicity(n, axis, x_spec)), n=n, axis=axis, norm=SWAPPED[norm])
+
+
+def _irfft_transpose(t: Any, n: int, axis: int, norm: str) -> Any:
+    return multiply(conj(_rfft(t, axis=axis, norm=SWAPPED[norm])), _multiplicity(n, axis, t))
+
+
+_ALONG_AXES = (
+    case((4,), axis=(0,), norm="backward"),
+    case((3, 5), axis=(0,), norm="forward"),
+    case((2, 3, 4), axis=(2, 0), norm="ortho"),
+    case((0, 3), axis=(1,), norm="backward"),
+)
+_fft: Callable = linear(
+    "fft",
+    lambda x, axis, norm: np.fft.fftn(x, axes=axis, norm=norm),
+    lambda t, axis, norm: _fft(t, axis=axis, norm=norm),
+    structural=False,
+    conforms=True,
+    batch=shifted_axes,
+    spec=lambda x, axis, norm: _spectrum(x, x.shape),
+    cases=_ALONG_AXES,
+)
+_ifft: Callable = linear(
+    "ifft",
+    lambda x, axis, norm: np.fft.ifftn(x, axes=axis, norm=norm),
+    lambda t, axis, norm: _ifft(t, axis=axis, norm=norm),
+    structural=False,
+    conforms=True,
+    batch=shifted_axes,
+    spec=lambda x, axis, norm: _spectrum(x, x.shape),
+    cases=_ALONG_AXES,
+)
+_rfft: Callable = linear(
+    "rfft",
+    _half_spectrum,
+    _rfft_transpose,
+    structural=False,
+    conforms=True,
+    batch=shifted_axis,
+    spec=lambda x, axis, norm: _spectrum(x, _replaced(x.shape, axis, x.shape[axis] // 2 + 1)),
+    cases=(
+        case((6,), axis=0, norm="backward"),
+        case((2, 5), axis=1, norm="ortho"),
+        case((4, 2), axis=0, norm="forward"),
+        case((1,), axis=0, norm="backward"),
+        case((0, 3), axis=1, norm="backward"),
+    ),
+)
+_irfft: Callable = linear(
+    "irfft",
+    lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm),
+    _irfft_transpose,
+    structural=False,
+    conforms=True,
+    batch=shifted_axis,
+    spec=lambda x, n, axis, norm: Spec(_replaced(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
+    cases=(
+        case((4,), n=6, axis=0, norm="backward"),
+        case((2, 3), n=5, axis=1, norm="ortho"),
+        case((3, 2), n=4, axis=0, norm="forward"),
+        case((1,), n=1, axis=0, norm="backward"),
+        case((0, 2), n=3, axis=1, norm="backward"),
+    ),
+)
+
+
+def resized(x: Any, n: int, axis: int) -> Any:
+    """x with this length along an axis: cut, or filled with zeros at the end."""
+    length = x.shape[axis]
+    if n < length:
+        return getitem(x, (slice(None),) * axis + (slice(n),))
+    return x if n == length else pad(x, [(0, n - length if i == axis else 0) for i in range(x.ndim)])
+
+
+def _norm(norm: str | None) -> str:
+    if norm is None:
+        return "backward"
+    if norm not in SWAPPED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward", at {user_line()}.')
+    return norm
+
+
+def _length(n: int | None, default: int) -> int:
+    n = default if n is None else index(n)
+    if n < 1:
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified, at {user_line()}.")
+    return n
+
+
+def _refuse_complex(name: str, x: Any) -> None:
+    if x.dtype.kind == "c":
+        raise TypeError(f"{name} is for real numbers and got {x.dtype}, at {user_line()}. Use fft, or the real part.")
+
+
+# Along one axis
+
+
+@implements(np.fft.fft)
+def fft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+    """The discrete Fourier transform along an axis, of the first n numbers, or with zeros behind them.
+
+    >>> fft([1.0, 0.0, 0.0]).real
+    array([1., 1., 1.])
+    """
+    return _along_one(_fft, a, n, axis, norm, out)
+
+
+@implements(np.fft.ifft)
+def ifft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `fft`."""
+    return _along_one(_ifft, a, n, axis, norm, out)
+
+
+def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str | None, out: None) -> Any:
+    refuse_out(out)
+    a = operand(a)
+    axis = normalize_axis_index(axis, a.ndim)
+    return transform(resized(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
+
+
+@implements(np.fft.rfft)
+def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+    """The Fourier transform of real numbers: the n // 2 + 1 frequencies that tell the others."""
+    refuse_out(out)
+    a = operand(a)
+    _refuse_complex("rfft", a)
+    axis = normalize_axis_index(axis, a.ndim)
+    return _rfft(resized(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
+
+
+@implements(np.fft.irfft)
+def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `rfft`: n real numbers, 2 (m - 1) of them if not told. The imaginary parts at 0 and n/2 play no part."""
+    refuse_out(out)
+    a = operand(a)
+    axis = normalize_axis_index(axis, a.ndim)
+    n = _length(n, 2 * (a.shape[axis] - 1))
+    return _irfft(resized(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
+
+
+@implements(np.fft.hfft)
+def hfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
+    return irfft(conj(operand(a)), n, axis, SWAPPED[_norm(norm)], out)
+
+
+@implements(np.fft.ihfft)
+def ihfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `hfft`."""
+    return conj(rfft(a, n, axis, SWAPPED[_norm(norm)], out))
+
+
+# Along several axes
+
+Lengths = Sequence[int] | None
+Axes = Sequence[int] | None
+MATRIX = (-2, -1)
+
+
+@implements(np.fft.fftn)
+def fftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+    """The Fourier transform along several axes, all if not told."""
+    return _along_many(_fft, a, s, axes, norm, out)
+
+
+@implements(np.fft.ifftn)
+def ifftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `fftn`."""
+    return _along_many(_ifft, a, s, axes, norm, out)
+
+
+@implements(np.fft.rfftn)
+def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+    """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them."""
+    refuse_out(out)
+    a = operand(a)
+    lengths, places = _arguments(a, s, axes)
+    a = rfft(a, lengths[-1], places[-1], norm)
+    return _along_many(_fft, a, lengths[:-1], places[:-1], norm, None)
+
+
+@implements(np.fft.irfftn)
+def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `rfftn`; the last length is 2 (m - 1) if not told."""
+    refuse_out(out)
+    a = operand(a)
+    lengths, places = _arguments(a, s, axes)
+    a = _along_many(_ifft, a, lengths[:-1], places[:-1], norm, None)
+    return irfft(a, None if s is None else lengths[-1], places[-1], norm)
+
+
+@implements(np.fft.fft2)
+def fft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
+    """The Fourier transform along two axes."""
+    return fftn(a, s, axes, norm, out)
+
+
+@implements(np.fft.ifft2)
+def ifft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `fft2`."""
+    return ifftn(a, s, axes, norm, out)
+
+
+@implements(np.fft.rfft2)
+def rfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
+    """The Fourier transform of real numbers along two axes."""
+    return rfftn(a, s, axes, norm, out)
+
+
+@implements(np.fft.irfft2)
+def irfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
+    """The inverse of `rfft2`."""
+    return irfftn(a, s, axes, norm, out)
+
+
+def _along_many(transform: Callable, a: Any, s: Lengths, axes: Axes, norm: str | None, out: None) -> Any:
+    refuse_out(out)
+    a = operand(a)
+    lengths, places = _arguments(a, s, axes)
+    for n, axis in zip(lengths, places, strict=True):
+        a = resized(a, _length(n, a.shape[axis]), axis)
+    return transform(a, axis=tuple(places), norm=_norm(norm)) if places else a
+
+
+def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
+    """Lengths and axes; a length of -1 is that of the array."""
+    if axes is None:
+        if s is not None:
+            warnings.warn("`axes` should not be `None` if `s` is not `None` (deprecated by NumPy).", DeprecationWarning, stacklevel=4)
+        axes = range(a.ndim) if s is None else range(a.ndim - len(s), a.ndim)
+    places = [normalize_axis_index(axis, a.ndim) for axis in axes]
+    lengths = [a.shape[axis] for axis in places] if s is None else list(s)
+    if len(lengths) != len(places):
+        raise ValueError(f"Shape and axes have different lengths, {len(lengths)} and {len(places)}, at {user_line()}.")
+    return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, places, strict=True)], places
+
+
+# The order of frequencies
+
+
+@implements(np.fft.fftshift)
+def fftshift(x: Any, /, axes: Any = None) -> Any:
+    """The frequencies in their order, with 0 in the middle."""
+    return _shifted(x, axes, lambda n: n // 2)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x: Any, /, axes: Any = None) -> Any:
+    """The inverse of `fftshift`."""
+    return _shifted(x, axes, lambda n: -(n // 2))
+
+
+def _shifted(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
+    x = operand(x)
+    axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
+    return roll(x, tuple([shift(x.shape[axis]) for axis in axes]), axes)

@@ -1,0 +1,90 @@
+"""Bessel functions. Each derivative is half a sum or difference of the neighbouring orders, which holds at 0 where J1(x) / x would not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import implements
+from wengert.core.kinds import case, elementwise
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.choices import POSITIVE
+from wengert.ops.elementwise.complex_numbers import sign
+from wengert.ops.special.scipy_functions import constants_for, floating, of_scipy, real_part_of, scipy_special, with_constants
+
+CASES = (
+    case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
+    case(np.array([[1], [3]]), np.array([0.8, 1.0, 2.0])),
+    case(np.array(2), np.array(1.3)),
+    case(np.array(0), np.ones((2, 0))),
+)
+
+
+def _of_order(name: str, rule: Callable) -> Callable:
+    return with_constants(name, of_scipy(name), rule, ("v", "x"), ("order v",), CASES)
+
+
+_jv = _of_order("jv", lambda t, v, x: t * (0.5 * (_jv(v - 1, x) - _jv(v + 1, x))))
+_yv = _of_order("yv", lambda t, v, x: t * (0.5 * (_yv(v - 1, x) - _yv(v + 1, x))))
+_iv = _of_order("iv", lambda t, v, x: t * (0.5 * (_iv(v - 1, x) + _iv(v + 1, x))))
+_kv = _of_order("kv", lambda t, v, x: t * (-0.5 * (_kv(v - 1, x) + _kv(v + 1, x))))
+
+
+def _scaled_iv(x: Any, v: float) -> Any:
+    if np.iscomplexobj(x):
+        raise TypeError("ive of complex numbers is not in the table: |x| has no complex derivative")
+    return scipy_special("ive")(np.asarray(v, real_part_of(floating(np.asarray(x)))), x)
+
+
+_ive = elementwise(
+    "ive",
+    _scaled_iv,
+    lambda t, x, out, v: t * (0.5 * (_ive(x, v=v - 1.0) + _ive(x, v=v + 1.0)) - sign(x) * out),
+    domain=POSITIVE,
+    params={"v": 2.0},
+)
+"""iv(v, x) exp(-|x|), of real x: where the exponential would overflow."""
+
+
+def jv(v: Any, z: Any) -> Any:
+    """The Bessel function of the first kind. It has a derivative in z."""
+    z = operand(z)
+    return _jv(*constants_for(z, v), z)
+
+
+def yv(v: Any, z: Any) -> Any:
+    """The Bessel function of the second kind. It has a derivative in z."""
+    z = operand(z)
+    return _yv(*constants_for(z, v), z)
+
+
+def iv(v: Any, z: Any) -> Any:
+    """The modified Bessel function of the first kind. It has a derivative in z."""
+    z = operand(z)
+    return _iv(*constants_for(z, v), z)
+
+
+def kv(v: Any, z: Any) -> Any:
+    """The modified Bessel function of the second kind. It has a derivative in z."""
+    z = operand(z)
+    return _kv(*constants_for(z, v), z)
+
+
+jn = jv
+
+j0 = elementwise("j0", of_scipy("j0"), lambda t, x: -t * j1(x), singular={(0.0,): (0.0,)})
+j1 = elementwise("j1", of_scipy("j1"), lambda t, x: t * (0.5 * (j0(x) - jv(2, x))), singular={(0.0,): (0.5,)})
+y0 = elementwise("y0", of_scipy("y0"), lambda t, x: -t * y1(x), domain=POSITIVE, singular={(0.0,): (np.inf,)})
+y1 = elementwise("y1", of_scipy("y1"), lambda t, x: t * (0.5 * (y0(x) - yv(2, x))), domain=POSITIVE)
+i0 = implements(np.i0)(elementwise("i0", of_scipy("i0"), lambda t, x: t * i1(x), singular={(0.0,): (0.0,)}))
+i1 = elementwise("i1", of_scipy("i1"), lambda t, x: t * (0.5 * (i0(x) + iv(2, x))), singular={(0.0,): (0.5,)})
+i0e = elementwise("i0e", of_scipy("i0e"), lambda t, x, out: t * (i1e(x) - sign(x) * out), domain=POSITIVE, singular={(0.0,): (0.0,)})
+i1e = elementwise(
+    "i1e",
+    of_scipy("i1e"),
+    lambda t, x, out: t * (0.5 * (i0e(x) + _ive(x, v=2.0)) - sign(x) * out),
+    domain=POSITIVE,
+    singular={(0.0,): (0.5,)},
+)

@@ -1,0 +1,144 @@
+"""Products with logarithms, and what entropies, odds and probabilities are made of.
+
+Where x = 0 a product x log y is 0 whatever y is, so its slope in y is 0 there; its slope in x is log y, minus infinity at y = 0. A slope
+that is infinite times a cotangent of zero is zero, as everywhere in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.kinds import case, elementwise, nondifferentiable, shifted_axes
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.arithmetic import divide_live
+from wengert.ops.elementwise.choices import POSITIVE, minimum, where
+from wengert.ops.elementwise.complex_numbers import absolute, sign
+from wengert.ops.elementwise.exponential import exp, log, sigmoid, softplus
+from wengert.ops.elementwise.predicates import equal, logical_and, logical_or, not_equal
+from wengert.ops.reductions import sums
+from wengert.ops.reductions.axes import Axis, axes_of
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_arrays, reshape
+from wengert.ops.special.scipy_functions import constants_for, of_scipy
+
+xlogy = elementwise(
+    "xlogy",
+    of_scipy("xlogy"),
+    lambda t, y: xlogy(t, y),
+    lambda t, x, y: divide_live(t * x, y),
+    domain=((-2.0, 2.0), POSITIVE),
+    singular={(0.0, 0.0): (-math.inf, 0.0), (0.0, 2.0): (math.log(2.0), 0.0), (1.0, 0.0): (-math.inf, math.inf)},
+)
+xlog1py = elementwise(
+    "xlog1py",
+    of_scipy("xlog1py"),
+    lambda t, y: xlog1py(t, y),
+    lambda t, x, y: divide_live(t * x, 1.0 + y),
+    domain=((-2.0, 2.0), (-0.8, 3.0)),
+    singular={(0.0, -1.0): (-math.inf, 0.0), (0.0, 1.0): (math.log1p(1.0), 0.0)},
+)
+entr = elementwise(
+    "entr",
+    of_scipy("entr"),
+    lambda t, x: -t - xlogy(t, x),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,), (-1.0,): (math.nan,)},
+)
+
+
+def _log_ratio(t: Any, x: Any, y: Any) -> Any:
+    """t log(x / y). Where one of them is zero, by the logarithm of each, whose derivatives are not lost in the ratio."""
+    zero = logical_or(equal(x, 0), equal(y, 0))
+    ratio = where(zero, 1.0, x) / where(zero, 1.0, y)
+    apart = logical_and(zero, not_equal(x, y))
+    return xlogy(t, ratio) + xlogy(t, where(zero, x, 1.0)) - xlogy(t, where(apart, y, 1.0))
+
+
+rel_entr = elementwise(
+    "rel_entr",
+    of_scipy("rel_entr"),
+    lambda t, x, y: t + _log_ratio(t, x, y),
+    lambda t, x, y: -divide_live(t * x, y),
+    domain=POSITIVE,
+    singular={(0.0, 1.0): (-math.inf, 0.0), (0.0, 0.0): (-math.inf, 0.0), (1.0, 0.0): (math.inf, -math.inf)},
+)
+kl_div = elementwise(
+    "kl_div",
+    of_scipy("kl_div"),
+    lambda t, x, y: _log_ratio(t, x, y),
+    lambda t, x, y: t - divide_live(t * x, y),
+    domain=POSITIVE,
+    singular={(0.0, 1.0): (-math.inf, 1.0), (0.0, 0.0): (-math.inf, 1.0), (1.0, 0.0): (math.inf, -math.inf)},
+)
+logit = elementwise(
+    "logit",
+    of_scipy("logit"),
+    lambda t, x: divide_live(t, x) + divide_live(t, 1.0 - x),
+    domain=(0.1, 0.9),
+    singular={(0.0,): (math.inf,), (1.0,): (math.inf,)},
+)
+expit = sigmoid
+
+
+def log_expit(x: Any) -> Any:
+    """log(1 / (1 + exp(-x))), without overflow."""
+    return -softplus(-operand(x))
+
+
+def _inexact(x: Any) -> Any:
+    x = operand(x)
+    return x if x.dtype.kind in "fc" else astype(x, float)
+
+
+def _largest(x: Any, axis: tuple[int, ...]) -> Any:
+    largest = np.max(np.real(x) * 1.0, axis, keepdims=True, initial=-np.inf)
+    return np.where(np.isfinite(largest), largest, largest.dtype.type(0.0))[()]
+
+
+_offset = nondifferentiable(
+    "softmax_offset",
+    _largest,
+    params={},
+    batch=shifted_axes,
+    cases=(case((3,), axis=(0,)), case((2, 3), axis=(0, 1)), case((2, 3), axis=(1,)), case((0, 2), axis=(0,))),
+    reason="the softmax does not depend on it",
+)
+"""The largest number along the axes, if it is finite: taken from all of them, it leaves no large numbers to cancel."""
+
+
+def softmax(x: Any, axis: Axis = None) -> Any:
+    """exp(x) / sum(exp(x)) along the axes, without overflow.
+
+    >>> softmax([1000.0, 1000.0])
+    array([0.5, 0.5])
+    """
+    return exp(log_softmax(x, axis))
+
+
+def log_softmax(x: Any, axis: Axis = None) -> Any:
+    """x - logsumexp(x) along the axes, accurate beside the largest x."""
+    x = _inexact(x)
+    x = x - _offset(x, axis=axes_of(x, axis))
+    return x - sums.logsumexp(x, axis, keepdims=True)
+
+
+def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """log(sum(b * exp(a))) along the axes, without overflow; with `return_sign` that of the absolute value, and the sum's sign.
+
+    >>> float(logsumexp([1000.0, 1e9], b=[0.5, 0.0]))
+    999.3068528194401
+    """
+    if b is None and not return_sign:
+        return sums.logsumexp(a, axis, keepdims=keepdims)
+    a = _inexact(a)
+    a, b = broadcast_arrays(a, *constants_for(a, 1.0 if b is None else b))
+    offset = _offset(where(equal(b, 0), -math.inf, a), axis=axes_of(a, axis))
+    a = a - offset
+    if a.dtype.kind == "f":
+        a = minimum(a, math.log(np.finfo(a.dtype).max) - 1.0)  # what b leaves out may be above the offset, and 0 times inf is no number
+    total = sums.sum(b * exp(a), axis, keepdims=keepdims)
+    offset = reshape(offset, total.shape)
+    return (log(absolute(total)) + offset, sign(total)) if return_sign else log(total) + offset

@@ -1,0 +1,120 @@
+"""The gamma function and its relations: logarithm, derivatives, the beta function, and Hurwitz's zeta.
+
+Orders have no derivative: `polygamma` and `zeta` have one in their second argument, and refuse the first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.kinds import case, elementwise
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.choices import POSITIVE
+from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
+
+SHIFT, TERMS = 16, 12
+"""How far up and how many terms: enough for all digits of a double."""
+
+DEEPEST = -1e4
+"""The real part below which there would be too many terms to add."""
+
+TINY = 1e-300
+
+
+def _log_gamma(x: Any) -> Any:
+    """SciPy's, but log(1 / |x|) where x is tiny, as in C at -inf, where there is no limit, and accurate around its zeros at 1 and 2."""
+    out = np.asarray(scipy_special("gammaln")(x))
+    size = np.abs(np.asarray(x, out.dtype))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if np.isinf(out).any():
+            out = np.where(size < TINY, -np.log(size), np.where(np.isneginf(out), np.inf, out))
+        near = np.abs(np.abs(np.asarray(x, out.dtype) - 1.5) - 0.5) < 0.2
+    if near.any():
+        out = out.copy()
+        out[near] = scipy_special("loggamma")(size[near] + 0.0j).real + 0.0  # no negative zeros
+    return out[()]
+
+
+gamma = elementwise("gamma", of_scipy("gamma"), lambda t, x, out: t * (out * digamma(x)), domain=POSITIVE)
+gammaln = elementwise("gammaln", _log_gamma, lambda t, x: t * digamma(x), domain=POSITIVE)
+digamma = elementwise("digamma", of_scipy("psi"), lambda t, x: t * polygamma(1, x), domain=POSITIVE)
+
+
+def _polygamma(n: np.ndarray, x: np.ndarray) -> Any:
+    if x.dtype.kind != "c":
+        return scipy_special("polygamma")(n, x)
+    with np.errstate(all="ignore"):
+        return np.where(n == 0, scipy_special("psi")(x), (-1.0) ** (n + 1) * scipy_special("gamma")(n + 1.0) * _hurwitz(n + 1.0, x))
+
+
+def _hurwitz(s: np.ndarray, z: np.ndarray) -> Any:
+    """The sum of (z + k)^-s over k >= 0 for complex z, by the formula of Euler and Maclaurin beyond z + 16."""
+    z = np.where(z.real > DEEPEST, z, np.nan)
+    steps = SHIFT - math.floor(np.nanmin(np.minimum(z.real, 0.0), initial=0.0))
+    total = sum([(z + k) ** -s for k in range(steps)])
+    w = z + steps
+    total = total + w ** (1.0 - s) / (s - 1.0) + 0.5 * w**-s
+    factor = s * w ** (-s - 1.0)
+    for j in range(1, TERMS + 1):  # B_2j / (2j)! is 2 zeta(2j) / (2 pi)^2j, with the sign of (-1)^(j + 1)
+        total = total + (-1.0) ** (j + 1) * 2.0 * float(scipy_special("zeta")(2.0 * j)) / (2.0 * math.pi) ** (2 * j) * factor
+        factor = factor * ((s + 2 * j - 1) * (s + 2 * j)) / (w * w)
+    return total
+
+
+_polygamma_op = with_constants(
+    "polygamma",
+    _polygamma,
+    lambda t, n, x: t * polygamma(n + 1, x),
+    ("n", "x"),
+    ("order n",),
+    (
+        case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
+        case(np.array(1), np.array([[0.7, 1.1], [2.0, 4.5]])),
+        case(np.array([[1], [2]]), np.array([0.8, -0.4, 2.0])),
+        case(np.array(1), np.ones((0, 2))),
+    ),
+)
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of digamma, which is that of order 0."""
+    x = operand(x)
+    return _polygamma_op(*constants_for(x, n), x)
+
+
+_zeta = with_constants(
+    "zeta",
+    lambda s, q: _hurwitz(s, q) if q.dtype.kind == "c" else scipy_special("zeta")(s, q),
+    lambda t, x, q: t * (-x * zeta(x + 1, q)),
+    ("x", "q"),
+    ("exponent x",),
+    (
+        case(np.array([2, 3, 4]), np.array([0.5, 1.5, 3.0])),
+        case(np.array([[2], [3]]), np.array([0.8, 1.0, 2.0])),
+    ),
+)
+
+
+def zeta(x: Any, q: Any = 1.0) -> Any:
+    """The sum of (q + k)^-x over k >= 0. It has a derivative in q."""
+    q = constants_for(operand(x), q)[0] if q.__class__ in (bool, int, float) else operand(q)
+    return _zeta(*constants_for(q, x), q)
+
+
+beta = elementwise(
+    "beta",
+    of_scipy("beta"),
+    lambda t, x, y, out: t * (out * (digamma(x) - digamma(x + y))),
+    lambda t, x, y, out: t * (out * (digamma(y) - digamma(x + y))),
+    domain=POSITIVE,
+)
+betaln = elementwise(
+    "betaln",
+    of_scipy("betaln"),
+    lambda t, x, y: t * (digamma(x) - digamma(x + y)),
+    lambda t, x, y: t * (digamma(y) - digamma(x + y)),
+    domain=POSITIVE,
+)

@@ -1,0 +1,83 @@
+"""Exponential, sine and cosine integrals, and Lambert's W."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.core.kinds import elementwise
+from wengert.core.primitive import operand
+from wengert.ops.elementwise.arithmetic import divide_live
+from wengert.ops.elementwise.choices import POSITIVE, where
+from wengert.ops.elementwise.exponential import PI, exp
+from wengert.ops.elementwise.trigonometric import cos, sinc
+from wengert.ops.shape.casting import astype
+from wengert.ops.special.scipy_functions import plain_numbers, scipy_special
+
+
+def _expn_of_order(x: Any, n: int) -> Any:
+    """SciPy has orders from 0 on; derivatives lead below, by E_-m = (exp(-x) + m E_(1 - m)) / x."""
+    if n >= 0:
+        return scipy_special("expn")(float(n), x)
+    with np.errstate(all="ignore"):
+        decay = np.exp(-x)
+        out = decay / x
+        for m in range(1, 1 - n):
+            out = (decay + m * out) / x
+    return out
+
+
+_expn = elementwise("expn", _expn_of_order, lambda t, x, n: -t * _expn(x, n=n - 1), domain=POSITIVE, params={"n": 2})
+
+
+def expn(n: Any, x: Any) -> Any:
+    """The integral of exp(-x t) / t^n over t > 1, for whole numbers n. It has a derivative in x."""
+    orders = plain_numbers(n, "expn", "order n")
+    if np.any(orders % 1):
+        raise ValueError(f"The order of expn is a whole number, at {user_line()}. Round it first.")
+    if not orders.ndim:
+        return _expn(operand(x), n=int(orders))
+    out: Any = math.nan
+    for order in np.unique(orders).tolist() or [0]:
+        out = where(orders == order, _expn(operand(x), n=int(order)), out)
+    return out
+
+
+_si = elementwise("si", lambda x: scipy_special("sici")(x)[0], lambda t, x: t * sinc(x / PI), singular={(0.0,): (1.0,)})
+_ci = elementwise(
+    "ci", lambda x: scipy_special("sici")(x)[1], lambda t, x: divide_live(t * cos(x), x), domain=POSITIVE, singular={(0.0,): (math.inf,)}
+)
+
+
+def sici(x: Any) -> tuple[Any, Any]:
+    """The sine and the cosine integral."""
+    x = operand(x)
+    return _si(x), _ci(x)
+
+
+def _lambert(x: Any, k: int, tol: float) -> Any:
+    """A branch of W: real for real arguments (NaN where it is not), so that derivatives of real functions stay real."""
+    x = np.asarray(x)
+    w = scipy_special("lambertw")(x, k, tol)
+    if x.dtype.kind == "c":
+        return np.asarray(w, x.dtype)[()]
+    return np.where(np.imag(w) == 0, np.real(w), np.nan).astype(x.dtype if x.dtype.kind == "f" else float)[()]
+
+
+_lambertw = elementwise(
+    "lambertw",
+    _lambert,
+    lambda t, out: divide_live(t * exp(-out), 1.0 + out),
+    domain=(-0.2, 3.0),
+    params={"k": 0, "tol": 1e-8},
+    singular={(0.0,): (1.0,)},
+)
+
+
+def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
+    """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is known to be real."""
+    z = operand(z)
+    return _lambertw(astype(z, np.result_type(z.dtype, np.complex64), copy=False), k=int(k), tol=float(tol))

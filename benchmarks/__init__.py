@@ -1,1 +1,3 @@
-"""Workloads written once per system, each in that system's own idiom, timed side by side in one process: `python -m benchmarks`."""
+"""Workloads written once per system, each in that system's own idiom, timed side by side in one process: `python -m
+benchmarks`.
+"""

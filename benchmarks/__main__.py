@@ -1,4 +1,6 @@
-"""Command line: `python -m benchmarks [--workload chain mlp] [--peers torch] [--size small] [--json FILE] [--markdown FILE]`."""
+"""Command line: `python -m benchmarks [--workload chain mlp] [--peers torch] [--size small] [--json FILE] [--markdown
+FILE]`.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,46 @@ from benchmarks.workloads import COMPILED_WORKLOADS, EVERY_WORKLOAD
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser("python -m benchmarks", description="Time Wengert beside other systems; the ratio is the result.")
+    p = argparse.ArgumentParser(
+        "python -m benchmarks", description="Time Wengert beside other systems; the ratio is the result."
+    )
     p.add_argument("--workload", nargs="+", choices=EVERY_WORKLOAD, default=[], help="only these workloads")
     p.add_argument("--compiled", action="store_true", help="the workloads of compiled functions")
-    p.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="the systems to compare with; those not installed are left out")
-    p.add_argument("--size", nargs="+", choices=("small", "medium", "large"), default=("small", "medium", "large"), help="only these sizes")
-    p.add_argument("--rounds", type=int, default=9, metavar="N", help="turns that each system has; the best one counts (default 9)")
+    p.add_argument(
+        "--peers",
+        nargs="*",
+        choices=PEERS,
+        default=PEERS,
+        help="the systems to compare with; those not installed are left out",
+    )
+    p.add_argument(
+        "--size",
+        nargs="+",
+        choices=("small", "medium", "large"),
+        default=("small", "medium", "large"),
+        help="only these sizes",
+    )
+    p.add_argument(
+        "--rounds", type=int, default=9, metavar="N", help="turns that each system has; the best one counts (default 9)"
+    )
     for name, report in REPORTS.items():
-        p.add_argument(f"--{name}", dest="reports", action="append_const", const=name, help=f"report: {(report.__doc__ or '').rstrip('.')}")
-    p.add_argument("--accuracy", action="store_true", help="survey the vector functions beside mpmath and NumPy, alone (needs mpmath)")
+        p.add_argument(
+            f"--{name}",
+            dest="reports",
+            action="append_const",
+            const=name,
+            help=f"report: {(report.__doc__ or '').rstrip('.')}",
+        )
+    p.add_argument(
+        "--accuracy",
+        action="store_true",
+        help="survey the vector functions beside mpmath and NumPy, alone (needs mpmath)",
+    )
     p.add_argument("--all", action="store_true", help="all workloads and all reports")
     p.add_argument("--json", type=Path, metavar="FILE", help="write machine, versions, times, ratios and figures")
-    p.add_argument("--plot", type=Path, metavar="FILE", help="draw the report on the Helmholtz free energy (needs matplotlib)")
+    p.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the report on the Helmholtz free energy (needs matplotlib)"
+    )
     p.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables between the marks of this page")
     return p
 
@@ -45,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_page(options.markdown, table)
         return 0
     reports = list(REPORTS) if options.all else options.reports or []
-    workloads = options.workload + [name for name in COMPILED_WORKLOADS if options.compiled and name not in options.workload]
+    workloads = options.workload + [
+        name for name in COMPILED_WORKLOADS if options.compiled and name not in options.workload
+    ]
     if not workloads and (options.all or not reports):
         workloads = list(EVERY_WORKLOAD)
 

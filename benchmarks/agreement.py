@@ -21,9 +21,12 @@ def check(system: str, results: Sequence[np.ndarray], reference: Sequence[np.nda
     for i, (result, expected) in enumerate(zip(results, reference, strict=True)):
         if result.shape != expected.shape or result.dtype != expected.dtype:
             raise DisagreementError(
-                f"Result {i} of {system} has shape {result.shape} and dtype {result.dtype}, NumPy's {expected.shape} and {expected.dtype}."
+                f"Result {i} of {system} has shape {result.shape} and dtype {result.dtype}, NumPy's {expected.shape} "
+                f"and {expected.dtype}."
             )
         scale = np.abs(expected).max(initial=0.0)
         error = np.abs(result - expected).max(initial=0.0)
         if not error <= TOLERANCE[expected.dtype] * scale:
-            raise DisagreementError(f"Result {i} of {system} differs from NumPy's by {error:.3g}, where the largest entry is {scale:.3g}.")
+            raise DisagreementError(
+                f"Result {i} of {system} differs from NumPy's by {error:.3g}, where the largest entry is {scale:.3g}."
+            )

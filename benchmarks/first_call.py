@@ -1,7 +1,7 @@
 """The first call of a compiled function, in an interpreter of its own: `python -m benchmarks.first_call lstm 12 jax`.
 
-The program imports the system, builds the problem and prepares the function before the clock starts, and prints the seconds of the first
-call and of the second. What a system compiles, it compiles during the first.
+The program imports the system, builds the problem and prepares the function before the clock starts, and prints the
+seconds of the first call and of the second. What a system compiles, it compiles during the first.
 """
 
 from __future__ import annotations
@@ -35,10 +35,20 @@ class Seconds(NamedTuple):
 
 
 def in_fresh_process(job: Job, cache: str, started: bool) -> Seconds:
-    """The seconds of the first two calls, with this folder as Wengert's cache; `started`: after something else was compiled."""
+    """The seconds of the first two calls, with this folder as Wengert's cache.
+
+    `started`: after something else was compiled.
+    """
     environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
     command = [sys.executable, "-m", "benchmarks.first_call", *map(str, job), *(["started"] if started else [])]
-    run = subprocess.run(command, cwd=ROOT, env={**environment, "WENGERT_CACHE_DIR": cache}, stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**environment, "WENGERT_CACHE_DIR": cache},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return Seconds(*map(float, run.stdout.split()))
 
 

@@ -48,7 +48,10 @@ def observed(workload: Workload, size: str, system: str) -> list[np.ndarray]:
 
 
 def measure(workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK) -> Measurement:
-    """Compare and time; raises DisagreementError, before anything is timed, if a system computes something else than NumPy."""
+    """Compare and time.
+
+    Raises DisagreementError, before anything is timed, if a system computes something else than NumPy.
+    """
     wanted = [name for name in (workload.subject, *peers) if name in workload.implementations]
     systems = [name for name in wanted if named(name).installed]
     reference = observed(workload, size, "numpy")
@@ -56,4 +59,6 @@ def measure(workload: Workload, size: str, peers: Sequence[str], rounds: int, bl
         check(f"{named(name).title} on {workload.name} ({size})", observed(workload, size, name), reference)
     seconds = best_of_rounds({name: prepared(workload, size, name) for name in systems}, rounds, block)
     targets = {peer: target for peer, target in workload.targets.get(size, {}).items() if peer in seconds}
-    return Measurement(workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems), workload.subject)
+    return Measurement(
+        workload.name, size, seconds, targets, tuple(n for n in wanted if n not in systems), workload.subject
+    )

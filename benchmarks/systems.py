@@ -22,7 +22,10 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class System:
-    """A system, by the name of its module where no other is given. `prepare` makes it use every core and double precision where asked."""
+    """A system, by the name of its module where no other is given.
+
+    `prepare` makes it use every core and double precision where asked.
+    """
 
     name: str
     title: str
@@ -58,7 +61,9 @@ class Program(System):
 
     @property
     def version(self) -> str:
-        return subprocess.run([self.provider, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            [self.provider, "-dumpfullversion"], capture_output=True, text=True, check=True
+        ).stdout.strip()
 
 
 def _all_cores_for_torch() -> None:

@@ -10,15 +10,18 @@ BLOCK = 0.05
 """Seconds that a function runs before the next has its turn."""
 
 REST = 0.1
-"""Seconds between blocks: the worker threads of OpenBLAS and OpenMP spin for tens of milliseconds after their last job, and would slow
-whoever comes next by up to half."""
+"""Seconds between blocks: the worker threads of OpenBLAS and OpenMP spin for tens of milliseconds after their last job,
+and would slow whoever comes next by up to half.
+"""
 
 
-def best_of_rounds(runs: Mapping[str, Callable], rounds: int, block: float = BLOCK, rest: float = REST) -> dict[str, float]:
+def best_of_rounds(
+    runs: Mapping[str, Callable], rounds: int, block: float = BLOCK, rest: float = REST
+) -> dict[str, float]:
     """The shortest mean time of a block of calls, for each function, over several rounds.
 
-    Every round begins with another function. A rest and a call that is not timed precede each block. As in `timeit`, the garbage
-    collector is off while the clock runs.
+    Every round begins with another function. A rest and a call that is not timed precede each block. As in `timeit`,
+    the garbage collector is off while the clock runs.
     """
     counts = {name: calls_per_block(run, block) for name, run in runs.items()}
     best = dict.fromkeys(runs, float("inf"))

@@ -1,4 +1,6 @@
-"""A workload: one problem, the sizes at which it is solved, one implementation per system, and the ratios that must hold."""
+"""A workload: one problem, the sizes at which it is solved, one implementation per system, and the ratios that must
+hold.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ Run = Callable[[], tuple]
 class Workload:
     """`data(size)` makes the problem; an implementation takes it and returns the function that is timed.
 
-    What that function returns is compared with the NumPy implementation before anything is timed. `observe(problem, result)` picks
-    from it what is compared, by default everything. `targets[size][peer]` is the largest ratio of Wengert's time to the peer's;
-    `subject` is the face of Wengert that is measured.
+    What that function returns is compared with the NumPy implementation before anything is timed. `observe(problem,
+    result)` picks from it what is compared, by default everything. `targets[size][peer]` is the largest ratio of
+    Wengert's time to the peer's; `subject` is the face of Wengert that is measured.
     """
 
     def __init__(

@@ -41,7 +41,9 @@ def public() -> list[str]:
 
 def rows(groups: Sequence[Absence], owner: object) -> str:
     """A row for each reason, with the names that this NumPy has."""
-    return HEAD + "".join(row(group, [name for name in group.names.split() if hasattr(owner, name)]) for group in groups)
+    return HEAD + "".join(
+        row(group, [name for name in group.names.split() if hasattr(owner, name)]) for group in groups
+    )
 
 
 def row(group: Absence, names: list[str]) -> str:

@@ -95,7 +95,9 @@ def cases(primitive: Primitive) -> Iterator[Case]:
     yield from [c for c in primitive.cases if all(np.prod(a if isinstance(a, tuple) else np.shape(a)) for a in c.args)]
     yield from LARGE.get(primitive.name, ())
     if not primitive.cases:
-        dtypes = ["?" if name == "condition" else "i8" if primitive.name in ON_INTEGERS else "f8" for name in primitive.inputs]
+        dtypes = [
+            "?" if name == "condition" else "i8" if primitive.name in ON_INTEGERS else "f8" for name in primitive.inputs
+        ]
         yield Case(tuple([np.ones(3, dtype) for dtype in dtypes]), primitive.params or {})
 
 
@@ -130,8 +132,15 @@ def shape_rule(primitive: Primitive) -> str:
 
 
 def remarks(primitive: Primitive) -> str:
-    chosen = [f"({', '.join(map(number, at))}) → ({', '.join(map(number, slopes))})" for at, slopes in primitive.singular.items()]
-    constant = [name for name, rule in zip(primitive.inputs, primitive.rules, strict=False) if rule is None and not name.startswith("*")]
+    chosen = [
+        f"({', '.join(map(number, at))}) → ({', '.join(map(number, slopes))})"
+        for at, slopes in primitive.singular.items()
+    ]
+    constant = [
+        name
+        for name, rule in zip(primitive.inputs, primitive.rules, strict=False)
+        if rule is None and not name.startswith("*")
+    ]
     notes = [f"derivative chosen at {'; '.join(chosen)}"] if chosen else []
     notes += [f"constant in {', '.join(constant)}"] if constant else []
     return "; ".join(notes)
@@ -152,7 +161,11 @@ for its kind. Where there is none, the reason is given here or below the table.
 
 def aspects() -> list[Aspect]:
     """Every aspect, filled: modules and folders with the name `aspects` have the entries."""
-    found = [name for _, name, _ in pkgutil.walk_packages(wengert.__path__, "wengert.", onerror=None) if "aspects" in name.split(".")]
+    found = [
+        name
+        for _, name, _ in pkgutil.walk_packages(wengert.__path__, "wengert.", onerror=None)
+        if "aspects" in name.split(".")
+    ]
     for name in found:
         import_module(name)
     return [ASPECTS[name] for name in sorted(ASPECTS)]
@@ -189,7 +202,11 @@ def aspects_page() -> str:
     rows = ["\n".join("".join(meanings(aspect)) for aspect in known), ""]
     rows += [f"| operation | {' | '.join(aspect.name for aspect in known)} |", f"|---|{'---|' * len(known)}"]
     rows += [f"| `{name}` | {' | '.join(mark(aspect, TABLE[name]) for aspect in known)} |" for name in sorted(TABLE)]
-    return ASPECTS_INTRODUCTION + "\n".join([*rows, "", *[line for aspect in known for line in own_reasons(aspect)]]) + "\n"
+    return (
+        ASPECTS_INTRODUCTION
+        + "\n".join([*rows, "", *[line for aspect in known for line in own_reasons(aspect)]])
+        + "\n"
+    )
 
 
 def page() -> str:

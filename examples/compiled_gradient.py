@@ -1,6 +1,8 @@
-"""A gradient as native code: what the compiler makes of it, and how much faster it is than running operation by operation.
+"""A gradient as native code: what the compiler makes of it, and how much faster it is than running operation by
+operation.
 
-The function is the energy of a chain of pendulums, each tied to the next by a spring; its gradient moves the chain to rest.
+The function is the energy of a chain of pendulums, each tied to the next by a spring; its gradient moves the chain to
+rest.
 """
 
 import time
@@ -36,7 +38,10 @@ for n in (10, 1_000, 100_000):
     assert np.isclose(value, same_value)
     assert np.allclose(slope, same_slope)
     slow, fast = best_time(eager, angles, 2.0), best_time(compiled, angles, 2.0)
-    print(f"  {n:7,d} pendulums   eager {1e6 * slow:8.1f} µs   compiled {1e6 * fast:8.1f} µs   {slow / fast:5.1f} times faster")
+    print(
+        f"  {n:7,d} pendulums   eager {1e6 * slow:8.1f} µs   compiled {1e6 * fast:8.1f} µs   {slow / fast:5.1f} times "
+        f"faster"
+    )
 
 print(f"\nwhat became of it, for {n:,d} pendulums\n\n{compiled.report(angles, 2.0)}\n")
 

@@ -1,7 +1,7 @@
 """Expression swell: the logistic map l_{n+1} = 4 l_n (1 - l_n), with l_1 = x, and its derivative.
 
-As a graph, the derivative has a few operations more for each step: what is used twice is computed once. As a formula, in which
-everything is written out, it has four times as many.
+As a graph, the derivative has a few operations more for each step: what is used twice is computed once. As a formula,
+in which everything is written out, it has four times as many.
 """
 
 from importlib.util import find_spec

@@ -35,7 +35,9 @@ def calls(table: dict[str, list]) -> Any:
     """One test for each call of a table of names and arguments; the last may be a dict, of arguments by name."""
     split = [(name, i, args if not isinstance(args[-1], dict) else args[:-1], args[-1] if isinstance(args[-1], dict) else {})
              for name, tries in table.items() for i, args in enumerate(tries)]  # fmt: skip
-    return pytest.mark.parametrize(("name", "args", "kwargs"), [pytest.param(n, a, k, id=f"{n}-{i}") for n, i, a, k in split])
+    return pytest.mark.parametrize(
+        ("name", "args", "kwargs"), [pytest.param(n, a, k, id=f"{n}-{i}") for n, i, a, k in split]
+    )
 
 
 def assert_as_numpy(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -44,7 +46,9 @@ def assert_as_numpy(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> N
     assert_same(getattr(wg, name)(*args, **kwargs), expected)
     arrays = [i for i, a in enumerate(args) if as_tensors(a) is not a and holds_array(a)]
     for chosen in [arrays, *[[i] for i in arrays if len(arrays) > 1]]:
-        assert_same(getattr(np, name)(*[as_tensors(a) if i in chosen else a for i, a in enumerate(args)], **kwargs), expected)
+        assert_same(
+            getattr(np, name)(*[as_tensors(a) if i in chosen else a for i, a in enumerate(args)], **kwargs), expected
+        )
 
 
 def holds_array(tree: Any) -> bool:
@@ -64,7 +68,9 @@ def check_modes(f: Callable, args: Sequence[np.ndarray], traced: bool = True, ba
     _, pushed = wg.jvp(f, tuple(args), tuple(tangents))
     outs, pull = wg.vjp(f, *args)
     weights = [rng.normal(size=np.shape(o)).astype(np.asarray(o).dtype) for o in numbers(outs)]
-    pulled = pull(tuple(weights) if isinstance(outs, tuple) else list(weights) if isinstance(outs, list) else weights[0])
+    pulled = pull(
+        tuple(weights) if isinstance(outs, tuple) else list(weights) if isinstance(outs, list) else weights[0]
+    )
     forward = sum(np.sum(w * t) for w, t in zip(weights, numbers(pushed), strict=True))
     reverse = sum(np.sum(np.conj(p) * t) for p, t in zip(numbers(pulled), tangents, strict=True))
     np.testing.assert_allclose(np.real(forward), np.real(reverse), rtol=1e-9, atol=1e-9)

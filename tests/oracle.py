@@ -12,7 +12,9 @@ import wengert as wg
 WEIGHTS = np.array([-0.5, 1.0 / 12.0, 0.5, -1.0 / 12.0])
 OFFSETS = np.array([-1.0, -2.0, 1.0, 2.0])
 STEP = 1e-3
-"""The stencil f' = (8 f(h) - 8 f(-h) - f(2h) + f(-2h)) / 12h: its error is of order h^4, about 1e-12, beside rounding of about 1e-13."""
+"""The stencil f' = (8 f(h) - 8 f(-h) - f(2h) + f(-2h)) / 12h: its error is of order h^4, about 1e-12, beside rounding
+of about 1e-13.
+"""
 
 
 def numerical_gradient(f: Callable[..., Any], args: Sequence[np.ndarray], i: int) -> np.ndarray:
@@ -32,8 +34,12 @@ def numerical_gradient(f: Callable[..., Any], args: Sequence[np.ndarray], i: int
     return gradient
 
 
-def tape_gradients(f: Callable[..., Any], args: Sequence[Any], live: Sequence[int], create_graph: bool = False) -> tuple[Any, list]:
-    """Value of a scalar function on the tape, and its gradients in the live arguments (zeros where it does not depend on one)."""
+def tape_gradients(
+    f: Callable[..., Any], args: Sequence[Any], live: Sequence[int], create_graph: bool = False
+) -> tuple[Any, list]:
+    """Value of a scalar function on the tape, and its gradients in the live arguments (zeros where it does not depend
+    on one).
+    """
     tensors = [wg.tensor(a, requires_grad=True) if i in live else a for i, a in enumerate(args)]
     value = f(*tensors)
     if isinstance(value, wg.Tensor) and value.requires_grad:
@@ -67,15 +73,21 @@ def random_weights(op: Callable[..., Any], args: Sequence[Any], seed: int = 7) -
     return weights
 
 
-def check_derivatives(op: Callable[..., Any], args: Sequence[Any], live: Sequence[int], orders: int = 2, rtol: float = 1e-7) -> None:
-    """Assert that the tape's gradients of `op` agree with differences of values, and its second ones with differences of the first."""
+def check_derivatives(
+    op: Callable[..., Any], args: Sequence[Any], live: Sequence[int], orders: int = 2, rtol: float = 1e-7
+) -> None:
+    """Assert that the tape's gradients of `op` agree with differences of values, and its second ones with differences
+    of the first.
+    """
     f = weighted(op, random_weights(op, args))
     _, gradients = tape_gradients(f, args, live)
     for i, gradient in zip(live, gradients, strict=True):
         expected = numerical_gradient(f, args, i)
         assert gradient.shape == np.shape(args[i])
         assert gradient.dtype == np.asarray(args[i]).dtype
-        np.testing.assert_allclose(gradient.numpy(), expected, rtol=rtol, atol=rtol, err_msg=f"first order, argument {i}")
+        np.testing.assert_allclose(
+            gradient.numpy(), expected, rtol=rtol, atol=rtol, err_msg=f"first order, argument {i}"
+        )
     if orders < 2:
         return
     rng = np.random.default_rng(11)
@@ -96,7 +108,9 @@ def check_derivatives(op: Callable[..., Any], args: Sequence[Any], live: Sequenc
     _, seconds = tape_gradients(slope, args, live)
     for i, second in zip(live, seconds, strict=True):
         expected = numerical_gradient(lambda *a: slope(*a).item(), args, i)
-        np.testing.assert_allclose(second.numpy(), expected, rtol=10 * rtol, atol=10 * rtol, err_msg=f"second order, argument {i}")
+        np.testing.assert_allclose(
+            second.numpy(), expected, rtol=10 * rtol, atol=10 * rtol, err_msg=f"second order, argument {i}"
+        )
 
 
 def forward_slope(f: Callable[..., Any], i: int) -> Callable[..., Any]:
@@ -105,7 +119,9 @@ def forward_slope(f: Callable[..., Any], i: int) -> Callable[..., Any]:
 
 
 def second_derivatives(f: Callable[..., Any], args: Sequence[np.floating], i: int, j: int) -> dict[str, float]:
-    """The derivative of a real function of numbers in its arguments i and j, by every pair of modes, and of one by Taylor mode."""
+    """The derivative of a real function of numbers in its arguments i and j, by every pair of modes, and of one by
+    Taylor mode.
+    """
     reverse, forward = wg.grad(f, argnums=i), forward_slope(f, i)
     ways = {
         "reverse over reverse": wg.grad(reverse, argnums=j),
@@ -120,7 +136,10 @@ def second_derivatives(f: Callable[..., Any], args: Sequence[np.floating], i: in
 
 
 def assert_modes_agree(f: Callable[..., Any], args: Sequence[np.floating], i: int, j: int) -> None:
-    """Assert that all modes have the same second derivative; where a slope is infinite, it may be any that is no finite number."""
+    """Assert that all modes have the same second derivative.
+
+    Where a slope is infinite, it may be any that is no finite number.
+    """
     with np.errstate(all="ignore"):
         slopes = [float(forward_slope(f, k)(*args)) for k in (i, j)]
     found = second_derivatives(f, args, i, j)

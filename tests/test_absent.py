@@ -1,4 +1,6 @@
-"""Every public name of NumPy is in Wengert, or in the list of what is not, with a reason and an alternative that it raises with."""
+"""Every public name of NumPy is in Wengert, or in the list of what is not, with a reason and an alternative that it
+raises with.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_names_are_listed_once():
 
 @pytest.mark.parametrize("name", absent("np"))
 def test_asking_for_one_names_the_alternative(name):
-    with pytest.raises(AttributeError, match=rf"module 'wengert' has no attribute '{name}', which is in np\. .*Use ") as raised:
+    with pytest.raises(
+        AttributeError, match=rf"module 'wengert' has no attribute '{name}', which is in np\. .*Use "
+    ) as raised:
         getattr(wg, name)
     assert str(raised.value).endswith(why_absent(f"np.{name}"))
     assert not hasattr(wg, name)
@@ -86,7 +90,9 @@ def test_methods_of_arrays_that_values_have_not(name):
 
 
 def test_what_numpy_dispatches_is_known_or_has_a_reason():
-    """Functions that NumPy hands over when one is called on a value: none of them ends in an error without an alternative."""
+    """Functions that NumPy hands over when one is called on a value: none of them ends in an error without an
+    alternative.
+    """
     for name in set(np.__all__) - set(absent("np")) - OWN_FOLDERS:
         function = getattr(np, name)
         if isinstance(function, np.ufunc):

@@ -102,7 +102,11 @@ def test_a_reader_that_goes_away_is_no_traceback():
     os.close(read)
     with os.fdopen(write, "w") as gone:
         done = subprocess.run(
-            [sys.executable, "-m", "wengert", "grad", *RUNNING], stdout=gone, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "wengert", "grad", *RUNNING],
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == FAILED
     assert "Traceback" not in done.stderr
@@ -110,7 +114,9 @@ def test_a_reader_that_goes_away_is_no_traceback():
 
 
 def test_help_leaves_heavy_parts_alone():
-    heavy = "('llvmlite', 'scipy', 'rich', 'sympy', 'igraph', 'json', 'wengert.compiler', 'wengert.explain.tables.table')"
+    heavy = (
+        "('llvmlite', 'scipy', 'rich', 'sympy', 'igraph', 'json', 'wengert.compiler', 'wengert.explain.tables.table')"
+    )
     code = f"import sys, wengert.cli; wengert.cli.main(['--help']); print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
@@ -140,7 +146,9 @@ def test_documented_commands_print_what_is_shown(command, tmp_path, page, line, 
     program, *words = shlex.split(line)
     assert program == "wengert"
     _, out, err = command(*words)
-    found = "\n".join(text.rstrip() for text in f"{out}{re.sub(r'.* written$', '', err, flags=re.MULTILINE)}".strip().splitlines())
+    found = "\n".join(
+        text.rstrip() for text in f"{out}{re.sub(r'.* written$', '', err, flags=re.MULTILINE)}".strip().splitlines()
+    )
     assert doctest.OutputChecker().check_output(output, found, doctest.ELLIPSIS), found
 
 
@@ -161,7 +169,9 @@ def test_explain_prints_the_traces(command):
     assert lines[-1] == "∂f/∂x1 = 5.5 ∂f/∂x2 = 1.716"
 
 
-@pytest.mark.parametrize(("mode", "has", "lacks"), [("reverse", "v̄5", "v̇5"), ("forward", "v̇5", "v̄5"), ("both", "v̇5", None)])
+@pytest.mark.parametrize(
+    ("mode", "has", "lacks"), [("reverse", "v̄5", "v̇5"), ("forward", "v̇5", "v̄5"), ("both", "v̇5", None)]
+)
 def test_modes(command, mode, has, lacks):
     code, out, _ = command("explain", *RUNNING, "--mode", mode)
     assert code == FINE
@@ -170,7 +180,10 @@ def test_modes(command, mode, has, lacks):
 
 
 def test_seeds(command):
-    out = {seed: command("explain", *RUNNING, "--mode", "forward", "--seed", seed)[1] for seed in ("x1=1", "x2=1", "x1=2, x2=3")}
+    out = {
+        seed: command("explain", *RUNNING, "--mode", "forward", "--seed", seed)[1]
+        for seed in ("x1=1", "x2=1", "x1=2, x2=3")
+    }
     assert "= 5.5" in out["x1=1"]
     assert "= 1.716" in out["x2=1"]
     assert f"= {2 * 5.5 + 3 * (2 - np.cos(5)):.3f}" in out["x1=2, x2=3"]
@@ -182,7 +195,18 @@ def test_seeds(command):
 
 
 def test_forms_are_written(command, tmp_path):
-    words = ["--html", "page.html", "--svg", "g.svg", "--dot=g.dot", "--markdown", "t.md", "--latex", "t.tex", "--edges"]
+    words = [
+        "--html",
+        "page.html",
+        "--svg",
+        "g.svg",
+        "--dot=g.dot",
+        "--markdown",
+        "t.md",
+        "--latex",
+        "t.tex",
+        "--edges",
+    ]
     code, out, err = command("explain", RUNNING[0], *words, *RUNNING[1:])
     assert code == FINE
     assert "11.652" in out  # the table as well
@@ -193,7 +217,9 @@ def test_forms_are_written(command, tmp_path):
         assert f"{name} written" in err
 
 
-@pytest.mark.parametrize(("form", "piece"), [("--svg", "<svg"), ("--dot", "digraph"), ("--markdown", "| "), ("--latex", "\\begin")])
+@pytest.mark.parametrize(
+    ("form", "piece"), [("--svg", "<svg"), ("--dot", "digraph"), ("--markdown", "| "), ("--latex", "\\begin")]
+)
 def test_forms_without_a_file_go_to_the_terminal(command, tmp_path, form, piece):
     for words in ([form, *RUNNING], [*RUNNING, form], [RUNNING[0], form, *RUNNING[1:]], [*RUNNING, form, "-"]):
         code, out, err = command("explain", *words)
@@ -267,7 +293,14 @@ def test_values(command, text, value):
 
 
 @pytest.mark.parametrize(
-    "words", [["x=2", "y=3"], ["--at", "x=2, y=3"], ["--at", "y=3", "--at", "x=2"], ["x=2", "--at=y=3"], ["--json", "x=2", "y=3"]]
+    "words",
+    [
+        ["x=2", "y=3"],
+        ["--at", "x=2, y=3"],
+        ["--at", "y=3", "--at", "x=2"],
+        ["x=2", "--at=y=3"],
+        ["--json", "x=2", "y=3"],
+    ],
 )
 def test_ways_to_give_values(command, words):
     assert json.loads(command("grad", "x - 2*y", *words, "--json")[1])["value"] == -4.0
@@ -276,7 +309,10 @@ def test_ways_to_give_values(command, words):
 def test_arrays_from_files(command, tmp_path):
     np.save(tmp_path / "x.npy", np.arange(3))
     for text in ("x=@x.npy", "x=x.npy"):
-        assert json.loads(command("grad", "x @ x", text, "--json")[1]) == {"value": 5.0, "gradients": {"x": [0.0, 2.0, 4.0]}}
+        assert json.loads(command("grad", "x @ x", text, "--json")[1]) == {
+            "value": 5.0,
+            "gradients": {"x": [0.0, 2.0, 4.0]},
+        }
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
     for name, reason in (("none.npy", "no such file"), ("objects.npy", "NumPy's format")):
         code, _, err = command("grad", "x", f"x=@{name}")
@@ -293,7 +329,11 @@ def test_formulas_that_begin_with_a_sign(command, formula, value):
 
 def test_arranged():
     assert arranged(["explain", "-x", "--svg", "x=1"]) == ["explain", " -x", "--svg=-", "x=1"]
-    assert arranged(["--svg", "a.svg", "--html", "--png"]) == ["--svg=a.svg", "--html=explanation.html", "--png=explanation.png"]
+    assert arranged(["--svg", "a.svg", "--html", "--png"]) == [
+        "--svg=a.svg",
+        "--html=explanation.html",
+        "--png=explanation.png",
+    ]
     assert arranged(["-h", "--mode", "both"]) == ["-h", "--mode", "both"]
 
 
@@ -319,7 +359,10 @@ def test_declared_integers_and_truth_values_are_fixed(command, model):
 def test_trees_keywords_and_methods(command, model):
     found = json.loads(command("grad", f"{model}:tree", 'params={"w": [1, 2], "b": 3}', "--json")[1])
     assert found == {"value": 9.0, "gradients": {"params['w']": [2.0, 2.0], "params['b']": 1.0}}
-    assert json.loads(command("grad", f"{model}:tagged", "rate=3", "x=2", "--json")[1])["gradients"] == {"x": 3.0, "rate": 2.0}
+    assert json.loads(command("grad", f"{model}:tagged", "rate=3", "x=2", "--json")[1])["gradients"] == {
+        "x": 3.0,
+        "rate": 2.0,
+    }
     assert json.loads(command("grad", f"{model}:Model.energy", "x=3", "--json")[1])["gradients"] == {"x": 6.0}
 
 
@@ -354,7 +397,8 @@ def test_errors_of_the_function_name_its_line(command, model):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("1 +", "SyntaxError"), ("import nothing_like_it", "ModuleNotFoundError"), ("raise SystemExit", "ended")]
+    ("content", "message"),
+    [("1 +", "SyntaxError"), ("import nothing_like_it", "ModuleNotFoundError"), ("raise SystemExit", "ended")],
 )
 def test_files_that_cannot_be_imported(command, tmp_path, content, message):
     (tmp_path / "unreadable.py").write_text(content)
@@ -450,7 +494,15 @@ def test_failures(command, words):
 
 
 def test_help_and_version(command):
-    for words in (["--help"], ["-h"], ["explain", "--help"], ["grad", "-h"], ["compare", "-h"], ["why", "-h"], ["info", "-h"]):
+    for words in (
+        ["--help"],
+        ["-h"],
+        ["explain", "--help"],
+        ["grad", "-h"],
+        ["compare", "-h"],
+        ["why", "-h"],
+        ["info", "-h"],
+    ):
         code, out, err = command(*words)
         assert (code, err) == (FINE, "")
         assert "wengert" in out
@@ -471,7 +523,8 @@ class Terminal:
 
 
 @pytest.mark.parametrize(
-    ("environment", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": ""}, True)]
+    ("environment", "is_colored"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": ""}, True)],
 )
 def test_colours_only_on_a_terminal(command, monkeypatch, environment, is_colored):
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -488,7 +541,9 @@ def test_colours_only_on_a_terminal(command, monkeypatch, environment, is_colore
 
 
 def test_compare(command, tmp_path):
-    code, out, _ = command("compare", "x1**2 * x2", "x1=2", "x2=5", "--formula", "2*x1*x2", "--formula", "x1^2", "--svg", "v.svg")
+    code, out, _ = command(
+        "compare", "x1**2 * x2", "x1=2", "x2=5", "--formula", "2*x1*x2", "--formula", "x1^2", "--svg", "v.svg"
+    )
     assert code == FINE
     for way in ("formula", "central difference", "complex step", "forward mode", "reverse mode"):
         assert way in out

@@ -34,7 +34,11 @@ colour.enter("blue", sin)
 colour.without("it is transparent", cos)
 print(*coverage.gaps(), sep=", ")
 """
-    found = subprocess.run([sys.executable, "-c", code], cwd=DOCS, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    found = (
+        subprocess.run([sys.executable, "-c", code], cwd=DOCS, capture_output=True, text=True, check=True)
+        .stdout.strip()
+        .split(", ")
+    )
     assert "colour of tan" in found
     assert not {"colour of sin", "colour of cos", "colour of sum"} & set(found)
 

@@ -70,6 +70,8 @@ def test_examples_run(example):
 
 
 def test_running_example_shows_the_textbook_numbers():
-    done = subprocess.run([sys.executable, str(ROOT / "examples" / "running_example.py")], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "running_example.py")], capture_output=True, text=True, check=True
+    )
     for number in ("11.652", "5.500", "1.716"):
         assert number in done.stdout

@@ -45,4 +45,6 @@ def test_the_test_can_fail(tmp_path):
 
 def test_import_leaves_heavy_parts_alone():
     code = "import sys, wengert; print([m for m in ('llvmlite', 'scipy', 'rich', 'torch', 'jax') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

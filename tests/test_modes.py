@@ -1,4 +1,5 @@
-"""Every operation in every mode: forward, Taylor, and mixed second order agree with each other and with differences of values.
+"""Every operation in every mode: forward, Taylor, and mixed second order agree with each other and with differences of
+values.
 
 As in the table test, the tests come from the table.
 """
@@ -77,7 +78,9 @@ def test_forward(op, args, live):
     f, v = weighted(op, random_weights(op, args)), directions(args, live)
     value, slope = push_forward(f, args, v)
     np.testing.assert_allclose(value, f(*args), rtol=1e-14)
-    np.testing.assert_allclose(slope, sum((g * v[i]).sum() for i, g in gradients(f, args, live).items()), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        slope, sum((g * v[i]).sum() for i, g in gradients(f, args, live).items()), rtol=1e-12, atol=1e-12
+    )
 
 
 @every_operation

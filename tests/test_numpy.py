@@ -149,12 +149,15 @@ def test_metadata_functions():
 
 
 @pytest.mark.parametrize(
-    "function", [f for f in FUNCTIONS if getattr(np, f.__name__, None) is f and hasattr(wg, f.__name__)], ids=lambda f: f.__name__
+    "function",
+    [f for f in FUNCTIONS if getattr(np, f.__name__, None) is f and hasattr(wg, f.__name__)],
+    ids=lambda f: f.__name__,
 )
 def test_signatures_follow_numpy(function):
     """The positional parameters that Wengert has are NumPy's, in NumPy's order.
 
-    Where the array API standard has another name for one, NumPy's is accepted as well: `clip(x, a_min=0)` is `clip(x, min=0)`.
+    Where the array API standard has another name for one, NumPy's is accepted as well: `clip(x, a_min=0)` is `clip(x,
+    min=0)`.
     """
     try:
         theirs = positional(function)
@@ -175,7 +178,9 @@ def positional(function):
 
 
 @pytest.mark.parametrize(
-    "ufunc", [u for u in UFUNCS if u.nin == 2 and u.nout == 1 and u.signature is None and u is not np.ldexp], ids=lambda u: u.__name__
+    "ufunc",
+    [u for u in UFUNCS if u.nin == 2 and u.nout == 1 and u.signature is None and u is not np.ldexp],
+    ids=lambda u: u.__name__,
 )
 def test_binary_ufuncs_take_lists_and_numbers(ufunc):
     x = wg.tensor([1, 2]) if ufunc.types[0][0] in "?b" and "d" not in "".join(ufunc.types) else wg.tensor([1.0, 2.0])

@@ -51,7 +51,8 @@ SYSTEMS = {
         '["llvmlite", "resource", "fcntl", "pwd", "grp"]'
     ),
     "WebAssembly": (
-        '"emscripten", "wasm32", ["sched_getaffinity", "register_at_fork", "fork"], ["llvmlite", "resource", "fcntl", "_multiprocessing"]'
+        '"emscripten", "wasm32", ["sched_getaffinity", "register_at_fork", "fork"], ["llvmlite", "resource", "fcntl", '
+        '"_multiprocessing"]'
     ),
     "Linux on ARM": '"linux", "aarch64", [], ["llvmlite"]',
 }

@@ -24,7 +24,9 @@ print(json.dumps([np.show_config(mode="dicts")["SIMD Extensions"].get("found", [
 def test_levels(level, width):
     if level not in runnable_levels():
         pytest.skip(f"this machine is not of the level {level}")
-    done = subprocess.run([sys.executable, "-W", "error", "-c", CODE], env=os.environ | environment(level), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CODE], env=os.environ | environment(level), capture_output=True, text=True
+    )
     assert done.stderr == ""
     found, vectors = json.loads(done.stdout)
     assert set(found) <= LEVELS[level][0]

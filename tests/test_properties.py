@@ -43,7 +43,11 @@ def apart(shape, seed):
 @st.composite
 def arrays_with_axes(draw):
     shape = draw(hnp.array_shapes(min_dims=0, max_dims=3, max_side=3))
-    axis = draw(st.none() | hnp.valid_tuple_axes(len(shape)) | (st.integers(-len(shape), len(shape) - 1) if shape else st.none()))
+    axis = draw(
+        st.none()
+        | hnp.valid_tuple_axes(len(shape))
+        | (st.integers(-len(shape), len(shape) - 1) if shape else st.none())
+    )
     return apart(shape, draw(st.integers(0, 5))), axis, draw(st.booleans())
 
 
@@ -85,7 +89,9 @@ def test_counts(name, drawn):
     x, axis, keepdims = drawn
     f = getattr(np, name)
     x = np.where(x > 0.3, x, 0.0)
-    np.testing.assert_array_equal(f(wg.tensor(x), axis=axis, keepdims=keepdims).numpy(), f(x, axis=axis, keepdims=keepdims))
+    np.testing.assert_array_equal(
+        f(wg.tensor(x), axis=axis, keepdims=keepdims).numpy(), f(x, axis=axis, keepdims=keepdims)
+    )
 
 
 @few
@@ -107,7 +113,9 @@ BINARY = [np.add, np.multiply, np.subtract, np.maximum, lambda x, y: np.hypot(x,
 @given(st.data())
 def test_random_programs(data):
     """Programs with random sharing: diamonds, long and short paths, values used many times or never."""
-    steps = data.draw(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=25))
+    steps = data.draw(
+        st.lists(st.tuples(st.integers(0, 11), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=25)
+    )
 
     def f(x, y):
         values = [x, y]

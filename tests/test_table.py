@@ -138,7 +138,9 @@ def test_singular_points(primitive, point):
     np.testing.assert_array_equal([g.item() for g in gradients], primitive.singular[point])
 
 
-@pytest.mark.parametrize(("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular])
+@pytest.mark.parametrize(
+    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular]
+)
 def test_singular_points_at_second_order_in_every_mode(primitive, point):
     args = [np.float64(v) for v in point]
     live = live_arguments(primitive, args)
@@ -148,7 +150,9 @@ def test_singular_points_at_second_order_in_every_mode(primitive, point):
 
 
 @pytest.mark.parametrize("direction", [1.0, 1j, 0.6 + 0.8j])
-@pytest.mark.parametrize(("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular])
+@pytest.mark.parametrize(
+    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular]
+)
 def test_complex_singular_points_in_every_mode(primitive, point, direction):
     """Along a line through the point, the real and the imaginary part of the result."""
     try:
@@ -227,7 +231,11 @@ def test_cases_in_other_dtypes(primitive, case):
     ("primitive", "args", "params"),
     [
         *[pytest.param(p, sample(p, SHAPES["vector"]), p.params or {}, id=p.name) for p in ELEMENTWISE],
-        *[pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)],
+        *[
+            pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}")
+            for p in OTHERS
+            for k, c in enumerate(p.cases)
+        ],
     ],
 )
 def test_the_cotangent_that_leaves_an_operation_has_the_dtype_of_its_operand(primitive, args, params):

@@ -1,4 +1,7 @@
-"""The command in a shell: streams that are closed or full, and input that is meant badly. Always an exit status, never a traceback."""
+"""The command in a shell: streams that are closed or full, and input that is meant badly.
+
+Always an exit status, never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,11 @@ WENGERT = f"{shlex.quote(sys.executable)} -m wengert"
 def shell(line: str, **environment: str) -> tuple[int, str, str]:
     """The status, the output and the messages of a line of the shell, in which W is the command."""
     done = subprocess.run(
-        ["sh", "-c", line.replace("W ", f"{WENGERT} ", 1)], capture_output=True, text=True, timeout=300, env=os.environ | environment
+        ["sh", "-c", line.replace("W ", f"{WENGERT} ", 1)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | environment,
     )
     assert "Traceback" not in done.stderr + done.stdout
     assert "Exception ignored" not in done.stderr
@@ -38,7 +45,11 @@ STREAMS = [
     ("W --version >&-", FAILED, CLOSED),
     ("W info --json >&-", FAILED, CLOSED),
     ("W grad x x=1 <&- >&- 2>&-", FAILED, ""),
-    ("W grad x+ x=1 >&-", USAGE, "error: The formula ends too early: a number, a name or a bracket is missing.\n  x+\n    ^\n"),
+    (
+        "W grad x+ x=1 >&-",
+        USAGE,
+        "error: The formula ends too early: a number, a name or a bracket is missing.\n  x+\n    ^\n",
+    ),
     ("W grad x x=1 2>&-", FINE, ""),
     ("W grad x x=inf 2>&-", FINE, ""),
     ("W grad x+ x=1 2>&-", USAGE, ""),
@@ -116,7 +127,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("words", "message"), BAD, ids=[f"{i}-{printable(words[-1])[:12]}" for i, (words, _) in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("words", "message"), BAD, ids=[f"{i}-{printable(words[-1])[:12]}" for i, (words, _) in enumerate(BAD)]
+)
 def test_bad_input(words, message, tmp_path):
     arguments = [word.encode(errors="surrogateescape") for word in words]
     done = subprocess.run([sys.executable, "-m", "wengert", *arguments], capture_output=True, timeout=300, cwd=tmp_path)
@@ -134,7 +147,8 @@ def test_an_escape_in_the_name_of_a_file_stays_a_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "environment", [{"LANG": "C", "LC_ALL": "C"}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}, {"HOME": "/nonexistent"}]
+    "environment",
+    [{"LANG": "C", "LC_ALL": "C"}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}, {"HOME": "/nonexistent"}],
 )
 def test_environments(environment):
     status, out, err = shell("W explain 'sin(x)' x=1", **environment)

@@ -53,7 +53,9 @@ class TestNesting:
         results = {}
 
         def work(k):
-            results[k] = [nested_gradient(lambda x: x * nested_gradient(lambda y: x + y, 1.0), float(k)) for _ in range(200)]
+            results[k] = [
+                nested_gradient(lambda x: x * nested_gradient(lambda y: x + y, 1.0), float(k)) for _ in range(200)
+            ]
 
         threads = [threading.Thread(target=work, args=(k,)) for k in (1, 2)]
         for thread in threads:
@@ -152,7 +154,9 @@ class TestWhereFormulasBreak:
         assert gradient(lambda y: 0.0**y, 2.0) == 0.0
         assert gradient(lambda x: x**3, -2.0) == 12.0
         assert gradient(lambda x: x ** np.array(3), -2.0) == 12.0
-        np.testing.assert_array_equal(gradient(lambda x: (x ** np.array([0.0, 1.0, 2.0])).sum(), np.zeros(3)), [0, 1, 0])
+        np.testing.assert_array_equal(
+            gradient(lambda x: (x ** np.array([0.0, 1.0, 2.0])).sum(), np.zeros(3)), [0, 1, 0]
+        )
         for y in (wg.tensor(3.0), 3, 3.0):
             assert gradient(lambda x, y=y: x**y, -2.0) == 12.0
 
@@ -193,7 +197,9 @@ class TestWhereFormulasBreak:
 
     def test_ties(self):
         np.testing.assert_array_equal(gradient(lambda x: np.max(x), np.array([1.0, 3.0, 3.0])), [0, 0.5, 0.5])
-        np.testing.assert_array_equal(gradient(lambda x: np.clip(x, 0.0, 1.0).sum(), np.array([-1.0, 0.0, 0.5, 1.0])), [0, 0.5, 1, 0.5])
+        np.testing.assert_array_equal(
+            gradient(lambda x: np.clip(x, 0.0, 1.0).sum(), np.array([-1.0, 0.0, 0.5, 1.0])), [0, 0.5, 1, 0.5]
+        )
         np.testing.assert_array_equal(gradient(lambda x, y: np.maximum(x, y), 2.0, 2.0), [0.5, 0.5])
         assert gradient(abs, 0.0) == 0.0
         assert gradient(wg.relu, 0.0) == 0.0
@@ -222,7 +228,9 @@ class TestShapesAndTypes:
     @pytest.mark.parametrize("scalar", [2, 2.0, np.float64(2), np.float32(2), np.int32(2), np.array(2.0)])
     @pytest.mark.parametrize("operator", "+-*/", ids=["add", "sub", "mul", "div"])
     def test_scalars_on_either_side(self, scalar, operator):
-        run = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}[operator]
+        run = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}[
+            operator
+        ]
         for order in (lambda x: run(x, scalar), lambda x: run(scalar, x)):
             x = np.array([0.5, 3.0])
             y = order(wg.tensor(x, requires_grad=True))

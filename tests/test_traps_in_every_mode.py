@@ -1,4 +1,6 @@
-"""The points where formulas break, the same in reverse, forward and Taylor mode, in batches, and at second order where it exists."""
+"""The points where formulas break, the same in reverse, forward and Taylor mode, in batches, and at second order where
+it exists.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,11 @@ TRAPS = {
     "softplus, large": (lambda x: wg.softplus(x).sum(), [-1e4, 1e4], [0.0, 1.0]),
     "prod with a zero": (lambda x: np.prod(x), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0]),
     "cumprod with a zero": (lambda x: np.cumprod(x).sum(), [2.0, 0.0, 3.0], [1.0, 8.0, 0.0]),
-    "duplicate indices": (lambda x: (x[[0, 0, 2]] * np.array([1.0, 10.0, 100.0])).sum(), [1.0, 1.0, 1.0], [11.0, 0.0, 100.0]),
+    "duplicate indices": (
+        lambda x: (x[[0, 0, 2]] * np.array([1.0, 10.0, 100.0])).sum(),
+        [1.0, 1.0, 1.0],
+        [11.0, 0.0, 100.0],
+    ),
     "overwritten twice": (lambda x: _overwritten(x), [1.0, 2.0, 3.0], [0.0, 1.0, 10.0]),
     "hypot at 0": (lambda x: np.hypot(x[0], x[1]), [0.0, 0.0], [0.0, 0.0]),
 }

@@ -1,4 +1,7 @@
-"""NumPy and SciPy are the specification, as they are now; where earlier versions behave otherwise, there is nothing to compare with."""
+"""NumPy and SciPy are the specification, as they are now.
+
+Where earlier versions behave otherwise, there is nothing to compare with.
+"""
 
 from __future__ import annotations
 

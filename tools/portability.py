@@ -4,8 +4,8 @@
     python tools/portability.py native      as it is, in this environment
     python tools/portability.py --minimum   print the lowest versions that pyproject.toml allows, as constraints for pip
 
-A level chooses what code is compiled for (WENGERT_TARGET), and turns the kernels of NumPy and OpenBLAS down to it. `make portability` runs
-them all, and the tests once more in an environment with the lowest versions.
+A level chooses what code is compiled for (WENGERT_TARGET), and turns the kernels of NumPy and OpenBLAS down to it.
+`make portability` runs them all, and the tests once more in an environment with the lowest versions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ V2 = {"SSSE3", "SSE41", "POPCNT", "SSE42", "X86_V2"}
 V3 = V2 | {"AVX", "F16C", "FMA3", "AVX2", "X86_V3"}
 V4 = V3 | {"AVX512F", "AVX512CD", "AVX512_SKX", "X86_V4"}
 LEVELS = {"x86-64-v2": (V2, "Nehalem"), "x86-64-v3": (V3, "Haswell"), "x86-64-v4": (V4, "SkylakeX")}
-"""What NumPy may use at each level, by its names for it in all versions, and a processor of that level as OpenBLAS calls it."""
+"""What NumPy may use at each level, by its names for it in all versions, and a processor of that level as OpenBLAS
+calls it.
+"""
 
 
 def environment(level: str) -> dict[str, str]:
@@ -58,7 +60,9 @@ def main(words: list[str]) -> int:
     for level in words or runnable_levels():
         variables = environment(level)
         print(f"== {level}: " + ", ".join(f"{name}={value!r}" for name, value in variables.items()), flush=True)
-        done = subprocess.run([sys.executable, "-m", "pytest", "-n", "auto", *TESTS], cwd=ROOT, env=os.environ | variables)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-n", "auto", *TESTS], cwd=ROOT, env=os.environ | variables
+        )
         failed += [level] if done.returncode else []
     print(f"failed: {', '.join(failed)}" if failed else "all passed")
     return bool(failed)

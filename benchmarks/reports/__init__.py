@@ -1,4 +1,7 @@
-"""What is measured beside time per call: memory, import, scaling, compilation. Each report is a function that returns figures."""
+"""What is measured beside time per call: memory, import, scaling, compilation.
+
+Each report is a function that returns figures.
+"""
 
 from __future__ import annotations
 

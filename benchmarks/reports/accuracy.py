@@ -39,7 +39,9 @@ class Kernel:
         code.jump(loop)
         code.begin(loop)
         i = code.load(count, I64)
-        xs = [code.load(code.offset(Lanes(code, f"%x{j}", PTR), i, type), type, self.dtype.itemsize) for j in range(arity)]
+        xs = [
+            code.load(code.offset(Lanes(code, f"%x{j}", PTR), i, type), type, self.dtype.itemsize) for j in range(arity)
+        ]
         code.store(call(name, *xs), code.offset(Lanes(code, "%out", PTR), i, type), self.dtype.itemsize)
         code.store(i + lanes, count)
         code.branch(i + lanes < Lanes(code, "%n", I64), loop, end)
@@ -48,7 +50,9 @@ class Kernel:
         parameters = ", ".join([*(f"ptr noalias %x{j}" for j in range(arity)), "ptr noalias %out", "i64 %n"])
         body = [f"define void @apply({parameters}) {{", *code.hoisted, *code.lines, "  ret void", "}"]
         self.loaded = Loaded(object_code("\n".join([*declarations.values(), *texts, *body])), {})
-        self.native = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (arity + 1), ctypes.c_int64)(self.loaded.address("apply"))
+        self.native = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (arity + 1), ctypes.c_int64)(
+            self.loaded.address("apply")
+        )
 
     def __call__(self, *xs: np.ndarray) -> np.ndarray:
         size = xs[0].size
@@ -68,7 +72,10 @@ kernel = cache(Kernel)
 
 
 class Function(NamedTuple):
-    """A function by mpmath and, where it has it, by NumPy; where it bends, is defined, and has boundaries to look at closely."""
+    """A function by mpmath and, where it has it, by NumPy.
+
+    Where it bends, is defined, and has boundaries to look at closely.
+    """
 
     exact: Callable
     numpy: Callable | None = None
@@ -76,7 +83,10 @@ class Function(NamedTuple):
     near: tuple[float, ...] = ()
     domain: tuple[float, float] = (-INFINITY, INFINITY)
     bits: int = 220
-    """Precision of the exact value. Large where the argument is reduced by multiples of pi, or 1 is added to what is tiny."""
+    """Precision of the exact value.
+
+    Large where the argument is reduced by multiples of pi, or 1 is added to what is tiny.
+    """
 
 
 def _erfc(x: mpmath.mpf) -> mpmath.mpf:
@@ -103,12 +113,18 @@ TURNS = tuple(float(mpmath.pi * k / 4) for k in (*range(1, 9), 33, 1000, 30001, 
 LIMITS = (2.0**15, 2.0**40)
 SURVEYED = {
     "exp": Function(mpmath.exp, np.exp, near=(*HALVES, *OVERFLOWS, *UNDERFLOWS)),
-    "exp2": Function(lambda x: mpmath.mpf(2) ** x, np.exp2, near=(0.5, -0.5, 1.5, 1024.0, 128.0, -1022.0, -1074.9, -126.0, -149.9)),
+    "exp2": Function(
+        lambda x: mpmath.mpf(2) ** x, np.exp2, near=(0.5, -0.5, 1.5, 1024.0, 128.0, -1022.0, -1074.9, -126.0, -149.9)
+    ),
     "expm1": Function(mpmath.expm1, np.expm1, near=(*HALVES, *OVERFLOWS, 0.0, 37.4, -37.4, 16.6, -17.3)),
     "log": Function(mpmath.log, np.log, (0.0, 4.0), ROOTS_OF_TWO, (0.0, INFINITY)),
-    "log2": Function(lambda x: mpmath.log(x) / mpmath.ln2, np.log2, (0.0, 4.0), (*ROOTS_OF_TWO, 2.0, 8.0), (0.0, INFINITY)),
+    "log2": Function(
+        lambda x: mpmath.log(x) / mpmath.ln2, np.log2, (0.0, 4.0), (*ROOTS_OF_TWO, 2.0, 8.0), (0.0, INFINITY)
+    ),
     "log10": Function(mpmath.log10, np.log10, (0.0, 4.0), (*ROOTS_OF_TWO, 10.0, 1000.0), (0.0, INFINITY)),
-    "log1p": Function(mpmath.log1p, np.log1p, (-1.0, 4.0), (-0.2928932, 0.4142136, 0.0, -1.0, 2.0**62, 2.0**33), (-1.0, INFINITY)),
+    "log1p": Function(
+        mpmath.log1p, np.log1p, (-1.0, 4.0), (-0.2928932, 0.4142136, 0.0, -1.0, 2.0**62, 2.0**33), (-1.0, INFINITY)
+    ),
     "sin": Function(mpmath.sin, np.sin, (-20.0, 20.0), (*TURNS, *LIMITS), bits=1300),
     "cos": Function(mpmath.cos, np.cos, (-20.0, 20.0), (*TURNS, *LIMITS), bits=1300),
     "tan": Function(mpmath.tan, np.tan, (-20.0, 20.0), (*TURNS, *LIMITS), bits=1300),
@@ -127,10 +143,16 @@ SURVEYED = {
     "hypot": Function(mpmath.hypot, np.hypot),
     "erf": Function(mpmath.erf, None, (-6.5, 6.5), (0.5, 0.8, 3.0, 6.0, -0.5)),
     "erfc": Function(_erfc, None, (-6.5, 28.0), (0.5, -0.5, 3.0, 9.19, 10.054, 26.543, 27.226, 28.0)),
-    "lgamma": Function(_lgamma, None, (-8.0, 8.0), (1.0, 2.0, 2.5, 3.0, 0.5, -0.25, -1.5, -2.45702473822, -2.74768264673, 2.56e305)),
-    "digamma": Function(lambda x: mpmath.psi(0, x), None, (-8.0, 8.0), (1.0, 1.4616321449683623, 2.0, 0.5, -0.5040830082644554)),
+    "lgamma": Function(
+        _lgamma, None, (-8.0, 8.0), (1.0, 2.0, 2.5, 3.0, 0.5, -0.25, -1.5, -2.45702473822, -2.74768264673, 2.56e305)
+    ),
+    "digamma": Function(
+        lambda x: mpmath.psi(0, x), None, (-8.0, 8.0), (1.0, 1.4616321449683623, 2.0, 0.5, -0.5040830082644554)
+    ),
     "sigmoid": Function(lambda x: 1 / (1 + mpmath.exp(-x)), None, near=(*HALVES, *UNDERFLOWS, 36.7, 16.6)),
-    "softplus": Function(lambda x: mpmath.log1p(mpmath.exp(x)), None, near=(*HALVES, *UNDERFLOWS, -0.8813736, 0.8813736), bits=1400),
+    "softplus": Function(
+        lambda x: mpmath.log1p(mpmath.exp(x)), None, near=(*HALVES, *UNDERFLOWS, -0.8813736, 0.8813736), bits=1400
+    ),
     "logaddexp": Function(lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)), np.logaddexp, bits=1400),
 }
 PAIRS = ("arctan2", "power", "hypot", "logaddexp")
@@ -144,7 +166,9 @@ def spread(rng: np.random.Generator, dtype: np.dtype, size: int) -> np.ndarray:
 
 @np.errstate(all="ignore")
 def arguments(name: str, dtype: np.dtype, count: int = POINTS) -> tuple[np.ndarray, ...]:
-    """A quarter over all exponents, half where the function bends or comes to its ends, a quarter close to boundaries or next to them."""
+    """A quarter over all exponents, half where the function bends or comes to its ends, a quarter close to boundaries
+    or next to them.
+    """
     rng, f = np.random.default_rng(len(name)), SURVEYED[name]
     if name in PAIRS:
         return pairs(name, dtype, count, rng)
@@ -166,7 +190,10 @@ def arguments(name: str, dtype: np.dtype, count: int = POINTS) -> tuple[np.ndarr
 
 @np.errstate(all="ignore")
 def pairs(name: str, dtype: np.dtype, count: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Of arguments that give results over the whole range; those of logaddexp have one sign, or one is zero: elsewhere the sum cancels."""
+    """Of arguments that give results over the whole range.
+
+    Those of logaddexp have one sign, or one is zero: elsewhere the sum cancels.
+    """
     n = count // 3
     if name == "logaddexp":
         x = np.concatenate([rng.uniform(0.0, 50.0, n), rng.uniform(0.0, 2.0, n), np.zeros(n)])
@@ -185,11 +212,16 @@ def pairs(name: str, dtype: np.dtype, count: int, rng: np.random.Generator) -> t
 
 def exact_values(name: str, xs: Sequence[np.ndarray]) -> list[mpmath.mpf]:
     with mpmath.workprec(SURVEYED[name].bits):
-        return [SURVEYED[name].exact(*map(mpmath.mpf, values)) for values in zip(*[x.tolist() for x in xs], strict=True)]
+        return [
+            SURVEYED[name].exact(*map(mpmath.mpf, values)) for values in zip(*[x.tolist() for x in xs], strict=True)
+        ]
 
 
 def errors(got: np.ndarray, exact: Sequence[mpmath.mpf]) -> np.ndarray:
-    """In ulp of the exact values; an infinite result counts as the first power of two that is too large, and so does what exceeds it."""
+    """In ulp of the exact values.
+
+    An infinite result counts as the first power of two that is too large, and so does what exceeds it.
+    """
     info = np.finfo(got.dtype)
     bound = mpmath.ldexp(1, info.maxexp)
     found = np.empty(got.size)
@@ -203,7 +235,9 @@ def errors(got: np.ndarray, exact: Sequence[mpmath.mpf]) -> np.ndarray:
 
 
 def survey(name: str, kind: str, count: int = POINTS) -> list[str]:
-    """One row: the function, its worst error, where it is, the points, and the time of an element by itself and by NumPy."""
+    """One row: the function, its worst error, where it is, the points, and the time of an element by itself and by
+    NumPy.
+    """
     xs = arguments(name, DTYPES[kind], count)
     found = errors(kernel(name, kind, NATIVE[kind])(*xs), exact_values(name, xs))
     worst = int(np.argmax(found))
@@ -216,7 +250,10 @@ def times(name: str, kind: str) -> tuple[str, str]:
     """Nanoseconds for an element, of arguments where the function bends, on one core."""
     dtype, f, rng = DTYPES[kind], SURVEYED[name], np.random.default_rng(0)
     positive = name in ("power", "lgamma", "digamma")
-    xs = [np.abs(x) if positive else x for x in (rng.uniform(*f.bend, ELEMENTS).astype(dtype) for _ in range(1 + (name in PAIRS)))]
+    xs = [
+        np.abs(x) if positive else x
+        for x in (rng.uniform(*f.bend, ELEMENTS).astype(dtype) for _ in range(1 + (name in PAIRS)))
+    ]
     out = np.empty(ELEMENTS, dtype)
     runs: dict[str, Callable] = {"wengert": kernel(name, kind, NATIVE[kind]).on(out, *xs)}
     if f.numpy is not None:
@@ -227,7 +264,11 @@ def times(name: str, kind: str) -> tuple[str, str]:
 
 def accuracy_table(count: int = POINTS) -> Table:
     columns = ["function", "precision", "worst ulp", "at", "points", "ns", "NumPy ns"]
-    return Table("Accuracy and time of the vector functions", columns, [survey(name, kind, count) for name in SURVEYED for kind in DTYPES])
+    return Table(
+        "Accuracy and time of the vector functions",
+        columns,
+        [survey(name, kind, count) for name in SURVEYED for kind in DTYPES],
+    )
 
 
 def write_page(path: Path, table: Table) -> None:

@@ -1,4 +1,6 @@
-"""What derivatives cost beside the function itself: gradients, tangents, products with a Hessian, and a gradient as the inputs grow."""
+"""What derivatives cost beside the function itself: gradients, tangents, products with a Hessian, and a gradient as the
+inputs grow.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def cost_figures(size: int = SIZE, rounds: int = 7) -> list[Figure]:
 
 
 def helmholtz_ratios(components: tuple[int, ...] = COMPONENTS, rounds: int = 7) -> dict[str, list[float]]:
-    """The time of a gradient over that of the function, by number of components, for reverse, forward and numerical derivatives."""
+    """The time of a gradient over that of the function, by number of components, for reverse, forward and numerical
+    derivatives.
+    """
     import wengert as wg
 
     ratios: dict[str, list[float]] = {"reverse": [], "forward": [], "forward, as one batch": [], "numerical": []}
@@ -92,11 +96,18 @@ def helmholtz_ratios(components: tuple[int, ...] = COMPONENTS, rounds: int = 7) 
 
 
 def helmholtz_figures() -> list[Figure]:
-    """The Helmholtz free energy: gradient over function for 1 to 50 components; flat in reverse mode, growing otherwise."""
+    """The Helmholtz free energy: gradient over function for 1 to 50 components.
+
+    Flat in reverse mode, growing otherwise.
+    """
     ratios = helmholtz_ratios()
     figures = []
     for name, values in ratios.items():
-        figures += [Figure(f"{name}: grad / f at n = {n}", ratio) for n, ratio in zip(COMPONENTS, values, strict=True) if n in (1, 8, 50)]
+        figures += [
+            Figure(f"{name}: grad / f at n = {n}", ratio)
+            for n, ratio in zip(COMPONENTS, values, strict=True)
+            if n in (1, 8, 50)
+        ]
     flat = max(ratios["reverse"][1:]) / min(ratios["reverse"][1:])
     return [*figures, Figure("reverse: largest / smallest ratio from n = 8 on", flat, target=1.5)]
 

@@ -26,17 +26,25 @@ WARM = 0.05
 
 
 def compile_figures(rounds: int = 3) -> list[Figure]:
-    """Seconds to compile value and gradient, against JAX, and against a straight line through chains of depth 30 to 1 000."""
+    """Seconds to compile value and gradient, against JAX, and against a straight line through chains of depth 30 to 1
+    000.
+    """
     systems = [OURS, "jax"] if named("jax").installed else [OURS]
     jobs = [Job("chain-compiled", depth, OURS) for depth in DEPTHS]
-    jobs += [Job(*problem, system) for problem in AGAINST_JAX for system in systems if Job(*problem, system) not in jobs]
+    jobs += [
+        Job(*problem, system) for problem in AGAINST_JAX for system in systems if Job(*problem, system) not in jobs
+    ]
     seconds = compile_seconds(jobs, rounds)
-    figures = [Figure(f"{job.workload} ({job.size}): compile, {named(job.system).title}", t, "s") for job, t in seconds.items()]
+    figures = [
+        Figure(f"{job.workload} ({job.size}): compile, {named(job.system).title}", t, "s") for job, t in seconds.items()
+    ]
     if "jax" in systems:
         for (name, size), target in AGAINST_JAX.items():
             ratio = seconds[Job(name, size, OURS)] / seconds[Job(name, size, "jax")]
             figures.append(Figure(f"{name} ({size}): compile, Wengert / JAX (jit)", ratio, target=target))
-    intercept, slope, deviation = straight_line(DEPTHS, [seconds[Job("chain-compiled", depth, OURS)] for depth in DEPTHS])
+    intercept, slope, deviation = straight_line(
+        DEPTHS, [seconds[Job("chain-compiled", depth, OURS)] for depth in DEPTHS]
+    )
     return [
         *figures,
         Figure("straight line through the chains: at depth 0", intercept, "s"),
@@ -48,8 +56,8 @@ def compile_figures(rounds: int = 3) -> list[Figure]:
 def compile_seconds(jobs: Sequence[Job], rounds: int) -> dict[Job, float]:
     """The shortest time of a first call less that of a second, over several rounds in which the jobs take turns.
 
-    Each is compiled in a process of its own with an empty cache, so that nothing is compiled twice; a small function is compiled
-    before it, so that the start of the compiler does not count.
+    Each is compiled in a process of its own with an empty cache, so that nothing is compiled twice; a small function is
+    compiled before it, so that the start of the compiler does not count.
     """
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(rounds):

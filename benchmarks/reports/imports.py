@@ -1,4 +1,6 @@
-"""How long `import wengert` takes once NumPy is there, in fresh interpreters that find both as bytecode, as an installation leaves them."""
+"""How long `import wengert` takes once NumPy is there, in fresh interpreters that find both as bytecode, as an
+installation leaves them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def import_figures(runs: int = 15) -> list[Figure]:
 
 
 def import_times(runs: int) -> list[tuple[float, float]]:
-    """Seconds for NumPy and for Wengert after it, once per interpreter; a run before the first writes the bytecode of both."""
+    """Seconds for NumPy and for Wengert after it, once per interpreter.
+
+    A run before the first writes the bytecode of both.
+    """
     with tempfile.TemporaryDirectory() as cache:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = cache

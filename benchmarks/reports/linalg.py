@@ -1,4 +1,6 @@
-"""What gradients of factorisations cost over the functions themselves, beside what they cost in PyTorch and, compiled, in JAX."""
+"""What gradients of factorisations cost over the functions themselves, beside what they cost in PyTorch and, compiled,
+in JAX.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +40,10 @@ def linalg_figures(sizes: Iterable[int] = tuple(SIZES.values()), rounds: int = 9
                 figures += [
                     Figure(f"{at}: grad / f of {named(subject).title}", ratios[subject]),
                     Figure(f"{at}: grad / f of {named(peer).title}", ratios[peer]),
-                    Figure(f"{at}: {named(subject).title} / {named(peer).title}", ratios[subject] / ratios[peer], target=TARGET),
+                    Figure(
+                        f"{at}: {named(subject).title} / {named(peer).title}",
+                        ratios[subject] / ratios[peer],
+                        target=TARGET,
+                    ),
                 ]
     return figures

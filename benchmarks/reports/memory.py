@@ -33,7 +33,9 @@ def wengert_bytes(x: np.ndarray, labels: np.ndarray, params: list[np.ndarray]) -
 
 
 def tape_bytes(node: Any) -> int:
-    """The bytes of all buffers that the history behind a node keeps alive, those among an operation's metadata included."""
+    """The bytes of all buffers that the history behind a node keeps alive, those among an operation's metadata
+    included.
+    """
     seen, stack, buffers = {node}, [node], {}
     while stack:
         current = stack.pop()
@@ -72,7 +74,9 @@ def torch_bytes(x: np.ndarray, labels: np.ndarray, params: list[np.ndarray]) -> 
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         # The loss must live until the sum is taken: an address that is free again may be given out again.
-        loss = mlp.torch_loss(torch.tensor(x), torch.tensor(labels), *(torch.tensor(p, requires_grad=True) for p in params))
+        loss = mlp.torch_loss(
+            torch.tensor(x), torch.tensor(labels), *(torch.tensor(p, requires_grad=True) for p in params)
+        )
     total = sum(storages.values())
     del loss
     return total

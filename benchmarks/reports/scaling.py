@@ -17,7 +17,10 @@ DECAY = 0.999999
 
 
 def scaling_figures(operations: int = 1_000_000, early: int = 10, late: int = 1_000) -> list[Figure]:
-    """Forward, backward and release of a long chain under the default recursion limit; memory of a training without the collector."""
+    """Forward, backward and release of a long chain under the default recursion limit.
+
+    Memory of a training without the collector.
+    """
     return [*long_chain(operations), *training_memory(early, late)]
 
 
@@ -77,7 +80,8 @@ def long_chain(operations: int) -> list[Figure]:
 def training_memory(early: int, late: int) -> list[Figure]:
     """Traced memory after a few, many, and twice as many MLP steps, with the garbage collector off.
 
-    The interpreter's own caches still fill during the first steps; what a step left behind would show in the second half as well.
+    The interpreter's own caches still fill during the first steps; what a step left behind would show in the second
+    half as well.
     """
     run = mlp.wengert(*mlp.data(mlp.workload.sizes["medium"]))
     readings = array("q", [0, 0, 0])  # holds plain numbers, so that taking one allocates nothing that lasts
@@ -104,7 +108,10 @@ def training_memory(early: int, late: int) -> list[Figure]:
 
 
 def fill_free_lists() -> None:
-    """CPython keeps up to 2 000 freed tuples of each small length for its next ones; lists that are full cannot look like growth."""
+    """CPython keeps up to 2 000 freed tuples of each small length for its next ones.
+
+    Lists that are full cannot look like growth.
+    """
     for length in range(1, 21):
         [tuple([None] * length) for _ in range(2_000)]
 

@@ -1,4 +1,6 @@
-"""Convolutions of signals with channels, forward and backward: the result, and the gradients of signals and filters, in float32."""
+"""Convolutions of signals with channels, forward and backward: the result, and the gradients of signals and filters, in
+float32.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ import numpy as np
 from benchmarks.workload import Run, Workload
 
 ROOM = {"torch": 3.0}
-"""PyTorch's convolutions are written for the processor; ours are windows and products of matrices, and may take this much longer."""
+"""PyTorch's convolutions are written for the processor.
+
+Ours are windows and products of matrices, and may take this much longer.
+"""
 
 
 class Setting(NamedTuple):
@@ -28,7 +33,10 @@ class Setting(NamedTuple):
 
     @property
     def places(self) -> tuple[int, ...]:
-        return tuple((n + 2 * self.padding - k) // self.stride + 1 for n, k in zip(self.signal[1:], self.filters[2:], strict=True))
+        return tuple(
+            (n + 2 * self.padding - k) // self.stride + 1
+            for n, k in zip(self.signal[1:], self.filters[2:], strict=True)
+        )
 
     @property
     def options(self) -> dict[str, int]:
@@ -93,7 +101,9 @@ def jax(setting: Setting, problem: Problem) -> Run:
 
     def convolve(x: Any, w: Any) -> Any:
         padding = [(setting.padding,) * 2] * setting.rank
-        return jax.lax.conv_general_dilated(x, w, (setting.stride,) * setting.rank, padding, feature_group_count=setting.groups)
+        return jax.lax.conv_general_dilated(
+            x, w, (setting.stride,) * setting.rank, padding, feature_group_count=setting.groups
+        )
 
     def step(x: Any, w: Any, t: Any) -> tuple:
         y, pull = jax.vjp(convolve, x, w)
@@ -136,7 +146,9 @@ def numpy(setting: Setting, problem: Problem) -> Run:
     channels, filters = x.shape[1] // groups, len(w) // groups
     around = ((0, 0), (0, 0), *((setting.padding,) * 2 for _ in range(setting.rank)))
     inside: Any = (..., *(slice(setting.padding, setting.padding + n) for n in x.shape[2:]))
-    elements = [np.ascontiguousarray(w.reshape(groups, filters, channels, -1)[..., i]) for i in range(len(taps(setting)))]
+    elements = [
+        np.ascontiguousarray(w.reshape(groups, filters, channels, -1)[..., i]) for i in range(len(taps(setting)))
+    ]
 
     def run() -> tuple:
         padded = np.pad(x, around)
@@ -163,15 +175,27 @@ SYSTEMS: dict[str, Callable[[Setting, Problem], Run]] = {
 
 
 SETTINGS: dict[str, tuple[str, Setting, dict[str, int]]] = {
-    "conv-1d": ("16 channels of 256, 32 filters of 5, padded", Setting((16, 256), (32, 16, 5), padding=2), {"medium": 16}),
+    "conv-1d": (
+        "16 channels of 256, 32 filters of 5, padded",
+        Setting((16, 256), (32, 16, 5), padding=2),
+        {"medium": 16},
+    ),
     "conv-2d": (
         "16 channels of 32 x 32, 32 filters of 3 x 3, padded",
         Setting((16, 32, 32), (32, 16, 3, 3), padding=1),
         {"small": 1, "medium": 8, "large": 64},
     ),
     "conv-rgb": ("3 channels of 64 x 64, 16 filters of 5 x 5", Setting((3, 64, 64), (16, 3, 5, 5)), {"medium": 4}),
-    "conv-3d": ("8 channels of 16^3, 16 filters of 3^3, padded", Setting((8, 16, 16, 16), (16, 8, 3, 3, 3), padding=1), {"medium": 2}),
-    "conv-strided": ("`conv-2d` with steps of 2", Setting((16, 32, 32), (32, 16, 3, 3), stride=2, padding=1), {"medium": 8}),
+    "conv-3d": (
+        "8 channels of 16^3, 16 filters of 3^3, padded",
+        Setting((8, 16, 16, 16), (16, 8, 3, 3, 3), padding=1),
+        {"medium": 2},
+    ),
+    "conv-strided": (
+        "`conv-2d` with steps of 2",
+        Setting((16, 32, 32), (32, 16, 3, 3), stride=2, padding=1),
+        {"medium": 8},
+    ),
     "conv-grouped": ("`conv-2d` in 4 groups", Setting((16, 32, 32), (32, 4, 3, 3), padding=1, groups=4), {"medium": 8}),
     "conv-depthwise": (
         "`conv-2d` with one filter for each channel",

@@ -1,7 +1,7 @@
 """Values that are used again and again: a recursion over paths would never end, a walk over nodes does not notice.
 
-`diamond` uses each of its values three times, so that 3 to the power 256 paths lead from the result to x; `fan` uses one value a
-thousand times.
+`diamond` uses each of its values three times, so that 3 to the power 256 paths lead from the result to x; `fan` uses
+one value a thousand times.
 """
 
 from __future__ import annotations

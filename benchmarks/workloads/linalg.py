@@ -1,4 +1,7 @@
-"""Factorisations of matrices: a number made of each, and its gradient. The numbers do not depend on the signs of vectors."""
+"""Factorisations of matrices: a number made of each, and its gradient.
+
+The numbers do not depend on the signs of vectors.
+"""
 
 from __future__ import annotations
 
@@ -105,10 +108,16 @@ class Factorisation(NamedTuple):
 
 
 FACTORISATIONS = {
-    "cholesky": Factorisation("u L v with the Cholesky factor L of (a + a.T) / 2", positive, cholesky_loss, cholesky_by_hand),
+    "cholesky": Factorisation(
+        "u L v with the Cholesky factor L of (a + a.T) / 2", positive, cholesky_loss, cholesky_by_hand
+    ),
     "solve": Factorisation("u x with a x = v", general, solve_loss, solve_by_hand),
-    "eigh": Factorisation("weighted eigenvalues and squared projections on eigenvectors", positive, eigh_loss, eigh_by_hand),
-    "svd": Factorisation("weighted singular values and products of projections on singular vectors", general, svd_loss, svd_by_hand),
+    "eigh": Factorisation(
+        "weighted eigenvalues and squared projections on eigenvectors", positive, eigh_loss, eigh_by_hand
+    ),
+    "svd": Factorisation(
+        "weighted singular values and products of projections on singular vectors", general, svd_loss, svd_by_hand
+    ),
 }
 
 
@@ -170,7 +179,9 @@ def jax(loss: Callable, a: np.ndarray, vectors: np.ndarray) -> Runs:
     function = jax.jit(lambda a, vectors: loss(jnp, a, vectors))
     gradient = jax.jit(jax.value_and_grad(lambda a, vectors: loss(jnp, a, vectors)))
     x, weights = jnp.asarray(a), jnp.asarray(vectors)
-    return Runs(lambda: (jax.block_until_ready(function(x, weights)),), lambda: jax.block_until_ready(gradient(x, weights)))
+    return Runs(
+        lambda: (jax.block_until_ready(function(x, weights)),), lambda: jax.block_until_ready(gradient(x, weights))
+    )
 
 
 EAGER: dict[str, Callable[..., Runs]] = {"wengert": wengert, "torch": torch, "autograd": autograd, "jax": jax}
@@ -186,7 +197,9 @@ def runs(name: str, system: str, size: int) -> Runs:
 def _workload(name: str, factorisation: Factorisation) -> Workload:
     made = Workload(name, f"{factorisation.statement}, and its gradient", data=factorisation.data, sizes=SIZES)
     for system, prepare in EAGER.items():
-        made.implementation(system)(lambda a, vectors, prepare=prepare: prepare(factorisation.loss, a, vectors).gradient)
+        made.implementation(system)(
+            lambda a, vectors, prepare=prepare: prepare(factorisation.loss, a, vectors).gradient
+        )
     made.implementation("numpy")(lambda a, vectors: lambda: factorisation.by_hand(a, vectors))
     return made
 

@@ -108,7 +108,18 @@ from wengert.ops.elementwise.bits import (
     spacing,
     unpackbits,
 )
-from wengert.ops.elementwise.choices import clip, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu, where
+from wengert.ops.elementwise.choices import (
+    clip,
+    copysign,
+    fmax,
+    fmin,
+    heaviside,
+    maximum,
+    minimum,
+    nextafter,
+    relu,
+    where,
+)
 from wengert.ops.elementwise.complex_numbers import absolute, angle, conj, fabs, imag, nan_to_num, real, sign
 from wengert.ops.elementwise.exponential import (
     exp,
@@ -243,7 +254,16 @@ from wengert.ops.samples.sets import (
     unique_values,
 )
 from wengert.ops.samples.sorting import argpartition, argsort, lexsort, partition, searchsorted, sort
-from wengert.ops.samples.statistics import corrcoef, cov, histogram, histogram_bin_edges, nanpercentile, nanquantile, percentile, quantile
+from wengert.ops.samples.statistics import (
+    corrcoef,
+    cov,
+    histogram,
+    histogram_bin_edges,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
 from wengert.ops.shape.casting import astype, copy
 from wengert.ops.shape.editing import (
     append,
@@ -358,14 +378,18 @@ _LATER = {
     "why_nan": "explain.why",
     "why_zero": "explain.why",
 }
-"""Where to find what is imported when it is first asked for, because it brings LLVM or SciPy along or is not always needed."""
+"""Where to find what is imported when it is first asked for, because it brings LLVM or SciPy along or is not always
+needed.
+"""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise missing("wengert", name, "np")
     module = _LATER[name]
-    globals()[name] = found = getattr(import_module(f"wengert.{module}"), name) if module else import_module(f"wengert.{name}")
+    globals()[name] = found = (
+        getattr(import_module(f"wengert.{module}"), name) if module else import_module(f"wengert.{name}")
+    )
     return found
 
 

@@ -69,31 +69,52 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
     def command(name: str, text: str, example: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=example, formatter_class=raw)
+        made = commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=example, formatter_class=raw
+        )
         made.add_argument("--traceback", action="store_true", help="where an error happens, show all calls")
         return made
 
     def about_function(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        made.add_argument("function", metavar="FUNCTION", help='a formula, "x**2 + sin(y)", or a function in a file, model.py:loss')
-        made.add_argument("values", metavar="NAME=VALUE", nargs="*", help="arguments: x=2, x=-1e-3, w=[1,2], w=@weights.npy")
-        made.add_argument("--at", metavar="VALUES", action="append", default=[], help='more of them, in one text: "w=[1,2], b=0.5"')
+        made.add_argument(
+            "function", metavar="FUNCTION", help='a formula, "x**2 + sin(y)", or a function in a file, model.py:loss'
+        )
+        made.add_argument(
+            "values", metavar="NAME=VALUE", nargs="*", help="arguments: x=2, x=-1e-3, w=[1,2], w=@weights.npy"
+        )
+        made.add_argument(
+            "--at", metavar="VALUES", action="append", default=[], help='more of them, in one text: "w=[1,2], b=0.5"'
+        )
         return made
 
     shown = command("explain", "how a derivative comes about, step by step", EXAMPLES)
     about_function(shown)
     shown.add_argument(
-        "--mode", choices=("reverse", "forward", "both"), default="reverse", help="adjoints, tangents or both (default: reverse)"
+        "--mode",
+        choices=("reverse", "forward", "both"),
+        default="reverse",
+        help="adjoints, tangents or both (default: reverse)",
     )
-    shown.add_argument("--seed", metavar="VALUES", help='forward: how the arguments change, "x1=0, x2=1" (default: the first by 1)')
+    shown.add_argument(
+        "--seed", metavar="VALUES", help='forward: how the arguments change, "x1=0, x2=1" (default: the first by 1)'
+    )
     shown.add_argument("--edges", action="store_true", help="pictures: local derivatives on the edges")
     for form, (endings, otherwise, text) in FORMS.items():
         place = "the terminal" if otherwise == "-" else otherwise
-        shown.add_argument(f"--{form}", metavar="FILE", help=f"{text}; without FILE, which ends in {endings[0]}, to {place}")
+        shown.add_argument(
+            f"--{form}", metavar="FILE", help=f"{text}; without FILE, which ends in {endings[0]}, to {place}"
+        )
     shown.add_argument("--open", action="store_true", help="show the page in a browser")
-    slopes = about_function(command("grad", "the value and the gradient (of several results: the Jacobian)", 'wengert grad "x*y" x=2 y=3'))
+    slopes = about_function(
+        command("grad", "the value and the gradient (of several results: the Jacobian)", 'wengert grad "x*y" x=2 y=3')
+    )
     slopes.add_argument("--json", action="store_true", help="for other programs")
     ways = about_function(
-        command("compare", "derivatives by every way there is, side by side", 'wengert compare "x**3" x=2 --formula "3*x**2"')
+        command(
+            "compare",
+            "derivatives by every way there is, side by side",
+            'wengert compare "x**3" x=2 --formula "3*x**2"',
+        )
     )
     ways.add_argument("--formula", action="append", help="a derivative by hand, for each argument one")
     ways.add_argument("--svg", metavar="FILE", help="the error of differences against their step as a picture")
@@ -105,11 +126,15 @@ def parser() -> argparse.ArgumentParser:
 
 
 def arranged(words: Iterable[str]) -> list[str]:
-    """Words as argparse can take them: a formula may begin with a minus sign, and `--svg` may come with or without a file."""
+    """Words as argparse can take them: a formula may begin with a minus sign, and `--svg` may come with or without a
+    file.
+    """
     rest, ready = list(words), []
     while rest:
         word = rest.pop(0)
-        endings, otherwise, _ = FORMS.get(word.removeprefix("--"), ((), "", "")) if word.startswith("--") else ((), "", "")
+        endings, otherwise, _ = (
+            FORMS.get(word.removeprefix("--"), ((), "", "")) if word.startswith("--") else ((), "", "")
+        )
         if endings:
             word = f"{word}={rest.pop(0) if rest and (rest[0].endswith(endings) or rest[0] == '-') else otherwise}"
         elif word.startswith("-") and not word.startswith("--") and word not in ("-h", "-"):
@@ -191,8 +216,12 @@ def blamed_line(error: Exception) -> str:
 
     from wengert.core.errors import OURS, THEIRS
 
-    notable = lambda name: not name.startswith((OURS, "<frozen", "<__array_function__")) and not any(part in name for part in THEIRS)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)[1:] if notable(frame.filename) and frame.line]
+    notable = lambda name: (
+        not name.startswith((OURS, "<frozen", "<__array_function__")) and not any(part in name for part in THEIRS)
+    )
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__)[1:] if notable(frame.filename) and frame.line
+    ]
     return "\n" + "".join(traceback.format_list(frames[-1:])).rstrip("\n") if frames else ""
 
 
@@ -266,7 +295,10 @@ def directions(text: str, names: list[str], arguments: list[Any]) -> tuple:
         if name not in names:
             raise UsageError(f"--seed: there is no argument {name!r}. The arguments are {', '.join(names)}.")
     still = [tree.map(lambda x: np.zeros(np.shape(x)), x) for x in arguments]
-    moved = [tree.map(lambda x: np.asarray(x, float), seeds[name]) if name in seeds else x for name, x in zip(names, still, strict=True)]
+    moved = [
+        tree.map(lambda x: np.asarray(x, float), seeds[name]) if name in seeds else x
+        for name, x in zip(names, still, strict=True)
+    ]
     for name, seed, x in zip(names, moved, still, strict=True):
         if tree.map(np.shape, seed) != tree.map(np.shape, x):
             raise UsageError(f"--seed: {name} has the shape {np.shape(x)}, and its seed {np.shape(seed)}.")
@@ -282,7 +314,9 @@ def grad(given: argparse.Namespace) -> None:
     from wengert.transforms.tracing import leaf_names
 
     function, _, arguments = described(given)
-    smooth = tuple(i for i, x in enumerate(arguments) if all(np.asarray(leaf).dtype.kind in "fc" for leaf in flatten(x)[0]))
+    smooth = tuple(
+        i for i, x in enumerate(arguments) if all(np.asarray(leaf).dtype.kind in "fc" for leaf in flatten(x)[0])
+    )
     if not smooth:
         raise UsageError("No argument is a floating-point number.")
     with np.errstate(all="ignore"):
@@ -301,7 +335,11 @@ def grad(given: argparse.Namespace) -> None:
     if given.json:
         import json
 
-        show(json.dumps({"value": np.asarray(value).tolist(), "gradients": {name: x.tolist() for name, x in gradients.items()}}))
+        show(
+            json.dumps(
+                {"value": np.asarray(value).tolist(), "gradients": {name: x.tolist() for name, x in gradients.items()}}
+            )
+        )
         return
     rows = {"f": np.asarray(value)} | {f"df/d{name}": x for name, x in gradients.items()}
     width = max(map(len, rows))

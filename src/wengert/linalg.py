@@ -9,9 +9,26 @@ from wengert.ops.linear_algebra.factorizations import lu, qr
 from wengert.ops.linear_algebra.gauge import GaugeWarning
 from wengert.ops.linear_algebra.least_squares import cond, lstsq, matrix_rank, pinv
 from wengert.ops.linear_algebra.matrix_functions import expm, logm, sqrtm
-from wengert.ops.linear_algebra.norms import cross, diagonal, matrix_norm, matrix_power, multi_dot, norm, outer, trace, vector_norm
+from wengert.ops.linear_algebra.norms import (
+    cross,
+    diagonal,
+    matrix_norm,
+    matrix_power,
+    multi_dot,
+    norm,
+    outer,
+    trace,
+    vector_norm,
+)
 from wengert.ops.linear_algebra.spectral import eig, eigh, eigvals, eigvalsh, svd, svdvals
-from wengert.ops.linear_algebra.structured import block_diag, solve_banded, solve_sylvester, tensorinv, tensorsolve, toeplitz
+from wengert.ops.linear_algebra.structured import (
+    block_diag,
+    solve_banded,
+    solve_sylvester,
+    tensorinv,
+    tensorsolve,
+    toeplitz,
+)
 from wengert.ops.linear_algebra.systems import det, inv, slogdet, solve
 from wengert.ops.linear_algebra.triangular import solve_triangular
 from wengert.ops.shape.reshaping import matrix_transpose

@@ -1,4 +1,6 @@
-"""Special functions, by the names and with the arguments of `scipy.special`, whose ufuncs come here when called on values."""
+"""Special functions, by the names and with the arguments of `scipy.special`, whose ufuncs come here when called on
+values.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,19 @@ from wengert.core.array import SCIPY_UFUNCS
 from wengert.ops.elementwise.arithmetic import cbrt
 from wengert.ops.elementwise.exponential import exp2, expm1, log1p
 from wengert.ops.special.bessel import i0, i0e, i1, i1e, iv, j0, j1, jn, jv, kv, y0, y1, yv
-from wengert.ops.special.entropy import entr, expit, kl_div, log_expit, log_softmax, logit, logsumexp, rel_entr, softmax, xlog1py, xlogy
+from wengert.ops.special.entropy import (
+    entr,
+    expit,
+    kl_div,
+    log_expit,
+    log_softmax,
+    logit,
+    logsumexp,
+    rel_entr,
+    softmax,
+    xlog1py,
+    xlogy,
+)
 from wengert.ops.special.error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from wengert.ops.special.gamma import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
 from wengert.ops.special.incomplete import betainc, gammainc, gammaincc

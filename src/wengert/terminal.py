@@ -13,7 +13,10 @@ STDOUT = "standard output"
 
 
 def prepare_streams() -> None:
-    """A terminal that cannot write ∂ shows a question mark. A stream that is closed cannot be written, and no file may take its place."""
+    """A terminal that cannot write ∂ shows a question mark.
+
+    A stream that is closed cannot be written, and no file may take its place.
+    """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.open(os.devnull, os.O_RDONLY), "r" if name == "stdin" else "w"))  # noqa: SIM115  # it stays open
@@ -23,7 +26,10 @@ def prepare_streams() -> None:
 
 
 def obstacle(stream: TextIO) -> OSError | None:
-    """What keeps a stream from being written, if anything does; it then leads nowhere, so that nothing is left to be flushed at exit."""
+    """What keeps a stream from being written, if anything does.
+
+    It then leads nowhere, so that nothing is left to be flushed at exit.
+    """
     try:
         stream.flush()
     except OSError as error:

@@ -237,7 +237,9 @@ def test_none_means_no_gradient():
     assert y.grad.item() == 1.0
 
 
-@pytest.mark.parametrize("returned", [lambda t: t, lambda t: (t,), lambda t: (t, None, None), lambda t: [t, None, None, None]])
+@pytest.mark.parametrize(
+    "returned", [lambda t: t, lambda t: (t,), lambda t: (t, None, None), lambda t: [t, None, None, None]]
+)
 def test_trailing_nones_are_optional(returned):
     x = leaf(2.0)
     make(lambda ctx, x, n, m: x * n, lambda ctx, t: returned(t)).apply(x, 2.0, 3.0).backward()
@@ -249,7 +251,10 @@ def test_trailing_nones_are_optional(returned):
     [
         (lambda t: t, r"Made.backward returned 1 gradients for the 2 arguments"),
         (lambda t: (t, t, t), r"Made.backward returned 3 gradients for the 2 arguments"),
-        (lambda t: (t.sum(), t), r"Made.backward returned a gradient of shape \(\) for argument 0, which has shape \(2,\)"),
+        (
+            lambda t: (t.sum(), t),
+            r"Made.backward returned a gradient of shape \(\) for argument 0, which has shape \(2,\)",
+        ),
         (lambda t: (t, t.reshape(2, 1)), r"shape \(2, 1\) for argument 1"),
     ],
 )
@@ -463,7 +468,9 @@ def test_arrays_on_memory_of_which_the_history_is_not_clear_raise_at_second_orde
 @pytest.mark.parametrize("wrap", [lambda y: {"a": y}, lambda y: (1.0, [y]), lambda y: {"a": (y.numpy(),)}])
 def test_outputs_that_would_lose_their_gradient(wrap):
     F = make(lambda ctx, x: wrap(x * 2.0), lambda ctx, *t: 2.0 * t[0])
-    with pytest.raises(wg.GradientError, match=r"Made.forward returned a tensor or array inside a container.*test_function.py"):
+    with pytest.raises(
+        wg.GradientError, match=r"Made.forward returned a tensor or array inside a container.*test_function.py"
+    ):
         F.apply(leaf(1.0))
     with no_grad():
         F.apply(leaf(1.0))
@@ -546,7 +553,9 @@ def test_not_instantiated_and_not_complete():
 
 
 def test_inside_levels():
-    """Tensors of nested transforms: each level has a history of its own, and backward is recorded by the ones around it."""
+    """Tensors of nested transforms: each level has a history of its own, and backward is recorded by the ones around
+    it.
+    """
     from wengert.core.primitive import new_level
     from wengert.modes.tape import Leaf, pull_back
 

@@ -79,7 +79,11 @@ def test_a_lost_gradient_is_caught():
     with pytest.raises(GradcheckError):
         gradgradcheck(lambda x: x.detach() * x * x, x)
     for check in (gradcheck, gradgradcheck):
-        for lost in (lambda x: x.detach().numpy(), lambda x: x.detach().sum().item(), lambda x: {"a": [x.detach() * 2.0]}):
+        for lost in (
+            lambda x: x.detach().numpy(),
+            lambda x: x.detach().sum().item(),
+            lambda x: {"a": [x.detach() * 2.0]},
+        ):
             with pytest.raises(GradcheckError, match="analytical 0"):
                 check(lost, x)
 

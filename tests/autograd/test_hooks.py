@@ -44,7 +44,9 @@ def test_a_tensor_hook_that_returns_another_shape(returned, create_graph):
     for value in (x, y):
         with (
             value.register_hook(lambda g: returned),
-            pytest.raises(wg.GradientError, match=r"hook on a tensor returned a gradient of shape .* in place of \(2,\)"),
+            pytest.raises(
+                wg.GradientError, match=r"hook on a tensor returned a gradient of shape .* in place of \(2,\)"
+            ),
         ):
             y.sum().backward(retain_graph=True, create_graph=create_graph)
 

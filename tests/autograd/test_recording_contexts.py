@@ -1,4 +1,6 @@
-"""Recording is switched in a context: tasks, generators and threads do not switch each other off, and leave their blocks in any order."""
+"""Recording is switched in a context: tasks, generators and threads do not switch each other off, and leave their
+blocks in any order.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.autograd import detect_anomaly, enable_grad, inference_mode, is_grad_enabled, no_grad, saved_tensors_hooks, set_grad_enabled
+from wengert.autograd import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    saved_tensors_hooks,
+    set_grad_enabled,
+)
 from wengert.modes import recording
 
 
@@ -172,7 +182,9 @@ def test_tasks():
 
     async def main():
         log = []
-        await asyncio.gather(task(no_grad, log, "a"), task(contextlib.nullcontext, log, "b"), task(inference_mode, log, "c"))
+        await asyncio.gather(
+            task(no_grad, log, "a"), task(contextlib.nullcontext, log, "b"), task(inference_mode, log, "c")
+        )
         assert recorded()
         return log
 

@@ -1,4 +1,6 @@
-"""The workloads of compiled functions compute what NumPy does at small sizes, and the reports on first calls measure what they say."""
+"""The workloads of compiled functions compute what NumPy does at small sizes, and the reports on first calls measure
+what they say.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ def test_eager_and_compiled_times_have_a_table_each():
 
 
 def test_c_without_a_compiler_is_left_out(monkeypatch, capsys):
-    monkeypatch.setitem(COMPILED_SYSTEMS, "c", Program("c", "C", module="no_such_program_at_all", remedy="it needs a compiler"))
+    monkeypatch.setitem(
+        COMPILED_SYSTEMS, "c", Program("c", "C", module="no_such_program_at_all", remedy="it needs a compiler")
+    )
     assert main(["--workload", "rosenbrock", "--peers", "c", "--rounds", "1"]) == 0
     assert "C is not installed and is left out; it needs a compiler." in capsys.readouterr().out
 
@@ -130,7 +134,9 @@ def test_compile_time_is_the_best_first_call_less_the_second_with_an_empty_cache
 
 @pytest.mark.parametrize(("power", "met"), [(1.0, True), (1.1, True), (1.5, False), (2.0, False)])
 def test_the_straight_line_tells_linear_from_more(monkeypatch, power, met):
-    monkeypatch.setattr(first_calls, "compile_seconds", lambda jobs, rounds: {job: 1e-3 * job.size**power for job in jobs})
+    monkeypatch.setattr(
+        first_calls, "compile_seconds", lambda jobs, rounds: {job: 1e-3 * job.size**power for job in jobs}
+    )
     *_, deviation = first_calls.compile_figures()
     assert deviation.met is met
 

@@ -1,4 +1,7 @@
-"""The harness compares before it times, takes turns, and leaves out what is not installed. Needs Wengert and NumPy only."""
+"""The harness compares before it times, takes turns, and leaves out what is not installed.
+
+Needs Wengert and NumPy only.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ from benchmarks.workloads import WORKLOADS
 
 def squares(**targets: float) -> Workload:
     """The sum of squares, and its gradient."""
-    made = Workload("squares", "the sum of squares", lambda n: (np.arange(1.0, n + 1),), {"small": 3}, {"small": targets})
+    made = Workload(
+        "squares", "the sum of squares", lambda n: (np.arange(1.0, n + 1),), {"small": 3}, {"small": targets}
+    )
 
     @made.implementation("numpy")
     def by_hand(x):
@@ -72,7 +77,9 @@ def test_a_disagreement_is_an_error_and_nothing_is_timed(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "wrong", [np.ones(3) + 1e-6, np.ones(3, np.float32), np.ones((3, 1)), np.full(3, np.nan)], ids=["value", "dtype", "shape", "nan"]
+    "wrong",
+    [np.ones(3) + 1e-6, np.ones(3, np.float32), np.ones((3, 1)), np.full(3, np.nan)],
+    ids=["value", "dtype", "shape", "nan"],
 )
 def test_check_can_fail(wrong):
     check("right", [np.ones(3) + 1e-14], [np.ones(3)])
@@ -144,6 +151,8 @@ def test_markdown_keeps_what_stands_around_it(tmp_path):
     assert page.read_text() == text
 
 
-@pytest.mark.parametrize(("value", "unit", "text"), [(2e-6, "s", "2 µs"), (3.0, "s", "3 s"), (1234, "B", "1.23 kB"), (0.5, "", "0.5")])
+@pytest.mark.parametrize(
+    ("value", "unit", "text"), [(2e-6, "s", "2 µs"), (3.0, "s", "3 s"), (1234, "B", "1.23 kB"), (0.5, "", "0.5")]
+)
 def test_quantities_have_a_suitable_unit(value, unit, text):
     assert tables.quantity(value, unit) == text

@@ -1,7 +1,8 @@
-"""Random programs as Python source: each line makes one value of earlier ones, so a failure prints as a program that can be run.
+"""Random programs as Python source: each line makes one value of earlier ones, so a failure prints as a program that
+can be run.
 
-The shapes of all values are known while a program is drawn, because it is run at the same time. Values are kept small (`tanh`), and are
-compared with numbers that no computation gives, so that rounding decides nothing.
+The shapes of all values are known while a program is drawn, because it is run at the same time. Values are kept small
+(`tanh`), and are compared with numbers that no computation gives, so that rounding decides nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ EXTENTS = {
 }
 
 UNARY = (
-    "np.sin({x})", "np.cos({x})", "np.tanh({x})", "np.exp(-{x} * {x})", "np.arctan({x})", "-{x}", "np.abs({x} + 0.3713)", "{x} * 0.5",
-    "1.5 - {x}", "np.sqrt({x} * {x} + 1)", "np.log1p({x} ** 2)", "{x} / (1.0 + np.square({x}))", "wg.relu({x} + 0.1371)",
+    "np.sin({x})", "np.cos({x})", "np.tanh({x})", "np.exp(-{x} * {x})", "np.arctan({x})", "-{x}", "np.abs({x} + "
+                                                                                                  "0.3713)", "{x} * 0.5",
+    "1.5 - {x}", "np.sqrt({x} * {x} + 1)", "np.log1p({x} ** 2)", "{x} / (1.0 + np.square({x}))", "wg.relu({x} + "
+                                                                                                 "0.1371)",
     "wg.sigmoid({x})", "wg.softplus({x})", "{x}.astype(np.float32)", "{x}.astype(np.float64)", "wg.stop_gradient({x})",
     "np.copysign(1.0, {x} - 0.7173)", "np.sign({x} - 0.2929) * {x}", "np.floor({x} * 3.17)", "np.where(np.isfinite({x}), {x}, 0.0)",
     "np.ones_like({x})", "np.full_like({x}, 2)", "({x} > 0.1717) * {x}", "{x} * 2", "np.clip({x}, -1.0713, 0.9313)",
-    "np.reciprocal(2.0 + np.cos({x}))", "np.cbrt({x} * {x} + 1)", "np.hypot({x}, 1.0)", "np.sinc({x})", "np.power({x}, 3)",
+    "np.reciprocal(2.0 + np.cos({x}))", "np.cbrt({x} * {x} + 1)", "np.hypot({x}, 1.0)", "np.sinc({x})", "np.power({x}, "
+                                                                                                        "3)",
 )  # fmt: skip
 BINARY = (
     "{x} + {y}", "{x} - {y}", "{x} * {y}", "{x} / ({y} * {y} + 1.0)", "np.where({x} > 0.3317, {x}, {y})", "np.arctan2({x}, {y} * {y} + 1)",
@@ -63,7 +67,11 @@ class Draft:
         outs = {floats[-1]} | {floats[pick(len(floats))] for _ in range(pick(3))}
         self.outputs = sorted(outs)
         self.source = "\n".join(
-            [f"def f({', '.join(self.names)}):", *[f"    {line}" for line in self.lines], f"    return ({', '.join(self.outputs)},)"]
+            [
+                f"def f({', '.join(self.names)}):",
+                *[f"    {line}" for line in self.lines],
+                f"    return ({', '.join(self.outputs)},)",
+            ]
         )
 
     def shape(self, rank: int) -> tuple[int, ...]:
@@ -132,7 +140,9 @@ class Draft:
         except ValueError:
             if not self.values[name].size:
                 return "0.25"
-            cut = [f":{min(n, m)}" if min(n, m) == m else "0:1" for n, m in zip(other[::-1], shape[::-1], strict=False)][::-1]
+            cut = [
+                f":{min(n, m)}" if min(n, m) == m else "0:1" for n, m in zip(other[::-1], shape[::-1], strict=False)
+            ][::-1]
             extra = len(other) - len(cut)
             name = f"{name}[{', '.join([*['0'] * extra, *cut])}]"
         return name
@@ -151,7 +161,9 @@ class Draft:
                 )
             )
         return (
-            self.choose(BINARY).format(x=x, y=y) if self.pick(2) else self.choose(BINARY).format(x=x if y[0] in "0123456789n" else y, y=x)
+            self.choose(BINARY).format(x=x, y=y)
+            if self.pick(2)
+            else self.choose(BINARY).format(x=x if y[0] in "0123456789n" else y, y=x)
         )
 
     def slice_of(self, n: int) -> str:
@@ -172,7 +184,9 @@ class Draft:
             elif which == 2:
                 parts.append(":")
             elif arrays and which in (3, 4) and n >= 3:
-                parts.append(self.choose(("i", "i", "i[0]", f"np.array({[self.pick(n) for _ in range(1 + self.pick(4))]})")))
+                parts.append(
+                    self.choose(("i", "i", "i[0]", f"np.array({[self.pick(n) for _ in range(1 + self.pick(4))]})"))
+                )
             else:
                 parts.append(self.slice_of(n))
         if "i" in parts:
@@ -264,7 +278,9 @@ class Draft:
         if which >= 6 and shape and 0 not in shape:
             axis = self.pick(len(shape))
             best = f"np.expand_dims(np.argmax({x}, axis={axis}), {axis})"
-            return self.choose((f"np.cumsum({x}, {axis})", f"np.sort({x}, {axis})", f"np.take_along_axis({x}, {best}, {axis})"))
+            return self.choose(
+                (f"np.cumsum({x}, {axis})", f"np.sort({x}, {axis})", f"np.take_along_axis({x}, {best}, {axis})")
+            )
         there = np.asarray(eval(f"{x}[{key}]", dict(self.context)))
         v = self.fitting(there.shape)
         made = np.asarray(eval(v, dict(self.context)))
@@ -292,11 +308,19 @@ class Draft:
             return f"np.tensordot({x}, {y}, 1)"
         if len(a) >= 2 and a == b:
             return self.choose(
-                (f"{x} @ np.swapaxes({y}, -1, -2)", f"np.einsum('...i,...i->...', {x}, {y})", f"np.swapaxes({x}, -1, -2) @ {y}")
+                (
+                    f"{x} @ np.swapaxes({y}, -1, -2)",
+                    f"np.einsum('...i,...i->...', {x}, {y})",
+                    f"np.swapaxes({x}, -1, -2) @ {y}",
+                )
             )
         if len(a) == 3 and 0 not in a:
             return self.choose(
-                (f"np.einsum('abc,abd->acd', {x}, {x})", f"np.einsum('abc,c->ba', {x}, {x}[0, 0])", f"np.einsum('abc->ca', {x})")
+                (
+                    f"np.einsum('abc,abd->acd', {x}, {x})",
+                    f"np.einsum('abc,c->ba', {x}, {x}[0, 0])",
+                    f"np.einsum('abc->ca', {x})",
+                )
             )
         return f"np.outer({x}, {y})" if np.prod(a) * np.prod(b) <= LARGEST else None
 

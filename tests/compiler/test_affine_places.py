@@ -1,4 +1,6 @@
-"""Affine places against NumPy: an element of a view, found by its place, is the element that NumPy's own view has there."""
+"""Affine places against NumPy: an element of a view, found by its place, is the element that NumPy's own view has
+there.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +125,9 @@ def test_keys(drawn):
     x = numbered(shape)
     expected = np.asarray(x[key.key])
     assert_places("getitem", [x], expected, key=key)
-    assert_places("scatter", [expected], np.asarray(TABLE["scatter"].impl(expected, key=key, shape=shape)), key=key, shape=shape)
+    assert_places(
+        "scatter", [expected], np.asarray(TABLE["scatter"].impl(expected, key=key, shape=shape)), key=key, shape=shape
+    )
     filled = x.copy()
     filled[key.key] = expected + 1000
     assert_places("set_at", [x, expected + 1000], filled, key=key, reuse=False)
@@ -196,9 +200,11 @@ def test_gathers(shape, data):
         else:
             size = {"array": (2, count), "row": (count,), "scalar": ()}[kind]
             arrays.append(
-                np.array(data.draw(st.lists(st.integers(-n, n - 1), min_size=int(np.prod(size)), max_size=int(np.prod(size))))).reshape(
-                    size
-                )
+                np.array(
+                    data.draw(
+                        st.lists(st.integers(-n, n - 1), min_size=int(np.prod(size)), max_size=int(np.prod(size)))
+                    )
+                ).reshape(size)
             )
             parts.append(Hole.ARRAY)
     if not arrays or not any(a.ndim for a in arrays):

@@ -1,4 +1,7 @@
-"""What a compiled function captures: tensors are read, and written back, at each call; all else is a constant that can be checked."""
+"""What a compiled function captures: tensors are read, and written back, at each call.
+
+All else is a constant that can be checked.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize(
     ("name", "requires_grad"),
-    [*[(name, False) for name in TRANSFORMS], *[(name, True) for name in TRANSFORMS if name != "checkpoint"]],  # which refuses it, eagerly
+    [
+        *[(name, False) for name in TRANSFORMS],
+        *[(name, True) for name in TRANSFORMS if name != "checkpoint"],
+    ],  # which refuses it, eagerly
 )
 def test_a_compiled_derivative_reads_captured_tensors_at_each_call(name, requires_grad, use):
     t = wg.tensor(np.full(3, 3.0), requires_grad=requires_grad)
@@ -63,7 +69,10 @@ def test_a_compiled_derivative_reads_captured_tensors_at_each_call(name, require
 
 
 def leaves(tree):
-    return [np.asarray(x.detach() if isinstance(x, wg.Tensor) else x) for x in (tree if isinstance(tree, tuple) else (tree,))]
+    return [
+        np.asarray(x.detach() if isinstance(x, wg.Tensor) else x)
+        for x in (tree if isinstance(tree, tuple) else (tree,))
+    ]
 
 
 @pytest.mark.parametrize("make", [wg.sparse_hessian, lambda f, **kwargs: wg.sparse_jacobian(wg.grad(f), **kwargs)])
@@ -258,7 +267,12 @@ def test_a_value_of_a_transform_that_a_compiled_function_changes():
 
 def test_numbers_of_a_captured_tensor_are_not_known_in_a_trace():
     t = wg.tensor(np.ones(3))
-    for f in (lambda x: x * float(t[0]), lambda x: x * t.sum().item(), lambda x: x + t.numpy(), lambda x: x if t.sum() > 0 else -x):
+    for f in (
+        lambda x: x * float(t[0]),
+        lambda x: x * t.sum().item(),
+        lambda x: x + t.numpy(),
+        lambda x: x if t.sum() > 0 else -x,
+    ):
         with pytest.raises(TrackedValueError):
             wg.compile(f)(X)
 
@@ -539,7 +553,9 @@ def test_symbolic_gradients_know_what_a_tensor_was():
     np.testing.assert_allclose(wg.compile(f)(X), 2.0 * X)
 
 
-@pytest.mark.parametrize("transform", [wg.grad, lambda f: wg.vmap(f, in_axes=0), lambda f: lambda x: wg.jvp(f, (x,), (V,))])
+@pytest.mark.parametrize(
+    "transform", [wg.grad, lambda f: wg.vmap(f, in_axes=0), lambda f: lambda x: wg.jvp(f, (x,), (V,))]
+)
 def test_transforms_around_a_compiled_function_that_assigns(transform):
     t = wg.tensor(np.zeros(()))
     compiled = wg.compile(lambda x: (t.__iadd__(x.sum()), (x * 2.0).sum())[1])

@@ -105,7 +105,13 @@ def test_methods():
 
 @pytest.mark.parametrize(
     "static",
-    [{"static_argnums": 1}, {"static_argnums": -1}, {"static_argnums": (1,)}, {"static_argnames": "n"}, {"static_argnames": ["n"]}],
+    [
+        {"static_argnums": 1},
+        {"static_argnums": -1},
+        {"static_argnums": (1,)},
+        {"static_argnames": "n"},
+        {"static_argnames": ["n"]},
+    ],
 )
 def test_static_by_place_and_name(static):
     def f(x, n=2):
@@ -124,7 +130,9 @@ def test_static_by_place_and_name(static):
 
 
 def test_static_values_that_are_equal_but_not_the_same():
-    kinds = wg.compile(lambda x, n: x * (2.0 if type(n) is float else 3.0 if type(n) is bool else 1.0), static_argnums=1)
+    kinds = wg.compile(
+        lambda x, n: x * (2.0 if type(n) is float else 3.0 if type(n) is bool else 1.0), static_argnums=1
+    )
     assert [kinds(1.0, n) for n in (1, 1.0, True, 1)] == [1.0, 2.0, 3.0, 1.0]
     signed = wg.compile(lambda x, s: x * math.copysign(1.0, s), static_argnums=1)
     assert [signed(1.0, s) for s in (0.0, -0.0)] == [1.0, -1.0]
@@ -159,7 +167,9 @@ def test_static_arguments_that_cannot_be():
         wg.compile(lambda x, n: x, static_argnums=2)
     with pytest.raises(ValueError, match="no argument 'm'"):
         wg.compile(lambda x, n: x, static_argnames="m")
-    with pytest.raises(TypeError, match=rf"static argument .* hashable; this is a list, at .*test_compile.py:{here() + 1}"):
+    with pytest.raises(
+        TypeError, match=rf"static argument .* hashable; this is a list, at .*test_compile.py:{here() + 1}"
+    ):
         powered(X, [1, 2])
     with pytest.raises(TypeError, match="hashable; this is a ndarray"):
         powered(X, X)
@@ -193,7 +203,17 @@ def test_trees_in_and_out():
 def test_each_structure_shape_and_dtype_is_traced_once():
     g, calls = counted(lambda x, scale=1.0: np.sin(x) * scale)
     f = wg.compile(g)
-    inputs = [X, X.astype(np.float32), np.ones((2, 3)), np.ones(0), np.float64(2.0), 2.0, 3, np.array([[1, 2]]), X.astype(">f8")]
+    inputs = [
+        X,
+        X.astype(np.float32),
+        np.ones((2, 3)),
+        np.ones(0),
+        np.float64(2.0),
+        2.0,
+        3,
+        np.array([[1, 2]]),
+        X.astype(">f8"),
+    ]
     for _ in range(2):
         for x in inputs:
             got, want = f(x), np.sin(x) * 1.0
@@ -236,11 +256,15 @@ def test_truth_values_and_texts_are_constants():
 
 @pytest.mark.parametrize("bad", [{1, 2}, bytearray(b"ab")], ids=["set", "bytearray"])
 def test_arguments_that_cannot_be_told_apart(bad):
-    with pytest.raises(TypeError, match=rf"hashable; this is a {type(bad).__name__}, at .*test_compile.py:{here() + 1}"):
+    with pytest.raises(
+        TypeError, match=rf"hashable; this is a {type(bad).__name__}, at .*test_compile.py:{here() + 1}"
+    ):
         wg.compile(lambda x, other: x)(X, bad)
 
 
-@pytest.mark.parametrize("bad", [np.array(["a"]), np.array([None, 1]), np.datetime64("2020-01-01")], ids=["text", "object", "date"])
+@pytest.mark.parametrize(
+    "bad", [np.array(["a"]), np.array([None, 1]), np.datetime64("2020-01-01")], ids=["text", "object", "date"]
+)
 def test_arrays_that_hold_no_numbers(bad):
     with pytest.raises(TypeError, match=rf"arrays of numbers.*test_compile.py:{here() + 1}"):
         wg.compile(lambda x: x)(bad)
@@ -428,7 +452,12 @@ def line_of(error) -> str:
 
 @pytest.mark.parametrize(
     "f",
-    [lambda x: x + np.ones(4), lambda x: x @ np.ones((4, 2)), lambda x: x.reshape(2, 2), lambda x: np.concatenate([x, np.ones((2, 2))])],
+    [
+        lambda x: x + np.ones(4),
+        lambda x: x @ np.ones((4, 2)),
+        lambda x: x.reshape(2, 2),
+        lambda x: np.concatenate([x, np.ones((2, 2))]),
+    ],
     ids=["add", "matmul", "reshape", "concatenate"],
 )
 def test_mismatched_shapes_name_the_line(f):
@@ -573,7 +602,9 @@ def test_captured_tensors_that_are_changed_inside():
 
 
 @pytest.mark.parametrize("dtype", ["f4", "c8", "u1", "f2"])
-@pytest.mark.parametrize("name", ["nextafter", "remainder", "fmod", "floor_divide", "equal", "arctan2", "copysign", "add", "maximum"])
+@pytest.mark.parametrize(
+    "name", ["nextafter", "remainder", "fmod", "floor_divide", "equal", "arctan2", "copysign", "add", "maximum"]
+)
 def test_numbers_of_python_as_arguments_give_way_in_every_operation(name, dtype):
     """Also where NumPy runs the operation: 0.1 is that of float32 beside an array of float32."""
     ufunc = getattr(np, name)

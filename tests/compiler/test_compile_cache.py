@@ -37,7 +37,9 @@ def entries(folder: Path) -> list[Path]:
 
 def in_new_process(code: str, **environment: str):
     """What a new interpreter prints as JSON, last."""
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=os.environ | environment)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=os.environ | environment
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.strip().splitlines()[-1])
 
@@ -69,7 +71,9 @@ def test_a_damaged_entry_is_compiled_again(folder, damage):
     (entry,) = entries(folder)
     whole = entry.read_bytes()
     middle = len(whole) // 2
-    spoiled = {"shortened": whole[:middle], "changed": whole[:middle] + b"??" + whole[middle + 2 :], "emptied": b""}[damage]
+    spoiled = {"shortened": whole[:middle], "changed": whole[:middle] + b"??" + whole[middle + 2 :], "emptied": b""}[
+        damage
+    ]
     entry.write_bytes(spoiled)
     f = make()
     np.testing.assert_allclose(f(x), np.sin(x) * 3.0 + x, rtol=1e-15)

@@ -57,15 +57,17 @@ OF = {
         np.stack([X, X + 1], axis=1), X, np.arange(2.0)
     ),
     "out_axes": lambda f, c: c(wg.vmap(f(vector), out_axes=1))(np.stack([X, X + 1])),
-    "vmap of vmap": lambda f, c: c(wg.vmap(wg.vmap(f(lambda x, y: np.sin(x * y).sum()), in_axes=(None, 0)), in_axes=(0, None)))(
-        np.ones((3, 2)), np.ones((5, 2))
-    ),
+    "vmap of vmap": lambda f, c: c(
+        wg.vmap(wg.vmap(f(lambda x, y: np.sin(x * y).sum()), in_axes=(None, 0)), in_axes=(0, None))
+    )(np.ones((3, 2)), np.ones((5, 2))),
     "jvp": lambda f, c: c(lambda x, v: wg.jvp(f(vector), (x,), (v,)))(X, X * X),
     "vjp": lambda f, c: c(lambda x, t: wg.vjp(f(vector), x)[1](t))(X, np.arange(3.0)),
     "linearize": lambda f, c: c(lambda x, v: wg.linearize(f(vector), x)[1](v))(X, X),
     "hvp": lambda f, c: c(lambda x, v: wg.hvp(f(scalar), x, v))(X, X * X),
     "jet": lambda f, c: c(
-        lambda x: wg.jet(f(lambda x: np.exp(np.sin(x)) * x), (x,), ((np.float64(1.0), np.float64(0.0), np.float64(0.5)),))
+        lambda x: wg.jet(
+            f(lambda x: np.exp(np.sin(x)) * x), (x,), ((np.float64(1.0), np.float64(0.0), np.float64(0.5)),)
+        )
     )(np.float64(0.7)),
     "taylor": lambda f, c: c(lambda x: wg.taylor(f(lambda x: np.exp(np.sin(x)) / x), x, 4))(np.float64(0.7)),
     "checkpoint": lambda f, c: c(wg.grad(lambda x: wg.checkpoint(f(scalar))(x) * 2.0))(X),
@@ -130,9 +132,11 @@ OWN = {"custom_jvp": tenfold, "custom_vjp": clipped, "primitive": softened}
 @pytest.mark.parametrize("transform", ["value", "grad", "vmap of grad"])
 def test_own_rules_inside(name, transform):
     f = lambda x: (OWN[name](x * 1.3) * x).sum()
-    of, x = {"value": (lambda f: f, X), "grad": (wg.grad, X), "vmap of grad": (lambda f: wg.vmap(wg.grad(f)), np.stack([X, 2 * X]))}[
-        transform
-    ]
+    of, x = {
+        "value": (lambda f: f, X),
+        "grad": (wg.grad, X),
+        "vmap of grad": (lambda f: wg.vmap(wg.grad(f)), np.stack([X, 2 * X])),
+    }[transform]
     same(wg.compile(of(f))(x), of(f)(x))
 
 
@@ -156,7 +160,8 @@ class Straight(wg.autograd.Function):
 
 def test_functions_of_the_eager_face_say_that_they_are_not_traced():
     with pytest.raises(
-        TypeError, match="Straight has a derivative for reverse mode only, and got a Symbol, at .*test_compile_transforms.py"
+        TypeError,
+        match="Straight has a derivative for reverse mode only, and got a Symbol, at .*test_compile_transforms.py",
     ):
         wg.compile(lambda x: Straight.apply(x).sum())(X)
 
@@ -259,7 +264,11 @@ def test_dtypes_of_gradients(dtype):
         lambda f: wg.grad(lambda *args: wg.grad(f)(*args).sum()),
     ):
         for other in ((2.0, 3), (2, 2.0)):
-            same(transform(wg.compile(f))(x, *other), transform(f)(x, *other), rtol=1e-5 if dtype == np.float32 else 1e-12)
+            same(
+                transform(wg.compile(f))(x, *other),
+                transform(f)(x, *other),
+                rtol=1e-5 if dtype == np.float32 else 1e-12,
+            )
 
 
 # Complex numbers

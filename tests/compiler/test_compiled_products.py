@@ -23,14 +23,26 @@ PRODUCTS = {
     "a stack of transposes": lambda x, y: np.stack([x, x]) @ np.stack([y, y]).transpose(0, 2, 1),
     "both ways": lambda x, y: (x @ y.T) + (y.T @ x),
 }
-DTYPES = [("c16", "f8"), ("f8", "c16"), ("c8", "f4"), ("i4", "i4"), ("?", "?"), ("f8", "i4"), ("f4", "f8"), ("f4", "f2"), ("u1", "?")]
+DTYPES = [
+    ("c16", "f8"),
+    ("f8", "c16"),
+    ("c8", "f4"),
+    ("i4", "i4"),
+    ("?", "?"),
+    ("f8", "i4"),
+    ("f4", "f8"),
+    ("f4", "f2"),
+    ("u1", "?"),
+]
 
 
 @pytest.mark.parametrize("dtypes", DTYPES, ids="-".join)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_of_transposes(name, dtypes):
     f, rng = PRODUCTS[name], np.random.default_rng(0)
-    x, y = [(4.0 * rng.random((20, 20))).astype(dtype) if dtype != "?" else rng.random((20, 20)) > 0.5 for dtype in dtypes]
+    x, y = [
+        (4.0 * rng.random((20, 20))).astype(dtype) if dtype != "?" else rng.random((20, 20)) > 0.5 for dtype in dtypes
+    ]
     expected = f(x, y)
     out = wg.compile(f)(x, y)
     assert out.dtype == expected.dtype

@@ -1,4 +1,6 @@
-"""Every operation of the table, compiled: the same shapes, dtypes and numbers as NumPy's, NaN, infinities and signed zeros included."""
+"""Every operation of the table, compiled: the same shapes, dtypes and numbers as NumPy's, NaN, infinities and signed
+zeros included.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,26 @@ EXACT = {p for p in TABLE.values() if isinstance(lowering.of(p), Instructions) a
 """What is rounded as IEEE 754 says, so that there is one right answer."""
 
 DTYPES = ("f8", "f4", "i8", "i4", "?", "c16")
-FINITE = (0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 0.1, 1e-10, 1e10, 1e22, 1 - 2**-24, 1 + 2**-23, np.pi, np.pi / 2, np.pi / 4, 35.0, 88.5, 100.0)
+FINITE = (
+    0.0,
+    1.0,
+    0.5,
+    2.0,
+    3.0,
+    1.5,
+    0.1,
+    1e-10,
+    1e10,
+    1e22,
+    1 - 2**-24,
+    1 + 2**-23,
+    np.pi,
+    np.pi / 2,
+    np.pi / 4,
+    35.0,
+    88.5,
+    100.0,
+)
 ENDS = {
     "f8": (5e-324, 2.3e-308, 1e-300, 1e300, 1.7e308, 709.5, 710.5, 745.0, 746.0),
     "f4": (1e-45, 1.2e-38, 1e-30, 1e30, 3.4e38, 89.0, 103.0, 104.0),
@@ -29,7 +50,10 @@ ENDS = {
 WHOLE = (0, 1, -1, 2, -2, 3, 7, -7, 10, 100, -100, 2**31 - 1, -(2**31))
 
 OWN_ZEROS = {"fmax": "NumPy's own zeros depend on the length of the array", "fmin": "the same"}
-AROUND_ZERO = {"logaddexp": "near its zeros the error is one of the operands, in NumPy as well", "logaddexp2": "the same"}
+AROUND_ZERO = {
+    "logaddexp": "near its zeros the error is one of the operands, in NumPy as well",
+    "logaddexp2": "the same",
+}
 
 
 TRUTHS = {
@@ -38,7 +62,9 @@ TRUTHS = {
     "gammaln": lambda x: mpmath.re(mpmath.loggamma(x)),
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
 }
-"""Functions of which the errors of SciPy, or of NumPy on some processors, are several units in the last place, and ours are not."""
+"""Functions of which the errors of SciPy, or of NumPy on some processors, are several units in the last place, and ours
+are not.
+"""
 
 
 def truth(name: str, x: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -161,7 +187,10 @@ def test_gradients_of_elementwise(primitive, dtype):
 
 @pytest.mark.parametrize("primitive", SMOOTH, ids=lambda p: p.name)
 def test_gradients_at_boundaries(primitive):
-    """Rules have the same NaN and infinities; what they round may cancel, so finite numbers need not agree in all digits."""
+    """Rules have the same NaN and infinities.
+
+    What they round may cancel, so finite numbers need not agree in all digits.
+    """
     x = np.array([0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 30.0, -30.0, np.inf, -np.inf, np.nan])
     args = [np.repeat(x, x.size), np.tile(x, x.size), np.tile(x[::-1], x.size)][: len(primitive.inputs)]
     if primitive.name == "where":
@@ -194,14 +223,34 @@ def test_all_lengths(shape, dtype):
 
 
 @pytest.mark.parametrize(
-    "shapes", [((3, 1), (1, 5)), ((9,), (4, 1)), ((2, 1, 8), (7, 1)), ((), (6,)), ((1,), (1, 1)), ((0, 1), (3,)), ((17, 8), (8,))], ids=str
+    "shapes",
+    [
+        ((3, 1), (1, 5)),
+        ((9,), (4, 1)),
+        ((2, 1, 8), (7, 1)),
+        ((), (6,)),
+        ((1,), (1, 1)),
+        ((0, 1), (3,)),
+        ((17, 8), (8,)),
+    ],
+    ids=str,
 )
 def test_broadcasting_pairs(shapes):
     rng = np.random.default_rng(1)
     x, y = [rng.normal(size=s) for s in shapes]
 
     def eager(x, y):
-        return x + y, x - y, x * y, x / y, np.maximum(x, y), x < y, np.where(x > 0, x, y), np.where(y > 0, 1.5, x), (x * 2) ** 2 + y
+        return (
+            x + y,
+            x - y,
+            x * y,
+            x / y,
+            np.maximum(x, y),
+            x < y,
+            np.where(x > 0, x, y),
+            np.where(y > 0, 1.5, x),
+            (x * 2) ** 2 + y,
+        )
 
     for found, expected in zip(wg.compile(eager)(x, y), eager(x, y), strict=True):
         assert_same(found, expected)
@@ -214,7 +263,10 @@ def cases() -> list:
 def with_dtype(args: list, live: list[int], dtype: str) -> list:
     rng = np.random.default_rng(2)
     imaginary = lambda a: 1j * rng.normal(size=np.shape(a)) if dtype == "c16" else 0
-    return [(np.asarray(a) * 3 + imaginary(a)).astype(dtype) if i in live and dtype != "f8" else a for i, a in enumerate(args)]
+    return [
+        (np.asarray(a) * 3 + imaginary(a)).astype(dtype) if i in live and dtype != "f8" else a
+        for i, a in enumerate(args)
+    ]
 
 
 @pytest.mark.parametrize(("primitive", "case"), cases())
@@ -234,7 +286,9 @@ def test_cases(primitive, case):
         try:
             found = several(wg.compile(op)(*given))
         except wg.TrackedValueError:
-            assert primitive.name == "argwhere" or any(np.asarray(a).dtype == bool for a in args[1:])  # a shape that depends on numbers
+            assert primitive.name == "argwhere" or any(
+                np.asarray(a).dtype == bool for a in args[1:]
+            )  # a shape that depends on numbers
             return
         assert len(found) == len(expected)
         for y, z in zip(found, expected, strict=True):
@@ -303,7 +357,18 @@ def test_reductions_of_special_numbers(n, special):
         x[row, list(places)] = special
 
     def eager(x):
-        return x.max(1), x.min(1), x.prod(1), x.max(0), x.sum(1), x.mean(1), wg.logsumexp(x, 1), np.any(x, 1), np.all(x, 1), x.sum(0)
+        return (
+            x.max(1),
+            x.min(1),
+            x.prod(1),
+            x.max(0),
+            x.sum(1),
+            x.mean(1),
+            wg.logsumexp(x, 1),
+            np.any(x, 1),
+            np.all(x, 1),
+            x.sum(0),
+        )
 
     with np.errstate(all="ignore"):
         expected, found = eager(x), wg.compile(eager)(x)
@@ -311,7 +376,9 @@ def test_reductions_of_special_numbers(n, special):
         for test in (np.isnan, np.isposinf, np.isneginf):
             np.testing.assert_array_equal(test(y), test(z), err_msg=str(k))
         np.testing.assert_allclose(y, z, rtol=1e-12)
-        if k < 4 and n <= 8:  # NumPy's own extremes of zeros depend on its vectors, and a sum of negative zeros may be one here
+        if (
+            k < 4 and n <= 8
+        ):  # NumPy's own extremes of zeros depend on its vectors, and a sum of negative zeros may be one here
             np.testing.assert_array_equal(np.signbit(y)[y == 0], np.signbit(z)[z == 0], err_msg=str(k))
 
 
@@ -323,7 +390,17 @@ def test_large_arrays(shape, dtype):
 
     def eager(x):
         y = np.exp(np.sin(x)) * np.cos(x) + np.tanh(x)
-        return y, np.sqrt(np.abs(x)), x * 3 - 1, y.sum(), y.max(-1), y.sum(0), x.min(), np.any(x > 100), np.mean(y, -1, keepdims=True)
+        return (
+            y,
+            np.sqrt(np.abs(x)),
+            x * 3 - 1,
+            y.sum(),
+            y.max(-1),
+            y.sum(0),
+            x.min(),
+            np.any(x > 100),
+            np.mean(y, -1, keepdims=True),
+        )
 
     found, expected = wg.compile(eager)(x), eager(x.astype(np.float64))
     for y, z in zip(found, expected, strict=True):

@@ -1,4 +1,6 @@
-"""Constants of compiled functions: what a function can tell apart has a signature of its own, and what it cannot has not."""
+"""Constants of compiled functions: what a function can tell apart has a signature of its own, and what it cannot has
+not.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,30 @@ class Factor(float, Enum):
 
 
 NAN, OTHER_NAN = float("nan"), np.array([0xFFF8000000000001], np.uint64).view(np.float64).item()
-NUMBERS = (2, 2.0, np.float64(2.0), np.float32(2.0), np.int64(2), np.int32(2), 2 + 0j, Level.LOW, Factor.TWO, Decimal(2), Decimal("2.0"))
-ZEROS = (0, 0.0, -0.0, False, complex(0.0, 0.0), complex(0.0, -0.0), complex(-0.0, 0.0), np.float32(-0.0), np.float32(0.0))
+NUMBERS = (
+    2,
+    2.0,
+    np.float64(2.0),
+    np.float32(2.0),
+    np.int64(2),
+    np.int32(2),
+    2 + 0j,
+    Level.LOW,
+    Factor.TWO,
+    Decimal(2),
+    Decimal("2.0"),
+)
+ZEROS = (
+    0,
+    0.0,
+    -0.0,
+    False,
+    complex(0.0, 0.0),
+    complex(0.0, -0.0),
+    complex(-0.0, 0.0),
+    np.float32(-0.0),
+    np.float32(0.0),
+)
 AROUND = {
     "itself": lambda x: x,
     "dataclass": Options,

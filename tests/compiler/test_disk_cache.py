@@ -253,7 +253,9 @@ def test_read_only_folder(folder):
 
 @pytest.mark.filterwarnings("ignore:Compiled programs cannot be kept")
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EDQUOT])
-@pytest.mark.parametrize("name", ["os.replace", "tempfile.mkstemp", "os.utime", "os.scandir", "pathlib.Path.mkdir", "pathlib.Path.unlink"])
+@pytest.mark.parametrize(
+    "name", ["os.replace", "tempfile.mkstemp", "os.utime", "os.scandir", "pathlib.Path.mkdir", "pathlib.Path.unlink"]
+)
 def test_disk_that_refuses(folder, monkeypatch, name, number):
     """Each step fails in turn: what was there is still found, and nothing raises or is left half done."""
     cache.store(KEY, DATA)
@@ -346,7 +348,9 @@ def test_a_cache_that_cannot_be_used_never_fails_a_compilation(tmp_path, filters
     shared.mkdir()
     shared.chmod(0o777)
     file.write_text("")
-    done = subprocess.run([sys.executable, *filters, "-c", code, shared, file], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, *filters, "-c", code, shared, file], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("RuntimeWarning") == 2
     assert done.stderr.count(f"cannot be kept in {file}") == 1

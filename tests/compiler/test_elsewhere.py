@@ -28,7 +28,8 @@ except ImportError as error:
 """
 WITHOUT = {
     "llvmlite": "import sys; sys.modules['llvmlite'] = None",
-    "Windows": "import sys, numpy, scipy.optimize, scipy.sparse, concurrent.futures, inspect, pathlib; sys.platform = 'win32'",
+    "Windows": "import sys, numpy, scipy.optimize, scipy.sparse, concurrent.futures, inspect, pathlib; sys.platform = "
+    "'win32'",
 }
 REASONS = {
     "llvmlite": "needs llvmlite, which cannot be imported",

@@ -21,7 +21,9 @@ from wengert.compiler.entry import Argument, Caller, callable_from
 from wengert.compiler.target import Loaded, object_code
 from wengert.core.spec import Spec
 
-needs_support = pytest.mark.skipif(not python_objects.supported(), reason="this interpreter keeps its objects otherwise")
+needs_support = pytest.mark.skipif(
+    not python_objects.supported(), reason="this interpreter keeps its objects otherwise"
+)
 DTYPES = [np.dtype(name) for name in ("f8", "f4", "i8", "i4", "?", "c16")]
 NOTHING = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\n  ret i32 0\n}\n"
 
@@ -31,10 +33,15 @@ def copies(specs: list[Spec], status: int = 0) -> str:
     lines = []
     for i, spec in enumerate(specs):
         for name in ("inputs", "outputs"):
-            lines += [f"  %{name}.{i} = getelementptr ptr, ptr %{name}, i64 {i}", f"  %{name}.data{i} = load ptr, ptr %{name}.{i}"]
+            lines += [
+                f"  %{name}.{i} = getelementptr ptr, ptr %{name}, i64 {i}",
+                f"  %{name}.data{i} = load ptr, ptr %{name}.{i}",
+            ]
         size = spec.size * spec.dtype.itemsize
         lines.append(f"  call void @copy(ptr %outputs.data{i}, ptr %inputs.data{i}, i64 {size})")
-    return "\n".join([COPY, "define i32 @wengert.run(ptr %inputs, ptr %outputs) {", *lines, f"  ret i32 {status}", "}", ""])
+    return "\n".join(
+        [COPY, "define i32 @wengert.run(ptr %inputs, ptr %outputs) {", *lines, f"  ret i32 {status}", "}", ""]
+    )
 
 
 COPY = """
@@ -67,7 +74,9 @@ def identity(values, result: entry.Result | None = None, status: int = 0, releas
     arguments = [Argument.of(value) for value in values]
     assert all(arguments)
     specs = [argument.spec for argument in arguments]
-    return callable_from(load(copies(specs, status), arguments, tuple(specs) if result is None else result, release_gil))
+    return callable_from(
+        load(copies(specs, status), arguments, tuple(specs) if result is None else result, release_gil)
+    )
 
 
 @needs_support
@@ -109,7 +118,16 @@ def test_python_numbers():
     assert out == (-2.25, -(2**63))
     assert [type(part) for part in out] == [np.float64, np.int64]
     assert f(np.inf, 2**63 - 1) == (np.inf, 2**63 - 1)
-    for wrong in [(1, 7), (1.5, 7.0), (True, 7), (1.5, True), (np.float64(1.5), 7), (1.5, np.int64(7)), (None, 7), ("1", 7)]:
+    for wrong in [
+        (1, 7),
+        (1.5, 7.0),
+        (True, 7),
+        (1.5, True),
+        (np.float64(1.5), 7),
+        (1.5, np.int64(7)),
+        (None, 7),
+        ("1", 7),
+    ]:
         assert f(*wrong) is NotImplemented
     for huge in (2**63, -(2**63) - 1, 10**40):
         assert f(1.5, huge) is NotImplemented
@@ -251,7 +269,9 @@ define i32 @wengert.run(ptr %inputs, ptr %outputs) {{
 
 
 @needs_support
-@pytest.mark.parametrize("result", [Spec((2**46,), X.dtype), (Spec((3,), X.dtype), (Spec((2**46,), X.dtype),))], ids=str)
+@pytest.mark.parametrize(
+    "result", [Spec((2**46,), X.dtype), (Spec((3,), X.dtype), (Spec((2**46,), X.dtype),))], ids=str
+)
 def test_no_memory(result):
     f = callable_from(load(NOTHING, [], result))
     before = sys.getrefcount(X.dtype)
@@ -268,7 +288,21 @@ def test_references_and_memory():
     result = (Spec((2, 3), X.dtype), (Spec((500,), X.dtype), (Spec((), X.dtype),), Spec((), np.dtype(np.bool))), ())
     f = identity([X, y, scale, np.True_], result)
     stopped = identity([X, y, scale, np.True_], result, status=1)
-    watched = [X, y, scale, np.True_, None, NotImplemented, X.dtype, np.dtype(np.bool), np.ndarray, np.float64, (), f, stopped]
+    watched = [
+        X,
+        y,
+        scale,
+        np.True_,
+        None,
+        NotImplemented,
+        X.dtype,
+        np.dtype(np.bool),
+        np.ndarray,
+        np.float64,
+        (),
+        f,
+        stopped,
+    ]
 
     def loop(times):
         for _ in range(times):
@@ -363,7 +397,9 @@ def test_two_runs_at_once(native):
     loaded = load(WAIT, arguments, (), release_gil=True)
     f = callable_from(loaded) if native else lambda *args: Caller(loaded, [Spec.of(a)] * 2, [], release_gil=True)(args)
     results = []
-    threads = [threading.Thread(target=lambda args=args: results.append(f(*args)), daemon=True) for args in ((a, b), (b, a))]
+    threads = [
+        threading.Thread(target=lambda args=args: results.append(f(*args)), daemon=True) for args in ((a, b), (b, a))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -411,7 +447,11 @@ def test_symbols_are_in_the_table():
     arguments = [Argument.of(value) for value in (X, 1.0, 2, *(dtype.type(1) for dtype in python_objects.NUMBERS))]
     result = tuple(Spec(shape, dtype) for dtype in python_objects.NUMBERS for shape in ((), (2,)))
     lines = entry.text(arguments, result, release_gil=True).splitlines()
-    outside = [line.split("@")[1].split("(")[0].split(" ")[0] for line in lines if line.startswith("declare") or "= external" in line]
+    outside = [
+        line.split("@")[1].split("(")[0].split(" ")[0]
+        for line in lines
+        if line.startswith("declare") or "= external" in line
+    ]
     assert set(outside) <= python_objects.symbols().keys()
     assert len(outside) == len(set(outside)) > 40
 
@@ -445,7 +485,16 @@ def test_support_is_refused_where_layouts_differ(monkeypatch):
     """The check can fail: with any of its assumptions wrong it says no."""
     check = python_objects.supported.__wrapped__
     assert check() == python_objects.supported()
-    for name, offset in {"DATA": 24, "NDIM": 28, "SHAPE": 40, "DESCR": 48, "FLAGS": 68, "BYTE_ORDER": 25, "NUMBER": 8, "TYPE": 16}.items():
+    for name, offset in {
+        "DATA": 24,
+        "NDIM": 28,
+        "SHAPE": 40,
+        "DESCR": 48,
+        "FLAGS": 68,
+        "BYTE_ORDER": 25,
+        "NUMBER": 8,
+        "TYPE": 16,
+    }.items():
         with monkeypatch.context() as changed:
             changed.setattr(python_objects, name, offset)
             assert not check(), name

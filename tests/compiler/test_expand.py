@@ -60,7 +60,9 @@ def test_norms(order):
 
 
 def test_logsumexp_of_extremes():
-    x = np.array([[-np.inf, -np.inf], [np.inf, 1.0], [1000.0, 999.0], [-1000.0, -np.inf], [np.nan, 0.0], [np.inf, -np.inf]])
+    x = np.array(
+        [[-np.inf, -np.inf], [np.inf, 1.0], [1000.0, 999.0], [-1000.0, -np.inf], [np.nan, 0.0], [np.inf, -np.inf]]
+    )
     assert_expands(lambda x: wg.logsumexp(x, 1), x, away=["logsumexp"])
     np.testing.assert_array_equal(wg.compile(lambda x: wg.logsumexp(x, 1))(x), wg.logsumexp(x, 1))
 
@@ -95,7 +97,10 @@ def test_sums_of_products_by_labels(subscripts):
     extents = dict(zip("aijkb", (2, 3, 4, 5, 6), strict=True))
     for large in (1, 9):
         operands = [
-            normal(*([2, 3] if "." in labels else []), *[extents[c] * (large if c in "ik" else 1) for c in labels.replace(".", "")])
+            normal(
+                *([2, 3] if "." in labels else []),
+                *[extents[c] * (large if c in "ik" else 1) for c in labels.replace(".", "")],
+            )
             for labels in subscripts.split("->")[0].split(",")
         ]
         f = lambda x, y: np.einsum(subscripts, x, y)
@@ -133,7 +138,12 @@ def test_full_like():
 
 def test_complex_numbers_stay():
     x = normal(3, 4) + 1j
-    for f in (lambda x: np.linalg.norm(x), lambda x: x @ x.T, lambda x: np.einsum("ij,kj->ik", x, x), lambda x: np.mean(x)):
+    for f in (
+        lambda x: np.linalg.norm(x),
+        lambda x: x @ x.T,
+        lambda x: np.einsum("ij,kj->ik", x, x),
+        lambda x: np.mean(x),
+    ):
         graph = wg.trace(f, x)
         assert names(expand(graph)) == names(graph)
 

@@ -1,4 +1,6 @@
-"""Compiled functions take arrays as they lie in memory, numbers as Python has them, and give the same whatever the number of threads."""
+"""Compiled functions take arrays as they lie in memory, numbers as Python has them, and give the same whatever the
+number of threads.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,16 @@ def test_nothing_at_all(shape):
 
     def g(x):
         wide = np.concatenate([x, np.ones((*x.shape[:-1], 2))], -1)
-        return np.sin(x) + 1, x.sum(), x.sum(0), x.prod(-1), np.any(x), wide, wide.sum(-1), x.T @ x if x.ndim == 2 else x
+        return (
+            np.sin(x) + 1,
+            x.sum(),
+            x.sum(0),
+            x.prod(-1),
+            np.any(x),
+            wide,
+            wide.sum(-1),
+            x.T @ x if x.ndim == 2 else x,
+        )
 
     for found, wanted in zip(wg.compile(g)(x), g(x), strict=True):
         assert (np.shape(found), found.dtype) == (np.shape(wanted), wanted.dtype)
@@ -161,7 +172,18 @@ def test_nothing_at_all(shape):
         wg.compile(lambda x: x.max())(x)
 
 
-NUMBERS = [2, 2.5, -3, np.float64(1.5), np.float32(1.5), np.int64(3), np.int32(4), np.array(2.0), np.array(2, np.float32), np.array(7)]
+NUMBERS = [
+    2,
+    2.5,
+    -3,
+    np.float64(1.5),
+    np.float32(1.5),
+    np.int64(3),
+    np.int32(4),
+    np.array(2.0),
+    np.array(2, np.float32),
+    np.array(7),
+]
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda v: f"{type(v).__name__} {v!r}")
@@ -224,7 +246,9 @@ def test_results_do_not_depend_on_the_number_of_threads():
     printed = set()
     for threads in (1, 2, 3, 7):
         environment = os.environ | {"WENGERT_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
         assert done.returncode == 0, done.stderr
         printed.add(done.stdout)
     assert len(printed) == 1
@@ -243,7 +267,8 @@ MASK = np.array([True, False, True, True])
 
 
 @pytest.mark.parametrize(
-    "f", [lambda x: x[:, MASK], lambda x: x[MASK[:3]] * 2.0, lambda x: x[x.shape[0] - 2 :, MASK].sum(0), lambda x: x[KNOWN]]
+    "f",
+    [lambda x: x[:, MASK], lambda x: x[MASK[:3]] * 2.0, lambda x: x[x.shape[0] - 2 :, MASK].sum(0), lambda x: x[KNOWN]],
 )
 def test_masks_that_are_known(f):
     x = np.arange(12.0).reshape(3, 4)
@@ -251,7 +276,9 @@ def test_masks_that_are_known(f):
     np.testing.assert_allclose(wg.compile(wg.jacobian(f))(x), wg.jacobian(f)(x))
 
 
-@pytest.mark.parametrize("f", [lambda x: x[MASK], lambda x: x[..., MASK[:3]], lambda x: x[:, None, MASK[1:]], lambda x: x[KNOWN.T]])
+@pytest.mark.parametrize(
+    "f", [lambda x: x[MASK], lambda x: x[..., MASK[:3]], lambda x: x[:, None, MASK[1:]], lambda x: x[KNOWN.T]]
+)
 def test_masks_that_do_not_fit_are_refused(f):
     x = np.arange(12.0).reshape(3, 4)
     for run in (f, wg.compile(f), wg.sparse_jacobian(f)):

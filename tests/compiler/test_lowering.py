@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.lowering import Choice, Instructions, Reduction, View, expansion, floats, lowering, lowering_of, numbers
+from wengert.compiler.lowering import (
+    Choice,
+    Instructions,
+    Reduction,
+    View,
+    expansion,
+    floats,
+    lowering,
+    lowering_of,
+    numbers,
+)
 from wengert.compiler.native import own_operations
 from wengert.compiler.simd.vector_functions import FUNCTIONS, vector
 from wengert.core.kinds import elementwise
@@ -55,7 +65,9 @@ def test_an_operation_is_not_known_by_its_name():
 
 
 def test_instructions_are_given_the_metadata(forget):
-    scaled = forget(elementwise("scaled", lambda x, factor: x * factor, lambda t, factor: t * factor, params={"factor": 2.0}))
+    scaled = forget(
+        elementwise("scaled", lambda x, factor: x * factor, lambda t, factor: t * factor, params={"factor": 2.0})
+    )
     lowering.enter(numbers(lambda x, factor: x * factor), scaled)
     f = wg.compile(lambda x: scaled(x, factor=3.0))
     np.testing.assert_array_equal(f(X), X * 3.0)

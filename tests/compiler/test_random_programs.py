@@ -24,7 +24,10 @@ fixed = settings(
 
 @st.composite
 def drafts(draw: Callable) -> Draft:
-    """Programs of 5 to 50 lines. Shorter ones are simpler, and so are those of operations and shapes that are listed first."""
+    """Programs of 5 to 50 lines.
+
+    Shorter ones are simpler, and so are those of operations and shapes that are listed first.
+    """
     return Draft(lambda n: draw(st.integers(0, n - 1)), draw(st.integers(5, 50)))
 
 
@@ -50,7 +53,8 @@ def assert_near(found: Any, expected: Any, tolerance: float, what: str) -> None:
 def own_error(f: Callable, expected: Any, inputs: list) -> float:
     """How much the roundings of float32 matter to NumPy itself."""
     errors = [
-        np.max(np.abs(y - z), initial=0.0) / max(np.max(np.abs(z), initial=0.0), 1.0) for y, z in zip(expected, f(*inputs), strict=True)
+        np.max(np.abs(y - z), initial=0.0) / max(np.max(np.abs(z), initial=0.0), 1.0)
+        for y, z in zip(expected, f(*inputs), strict=True)
     ]
     return float(max(errors))
 
@@ -140,7 +144,10 @@ FOUND: dict[str, tuple[Callable, tuple]] = {
 @pytest.mark.parametrize(("f", "shapes"), FOUND.values(), ids=FOUND)
 def test_what_random_programs_have_found(f, shapes):
     rng = np.random.default_rng(0)
-    args = [rng.normal(size=shapes[0]), *[rng.integers(0, 3, s) if len(s) == 1 else rng.normal(size=s) for s in shapes[1:]]]
+    args = [
+        rng.normal(size=shapes[0]),
+        *[rng.integers(0, 3, s) if len(s) == 1 else rng.normal(size=s) for s in shapes[1:]],
+    ]
     np.testing.assert_allclose(wg.compile(f)(*args), f(*args), rtol=1e-12, atol=1e-12)
     gradient = wg.grad(lambda *args: (f(*args) ** 2).sum())
     np.testing.assert_allclose(wg.compile(gradient)(*args), gradient(*args), rtol=1e-11, atol=1e-11)

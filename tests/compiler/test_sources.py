@@ -35,7 +35,9 @@ FILE, OLD, NEW = "compiler/aspects/elementwise.py", "scalars(maximum), ops.maxim
 @pytest.fixture
 def package(tmp_path):
     """A copy of the package, to be changed."""
-    shutil.copytree(Path(wengert.__file__).parent, tmp_path / "src" / "wengert", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(wengert.__file__).parent, tmp_path / "src" / "wengert", ignore=shutil.ignore_patterns("__pycache__")
+    )
     assert OLD in (tmp_path / "src" / "wengert" / FILE).read_text()
     return tmp_path
 
@@ -47,7 +49,11 @@ def run(package: Path, *change: str) -> list:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM, *change], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "error", "-c", PROGRAM, *change],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

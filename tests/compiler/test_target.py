@@ -1,4 +1,6 @@
-"""The target: what code is made for can be chosen, is right at each level, and is part of what the disk cache knows a program by."""
+"""The target: what code is made for can be chosen, is right at each level, and is part of what the disk cache knows a
+program by.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ print(target.target().cpu, target.vector_bytes(), wg.compile(f).report(y).is_war
 
 def run(level: str, folder) -> list[str]:
     environment = os.environ | {"WENGERT_TARGET": level, "WENGERT_CACHE_DIR": str(folder)}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300
+    )
     assert not done.stderr
     return done.stdout.split()
 
@@ -76,6 +80,8 @@ def test_a_level_that_the_machine_cannot_run_is_an_error(chosen, monkeypatch):
     host = llvm.get_host_cpu_features()
     known = type(host)(host | dict.fromkeys(("avx512f", "avx512vl"), False))
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: known)
-    with pytest.raises(ValueError, match=r"WENGERT_TARGET is x86-64-v4, and this processor .* lacks .*avx512f.*avx512vl"):
+    with pytest.raises(
+        ValueError, match=r"WENGERT_TARGET is x86-64-v4, and this processor .* lacks .*avx512f.*avx512vl"
+    ):
         chosen("x86-64-v4")
     assert "x86-64-v4" not in target.runnable_levels()

@@ -1,4 +1,7 @@
-"""Triangular systems in compiled functions are calls of BLAS; one without a solution is the error of the eager function."""
+"""Triangular systems in compiled functions are calls of BLAS.
+
+One without a solution is the error of the eager function.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,20 @@ from wengert.linalg import solve_triangular
 
 RNG = np.random.default_rng(3)
 A, B = RNG.normal(size=(5, 4, 4)) + 4.0 * np.eye(4), RNG.normal(size=(5, 4, 3))
-OPERANDS = {"one": (A[0], B[0]), "stack": (A, B), "one matrix": (A[0], B), "one column": (A[1], B[1][:, :1]), "transposed": (A[0].T, B[0])}
+OPERANDS = {
+    "one": (A[0], B[0]),
+    "stack": (A, B),
+    "one matrix": (A[0], B),
+    "one column": (A[1], B[1][:, :1]),
+    "transposed": (A[0].T, B[0]),
+}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("operands", OPERANDS.values(), ids=OPERANDS)
-@pytest.mark.parametrize(("lower", "trans", "unit_diagonal"), list(itertools.product([True, False], [0, 1], [True, False])))
+@pytest.mark.parametrize(
+    ("lower", "trans", "unit_diagonal"), list(itertools.product([True, False], [0, 1], [True, False]))
+)
 def test_as_eager(operands, lower, trans, unit_diagonal, dtype):
     f = lambda a, b: solve_triangular(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
     a, b = [x.astype(dtype) for x in operands]
@@ -28,7 +39,9 @@ def test_as_eager(operands, lower, trans, unit_diagonal, dtype):
     assert not report.fallbacks
 
 
-@pytest.mark.parametrize(("a", "b"), [(A, B[0]), (A[:, :1, :1], B[:, :1]), (A[0][:1, :1], B[0][:1]), (A[0][:0, :0], B[0][:0])])
+@pytest.mark.parametrize(
+    ("a", "b"), [(A, B[0]), (A[:, :1, :1], B[:, :1]), (A[0][:1, :1], B[0][:1]), (A[0][:0, :0], B[0][:0])]
+)
 def test_what_blas_does_not_get(a, b):
     f = lambda a, b: solve_triangular(a, b, lower=True)
     np.testing.assert_allclose(wg.compile(f)(a, b), f(a, b), rtol=1e-12)

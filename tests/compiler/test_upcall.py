@@ -1,4 +1,6 @@
-"""Operations that NumPy or the user runs inside a program: what they are given outlives the call, what they raise comes out once."""
+"""Operations that NumPy or the user runs inside a program: what they are given outlives the call, what they raise comes
+out once.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +168,9 @@ def test_locals_of_a_traceback_are_whole():
             compiled(np.full(n, 3.0))
         scribble(n)
         frames = [entry.frame for entry in caught.traceback]
-        shown = {name: value for frame in frames for name, value in frame.f_locals.items() if isinstance(value, np.ndarray)}
+        shown = {
+            name: value for frame in frames for name, value in frame.f_locals.items() if isinstance(value, np.ndarray)
+        }
         assert set(shown) == {"x", "half"}
         assert all((value == 6.0).all() for value in shown.values())
 
@@ -328,5 +332,7 @@ print(agree)
 
 def test_little_is_put_on_the_stack():
     """Many results, many arguments, many operations of NumPy's, many products, in a thread with a small stack."""
-    done = subprocess.run([sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, timeout=300, env=os.environ.copy())
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, timeout=300, env=os.environ.copy()
+    )
     assert (done.returncode, done.stdout.strip()) == (0, str([True] * 4)), done.stderr

@@ -54,7 +54,12 @@ def test_reasons_for_the_rest():
     try:
         shape.enter("round", sin)
         shape.without("it is a wave", cos)
-        assert [shape.reason(f) for f in (sin, cos, exp, matmul)] == [None, "it is a wave", "numbers have no shape", None]
+        assert [shape.reason(f) for f in (sin, cos, exp, matmul)] == [
+            None,
+            "it is a wave",
+            "numbers have no shape",
+            None,
+        ]
         shape.rest = "none"
         assert shape.reason(matmul) == "none"
     finally:

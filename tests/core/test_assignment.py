@@ -1,4 +1,6 @@
-"""What is assigned to an element of a plain array and has a derivative: an error that says what to do, as the user sees it."""
+"""What is assigned to an element of a plain array and has a derivative: an error that says what to do, as the user sees
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ def _untraced():
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, complex, int])
-@pytest.mark.parametrize("transform", [lambda f: lambda x: f(wg.tensor(x, requires_grad=True)), wg.grad, wg.jacfwd, wg.hessian, wg.compile])
+@pytest.mark.parametrize(
+    "transform", [lambda f: lambda x: f(wg.tensor(x, requires_grad=True)), wg.grad, wg.jacfwd, wg.hessian, wg.compile]
+)
 def test_the_error_says_what_to_do(transform, dtype):
-    with pytest.raises(wg.TrackedValueError, match=r"Assignment to an element of a plain ndarray.*wg\.zeros.*test_assignment\.py") as error:
+    with pytest.raises(
+        wg.TrackedValueError, match=r"Assignment to an element of a plain ndarray.*wg\.zeros.*test_assignment\.py"
+    ) as error:
         transform(lambda x: filled(x, dtype))(1.5)
     assert error.value.__cause__ is None
     assert "filled" in [entry.name for entry in error.traceback]

@@ -122,7 +122,11 @@ def test_constants_by_their_numbers(operation, kind, numbers):
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [(OnGpu, "on another device than the CPU"), (OnGpuBeforeDlpack, "on another device than the CPU"), (Tracked, "gradient would be lost")],
+    [
+        (OnGpu, "on another device than the CPU"),
+        (OnGpuBeforeDlpack, "on another device than the CPU"),
+        (Tracked, "gradient would be lost"),
+    ],
 )
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 @pytest.mark.parametrize("derivative", MODES.values(), ids=MODES)
@@ -183,7 +187,9 @@ def agreement(make):
         for numbers in (VECTOR, MATRIX):
             for derivative in MODES.values():
                 expected = derivative(lambda x, f=operation, a=numbers: f(a, x).sum())
-                np.testing.assert_array_equal(derivative(lambda x, f=operation, a=numbers: f(make(a), x).sum()), expected)
+                np.testing.assert_array_equal(
+                    derivative(lambda x, f=operation, a=numbers: f(make(a), x).sum()), expected
+                )
 
 
 def test_pytorch():
@@ -204,9 +210,14 @@ def test_pytorch():
 
 @pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 def test_jax():
-    """In single precision, which has these numbers exactly; in a process of its own, because JAX's threads forbid others to fork."""
+    """In single precision, which has these numbers exactly.
+
+    In a process of its own, because JAX's threads forbid others to fork.
+    """
     code = "import jax.numpy; from tests.core.test_foreign import agreement; agreement(jax.numpy.asarray)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

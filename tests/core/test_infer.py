@@ -60,7 +60,9 @@ def case_arguments(case) -> list:
     return [rng.normal(size=a) if isinstance(a, tuple) else a for a in case.args]
 
 
-@pytest.mark.parametrize(("primitive", "case"), [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)])
+@pytest.mark.parametrize(
+    ("primitive", "case"), [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)]
+)
 def test_the_rest_of_the_table(primitive, case):
     args = case_arguments(case)
     for dtype in (np.float64, np.float32, np.complex128):
@@ -72,7 +74,9 @@ def test_the_rest_of_the_table(primitive, case):
         if got is wg.TrackedValueError:
             assert primitive.name in ("argwhere", "gather")  # of truth values
         elif isinstance(want, type):
-            assert isinstance(got, type) or dtype is np.complex128  # an error of the numbers, or of LAPACK for this dtype
+            assert (
+                isinstance(got, type) or dtype is np.complex128
+            )  # an error of the numbers, or of LAPACK for this dtype
         else:
             assert got == want
 
@@ -101,7 +105,10 @@ def test_an_operation_says_so_if_its_shape_depends_on_numbers():
 )
 @pytest.mark.parametrize("number", [2.0, 2, 2j], ids=["float", "int", "complex"])
 def test_python_numbers_where_an_array_is_needed(f, number):
-    """In a traced function a Python number has the methods of an array; it is one for all but elementwise operations."""
+    """In a traced function a Python number has the methods of an array.
+
+    It is one for all but elementwise operations.
+    """
     graph = wg.trace(f, number).validate()
     got = graph.evaluate(number)
     np.testing.assert_array_equal(got, f(wg.tensor(number)).numpy())

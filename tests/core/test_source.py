@@ -75,7 +75,10 @@ def test_attributes_and_items_are_no_names():
 
 def test_global_and_captured_variables_are_names():
     scope = {"np": np}
-    exec("def f(x):\n    global y\n    y = np.sin(x)\n    def g():\n        return z\n    z = y * 2.0\n    return g()", scope)
+    exec(
+        "def f(x):\n    global y\n    y = np.sin(x)\n    def g():\n        return z\n    z = y * 2.0\n    return g()",
+        scope,
+    )
     assert [node.source.name for node in traced(scope["f"], np.ones(2))] == ["y", "z"]
     assert traced(scope["f"], np.ones(2))[0].source.place == "<string>:3"
 

@@ -1,4 +1,6 @@
-"""The page of an explanation in a real browser: what it shows at each step, by which keys and gestures, and that nothing overlaps."""
+"""The page of an explanation in a real browser: what it shows at each step, by which keys and gestures, and that
+nothing overlaps.
+"""
 
 import itertools
 import shutil
@@ -9,7 +11,9 @@ import pytest
 
 from wengert.explain.explanation import explain
 
-playwright = pytest.importorskip("playwright.sync_api", reason="The browser tests need Playwright: pip install playwright")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="The browser tests need Playwright: pip install playwright"
+)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium")
 
@@ -88,13 +92,18 @@ def show(browser, pages):
 
     def opened(name, size="desktop", scheme="light", **options):
         width, height = SIZES[size]
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce", **options)
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce", **options
+        )
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url),
+        )
         page.goto(pages(name).as_uri())
         return page
 
@@ -105,7 +114,10 @@ def show(browser, pages):
 
 
 def at(page, frame):
-    page.evaluate("frame => { const s = document.getElementById('time'); s.value = frame; s.dispatchEvent(new Event('input')); }", frame)
+    page.evaluate(
+        "frame => { const s = document.getElementById('time'); s.value = frame; s.dispatchEvent(new Event('input')); }",
+        frame,
+    )
 
 
 def frame(page):
@@ -356,7 +368,10 @@ def test_nothing_overlaps(show, name, size):
     last = int(page.get_attribute("#time", "max"))
     for time_ in (0, 1, last // 3, 2 * last // 3, last - 1, last):
         at(page, time_)
-        assert page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [width, height]
+        assert page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [
+            width,
+            height,
+        ]
         for together in (
             ".bar, .now, .panel, .player",
             ".bar > *",
@@ -371,7 +386,9 @@ def test_nothing_overlaps(show, name, size):
             assert right <= width
             assert bottom <= height
         assert not spilled(page), time_
-        assert page.evaluate("(n => n.scrollHeight <= n.clientHeight && n.scrollWidth <= n.clientWidth)(document.querySelector('.now'))")
+        assert page.evaluate(
+            "(n => n.scrollHeight <= n.clientHeight && n.scrollWidth <= n.clientWidth)(document.querySelector('.now'))"
+        )
 
 
 def spilled(page):
@@ -396,10 +413,16 @@ def spilled(page):
 def test_the_result_of_the_running_example_is_never_cut_off(show, size):
     page = show("reverse", size)
     page.keyboard.press("End")
-    assert page.evaluate("[...document.querySelectorAll('td .number, th .title')].filter(e => e.scrollWidth > e.clientWidth).length") == 0
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('td .number, th .title')].filter(e => e.scrollWidth > e.clientWidth).length"
+        )
+        == 0
+    )
     assert {text for text in boxed(page, "value").values() if "…" in text} == set()
     sizes = page.evaluate(
-        "[...document.querySelectorAll('.box text')].map(t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
+        "[...document.querySelectorAll('.box text')].map(t => parseFloat(getComputedStyle(t).fontSize) * "
+        "t.getScreenCTM().a)"
     )
     assert min(sizes) >= 10.9
 

@@ -56,7 +56,9 @@ class TestRunningExample:
             exact = [mpmath.mpf("5.5"), 2 - mpmath.cos(5)]
             size = mpmath.norm(exact)
             for way in example.ways:
-                expected = mpmath.norm([mpmath.mpf(g) - e for g, e in zip(way.gradient.tolist(), exact, strict=True)]) / size
+                expected = (
+                    mpmath.norm([mpmath.mpf(g) - e for g, e in zip(way.gradient.tolist(), exact, strict=True)]) / size
+                )
                 assert way.error == pytest.approx(float(expected), rel=1e-9)
         for name in ("formula", "complex step", "SymPy", "forward mode", "reverse mode", "reverse mode, compiled"):
             assert example[name].error < 1e-15
@@ -95,7 +97,16 @@ class TestRunningExample:
 
     def test_text(self, example):
         text = str(example)
-        for word in ("manual", "numerical", "symbolic", "automatic", "5.5, 1.71633781454", "mpmath", "step h", "evaluations"):
+        for word in (
+            "manual",
+            "numerical",
+            "symbolic",
+            "automatic",
+            "5.5, 1.71633781454",
+            "mpmath",
+            "step h",
+            "evaluations",
+        ):
             assert word in text
         assert "step h" not in example.text(plot=False)
         assert max(map(len, text.splitlines())) < 150
@@ -196,7 +207,9 @@ class TestOtherFunctions:
         comparison = compare(loss, params, x, 2, steps=[1e-6])
         dw, dx = wg.grad(loss, argnums=(0, 1))(params, x, 2)
         reverse = comparison["reverse mode"]
-        np.testing.assert_allclose(np.sort(reverse.gradient), np.sort(np.concatenate([dw["w"], [dw["b"]], dx.ravel()])), rtol=1e-12)
+        np.testing.assert_allclose(
+            np.sort(reverse.gradient), np.sort(np.concatenate([dw["w"], [dw["b"]], dx.ravel()])), rtol=1e-12
+        )
         assert comparison["central difference"].evaluations == 20
         assert comparison["central difference"].error < 1e-9
         assert reverse.error < 1e-15
@@ -258,7 +271,9 @@ class TestOtherFunctions:
         assert comparison["central difference"].error < 1e-2
 
     def test_tensors(self):
-        assert compare(lambda x: x**3, wg.tensor(2.0, requires_grad=True), steps=[1e-6])["reverse mode"].gradient == [12.0]
+        assert compare(lambda x: x**3, wg.tensor(2.0, requires_grad=True), steps=[1e-6])["reverse mode"].gradient == [
+            12.0
+        ]
 
     def test_a_captured_tensor(self):
         w = wg.tensor([1.0, 2.0], requires_grad=True)

@@ -110,7 +110,9 @@ def test_adjoint_trace_of_the_running_example():
 def test_side_by_side_each_operation_stands_beside_what_it_sends_back():
     lines = Lines(explain(running, 2.0, 5.0))
     rows = [row.made(lines) for row in bottom_up(lines)]
-    assert [(row.first and row.first.left, row.second and f"{row.second.left} = {row.second.value}") for row in rows] == [
+    assert [
+        (row.first and row.first.left, row.second and f"{row.second.left} = {row.second.value}") for row in rows
+    ] == [
         ("v-1", None),
         ("v0", None),
         ("v1", "v̄-1 = 5.5"),
@@ -191,7 +193,17 @@ def test_loops_count_their_rounds():
 
 def test_helpers_and_methods_are_named_with_their_lines():
     lines = Lines(explain(Model(), np.array([1.0, 2.0]), np.array([[0.1, 0.2], [0.3, 0.4]])))
-    assert [lines.formulas.name(step) for step in lines.steps] == ["x", "w", "z[0]", "e[0]", "v3", "z[1]", "e[1]", "v6", "v7"]
+    assert [lines.formulas.name(step) for step in lines.steps] == [
+        "x",
+        "w",
+        "z[0]",
+        "e[0]",
+        "v3",
+        "z[1]",
+        "e[1]",
+        "v6",
+        "v7",
+    ]
     assert [lines.place(step).split(":")[0] for step in lines.steps[2:6]] == ["layer", "squashed", "layer", "layer"]
     assert lines.place(lines.steps[3]) == f"squashed:{squashed.__code__.co_firstlineno + 1}"
     assert "grad_w = grad_w + grad_z[0][:, None] ⊙ x" in " ".join(adjoints(lines))
@@ -213,7 +225,11 @@ def test_vectors_and_matrices():
 
 @pytest.mark.parametrize("mode", ["reverse", "forward", "both"])
 def test_text_fits_the_terminal(mode):
-    for f, args in ((running, (2.0, 5.0)), (neuron, (1.0, 2.0, 3.0, -1.0, -2.0)), (Model(), (np.ones(2), np.ones((2, 2)) / 3))):
+    for f, args in (
+        (running, (2.0, 5.0)),
+        (neuron, (1.0, 2.0, 3.0, -1.0, -2.0)),
+        (Model(), (np.ones(2), np.ones((2, 2)) / 3)),
+    ):
         for width in (60, 100):
             shown = text(explain(f, *args, mode=mode), width=width)
             assert max(len(re.sub("[\u0304\u0307]", "", line)) for line in shown.splitlines()) <= width
@@ -294,7 +310,11 @@ def test_markdown():
 
 
 def test_latex_is_balanced_and_regular():
-    for f, args in ((running, (2.0, 5.0)), (neuron, (1.0, 2.0, 3.0, -1.0, -2.0)), (Model(), (np.ones(2), np.ones((2, 2)) / 3))):
+    for f, args in (
+        (running, (2.0, 5.0)),
+        (neuron, (1.0, 2.0, 3.0, -1.0, -2.0)),
+        (Model(), (np.ones(2), np.ones((2, 2)) / 3)),
+    ):
         for mode in ("reverse", "both"):
             written = explain(f, *args, mode=mode).latex()
             assert written.count("{") == written.count("}")
@@ -310,7 +330,12 @@ def test_latex_is_mathematics():
     mathtext = pytest.importorskip("matplotlib.mathtext")
     parser = mathtext.MathTextParser("path")
     checked = 0
-    for f, args in ((running, (2.0, 5.0)), (neuron, (1.0, 2.0, 3.0, -1.0, 1e-7)), (loop, (2.0,)), (lambda x: long(x, 3), (0.5,))):
+    for f, args in (
+        (running, (2.0, 5.0)),
+        (neuron, (1.0, 2.0, 3.0, -1.0, 1e-7)),
+        (loop, (2.0,)),
+        (lambda x: long(x, 3), (0.5,)),
+    ):
         for piece in set(re.findall(r"\$[^$]+\$", explain(f, *args, mode="both").latex())):
             parser.parse(piece)
             checked += 1
@@ -356,7 +381,10 @@ def test_notebook():
 
 def test_tables_go_below_each_other_where_they_do_not_fit():
     lines = Lines(explain(running, 2.0, 5.0))
-    assert [table.titles for table in tables(lines, None, lambda table: False)] == [("evaluation",), ("adjoints, from the result back",)]
+    assert [table.titles for table in tables(lines, None, lambda table: False)] == [
+        ("evaluation",),
+        ("adjoints, from the result back",),
+    ]
     assert [table.titles for table in tables(lines, None)] == [("evaluation ↓", "adjoints ↑")]
 
 

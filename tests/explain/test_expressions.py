@@ -107,8 +107,24 @@ def test_aliases():
 # Any formula beside NumPy: the formula and its value are drawn together
 
 NAMES = {"x": 0.7, "y": -1.3, "long_name": 2.25}
-UNARY = {"sin": np.sin, "exp": lambda v: np.exp(v), "abs": np.abs, "tanh": np.tanh, "sqrt": np.sqrt, "ln": np.log, "-": np.negative}
-BINARY = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.power, "^": np.power, "%": np.remainder}
+UNARY = {
+    "sin": np.sin,
+    "exp": lambda v: np.exp(v),
+    "abs": np.abs,
+    "tanh": np.tanh,
+    "sqrt": np.sqrt,
+    "ln": np.log,
+    "-": np.negative,
+}
+BINARY = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "**": np.power,
+    "^": np.power,
+    "%": np.remainder,
+}
 POWERS = ("**", "^")
 
 
@@ -141,7 +157,11 @@ def unary(drawn):
 def binary(drawn):
     sign, left, right, space = drawn
     level = level_of(sign)
-    (a, x), (b, y) = (bracketed(left, 5), bracketed(right, 3)) if sign in POWERS else (bracketed(left, level), bracketed(right, level + 1))
+    (a, x), (b, y) = (
+        (bracketed(left, 5), bracketed(right, 3))
+        if sign in POWERS
+        else (bracketed(left, level), bracketed(right, level + 1))
+    )
     return f"{a}{space}{sign}{space}{b}", BINARY[sign](x, y), level
 
 
@@ -253,7 +273,8 @@ def test_formulas_have_no_builtins():
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("9**9**9**9", np.inf), ("1/0", np.inf), ("-1/0", -np.inf), ("10^10^10 * 0", np.nan), ("2**-1", 0.5)]
+    ("text", "value"),
+    [("9**9**9**9", np.inf), ("1/0", np.inf), ("-1/0", -np.inf), ("10^10^10 * 0", np.nan), ("2**-1", 0.5)],
 )
 def test_numbers_are_floats_and_never_grow(text, value):
     np.testing.assert_equal(expression(text)(), value)
@@ -381,7 +402,9 @@ def test_source_is_kept_as_long_as_it_is_needed():
 def test_columns_are_those_of_the_source():
     f = expression("λ·ln(λ) + y")
     line = inspect.getsource(f).splitlines()[1].encode()
-    shown = {line[start:stop].decode() for row, _, start, stop in f.__code__.co_positions() if row == 2 and start is not None}
+    shown = {
+        line[start:stop].decode() for row, _, start, stop in f.__code__.co_positions() if row == 2 and start is not None
+    }
     assert {"ln(λ)", "λ*ln(λ)", "λ*ln(λ) + y"} <= shown
 
 
@@ -391,7 +414,9 @@ def test_derivatives():
 
 
 def test_names_of_statements_are_seen():
-    f = expression("s0 = w0*x0; s1 = w1*x1; s2 = s0 + s1; s3 = s2 + w2; L = sigmoid(s3)", ["w0", "w1", "w2", "x0", "x1"])
+    f = expression(
+        "s0 = w0*x0; s1 = w1*x1; s2 = s0 + s1; s3 = s2 + w2; L = sigmoid(s3)", ["w0", "w1", "w2", "x0", "x1"]
+    )
     explanation = wg.explain(f, 1.0, 2.0, 3.0, -1.0, -2.0)
     titles = [step.title for step in explanation.steps]
     assert titles == ["w0", "w1", "w2", "x0", "x1", "s0", "s1", "s2", "s3", "L"]

@@ -62,7 +62,15 @@ def test_running_example_in_names_and_numbers():
     of, steps = formulas(running, 2.0, 5.0)
     assert [of.name(s) for s in steps.values()] == ["v-1", "v0", "v1", "v2", "v3", "v4", "v5"]
     assert [of.value(s) for s in steps.values()] == ["x1", "x2", "ln v-1", "v-1 × v0", "sin v0", "v1 + v2", "v4 - v3"]
-    assert [of.value_numbers(s) for s in steps.values()] == ["", "", "ln 2", "2 × 5", "sin 5", "0.693 + 10", "10.693 + 0.959"]
+    assert [of.value_numbers(s) for s in steps.values()] == [
+        "",
+        "",
+        "ln 2",
+        "2 × 5",
+        "sin 5",
+        "0.693 + 10",
+        "10.693 + 0.959",
+    ]
     assert of.tangent(steps["v2"]) == "v̇-1 · v0 + v̇0 · v-1"
     assert of.tangent_numbers(steps["v2"]) == "1 · 5 + 0 · 2"
     assert of.adjoint_terms(steps["v0"]) == ["v̄3 · cos v0", "v̄2 · v-1"]
@@ -182,7 +190,10 @@ def evaluated(text, names):
     text = re.sub(r"\bmax\(", "maximum(", re.sub(r"\bmin\(", "minimum(", text))
     text = re.sub(r"(\w+)\*(?![\w*( ])", r"\1", text)  # the conjugate of a real number
     text = re.sub(CALLS, r"\1(\2)", text)
-    functions = {name: p.op for name, p in TABLE.items()} | {"inf": math.inf, "sinc": lambda x, order: TABLE["sinc"].op(x, order=order)}
+    functions = {name: p.op for name, p in TABLE.items()} | {
+        "inf": math.inf,
+        "sinc": lambda x, order: TABLE["sinc"].op(x, order=order),
+    }
     return eval(text, functions, names)
 
 
@@ -205,12 +216,18 @@ def test_formulas_compute_what_they_stand_for(primitive):
     explanation = explain(f, *[args[i] for i in live], mode="both")
     of = Formulas(explanation)
     python = lambda mark, step: f"v{mark}{step.label[1:].replace('-', 'm')}"
-    names = {python("", s): s.value for s in of.steps} | {python("d", s): explanation.tangents[s.node] for s in of.steps}
-    names |= {python("b", s): explanation.adjoints.values[s.node] for s in of.steps if s.node in explanation.adjoints.values}
+    names = {python("", s): s.value for s in of.steps} | {
+        python("d", s): explanation.tangents[s.node] for s in of.steps
+    }
+    names |= {
+        python("b", s): explanation.adjoints.values[s.node] for s in of.steps if s.node in explanation.adjoints.values
+    }
     result = of.steps[-1]
     np.testing.assert_allclose(evaluated(of.value(result), names), result.value, rtol=5e-3, err_msg=of.value(result))
     expected = explanation.tangents[result.node]
-    np.testing.assert_allclose(evaluated(of.tangent(result), names), expected, rtol=5e-3, atol=1e-12, err_msg=of.tangent(result))
+    np.testing.assert_allclose(
+        evaluated(of.tangent(result), names), expected, rtol=5e-3, atol=1e-12, err_msg=of.tangent(result)
+    )
     for step in explanation.inputs:
         for text, term in zip(of.adjoint_terms(step), explanation.adjoints.terms[step.node], strict=True):
             np.testing.assert_allclose(evaluated(text, names), term.value, rtol=5e-3, atol=1e-12, err_msg=text)
@@ -246,4 +263,6 @@ def test_every_operation_prints_in_every_form(op, args, live):
             assert style.stacks or max(map(len, [of.value(step), *of.adjoint_terms(step)])) < 200
     for text in (explanation.text(), explanation.markdown(), explanation.latex(), explanation._repr_html_()):
         assert text.strip()
-    assert all(len(line) <= 100 + line.count("\u0304") + line.count("\u0307") for line in explanation.text().splitlines())
+    assert all(
+        len(line) <= 100 + line.count("\u0304") + line.count("\u0307") for line in explanation.text().splitlines()
+    )

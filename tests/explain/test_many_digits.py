@@ -47,5 +47,7 @@ def test_values(name):
         for f, e in zip(found if isinstance(expected, tuple | list) else (found,), several, strict=True):
             plain = np.asarray(f)
             assert plain.shape == np.shape(e)
-            assert plain.dtype == object or np.asarray(e).dtype.kind != "f", "rounded to floating-point numbers on the way"
+            assert plain.dtype == object or np.asarray(e).dtype.kind != "f", (
+                "rounded to floating-point numbers on the way"
+            )
             np.testing.assert_allclose(plain.astype(np.asarray(e).dtype), e, rtol=1e-12, atol=1e-14)

@@ -1,4 +1,6 @@
-"""The page of an explanation without a browser: that it holds together, says what was computed, and cannot be broken by what it shows."""
+"""The page of an explanation without a browser: that it holds together, says what was computed, and cannot be broken by
+what it shows.
+"""
 
 import json
 import re
@@ -92,7 +94,9 @@ def test_the_page_needs_nothing_else():
     assert text.startswith("<!doctype html>")
     assert parts.tags.count("script") == 2
     assert parts.tags.count("style") == 1
-    assert not [a for a in parts.attributes if a[1] in ("src", "srcset", "action") or a[1] == "href" and a[2] != "data:,"]
+    assert not [
+        a for a in parts.attributes if a[1] in ("src", "srcset", "action") or a[1] == "href" and a[2] != "data:,"
+    ]
     assert set(re.findall(r"https?://[^\"')\s]+", text)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"@import|fetch\(|XMLHttpRequest|import\(|url\((?!#)", text)
     assert "%%" not in text
@@ -118,7 +122,11 @@ def test_what_was_computed_is_told(name, mode):
     f, args = CASES[name]
     explanation = explain(f, *args, mode=mode)
     data = data_of(explanation)
-    steps = [step for step in explanation.steps if step.title in data["steps"]["title"] or step.label in data["steps"]["title"]]
+    steps = [
+        step
+        for step in explanation.steps
+        if step.title in data["steps"]["title"] or step.label in data["steps"]["title"]
+    ]
     assert data["steps"]["value"] == [shown(step.value) for step in steps]
     assert len({len(column) for column in data["steps"].values()}) == 1
     assert len({len(column) for column in data["edges"].values()}) == 1
@@ -126,7 +134,9 @@ def test_what_was_computed_is_told(name, mode):
     assert len(data["listing"]["place"]) == len(steps)
     assert ("tangent" in data["steps"]) == (mode != "reverse")
     if mode != "reverse":
-        assert data["steps"]["tangent"] == [shown(explanation.tangents[s.node]) if s.node in explanation.tangents else "" for s in steps]
+        assert data["steps"]["tangent"] == [
+            shown(explanation.tangents[s.node]) if s.node in explanation.tangents else "" for s in steps
+        ]
     final = dict(zip(data["back"]["step"], data["back"]["total"], strict=True))
     adjoints = explanation.adjoints.values if mode != "forward" else {}
     assert final == {i: shown(adjoints[step.node]) for i, step in enumerate(steps) if step.node in adjoints}
@@ -154,7 +164,16 @@ def test_the_running_example_term_by_term():
     assert back["total"] == ["1", "1", "-1", "-0.284", "1", "1", "5", "1.716", "5.5"]
     assert back["formula"][3] == "v̄3 · cos v0"
     local = dict(zip(zip(data["edges"]["from"], data["edges"]["to"], strict=True), data["edges"]["local"], strict=True))
-    assert local == {(0, 2): "0.5", (0, 3): "5", (1, 3): "2", (1, 4): "0.284", (2, 5): "1", (3, 5): "1", (5, 6): "1", (4, 6): "-1"}
+    assert local == {
+        (0, 2): "0.5",
+        (0, 3): "5",
+        (1, 3): "2",
+        (1, 4): "0.284",
+        (2, 5): "1",
+        (3, 5): "1",
+        (5, 6): "1",
+        (4, 6): "-1",
+    }
 
 
 def test_a_value_used_twice_has_two_edges_and_a_sum():
@@ -180,7 +199,15 @@ def test_the_program_is_marked_where_each_value_is_made():
         _, line, begin, last, end = data["listing"]["places"][place]
         assert line == last
         marked.append(block["lines"][line][begin:end])
-    assert marked == ["x1", "x2", "np.log(x1)", "x1 * x2", "np.sin(x2)", "np.log(x1) + x1 * x2", "np.log(x1) + x1 * x2 - np.sin(x2)"]
+    assert marked == [
+        "x1",
+        "x2",
+        "np.log(x1)",
+        "x1 * x2",
+        "np.sin(x2)",
+        "np.log(x1) + x1 * x2",
+        "np.log(x1) + x1 * x2 - np.sin(x2)",
+    ]
     assert block["title"] == "running"
     assert block["lines"][0] == "def running(x1, x2):"
 

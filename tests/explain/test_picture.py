@@ -46,7 +46,9 @@ def wandering(seed, count):
         known = list(given)
         for i in range(count):
             near, far = known[rng.integers(max(0, len(known) - 6), len(known))], known[rng.integers(len(known))]
-            known.append([near * far, near + 0.5, np.tanh(far), near - far, near * near][int(rng.integers(5)) if i else 0])
+            known.append(
+                [near * far, near + 0.5, np.tanh(far), near - far, near * near][int(rng.integers(5)) if i else 0]
+            )
         return known[-1] + sum(known[-4:])
 
     return f
@@ -75,7 +77,11 @@ def along(edge, steps=8):
     for (x, y), (p, q) in itertools.pairwise(edge.points):
         for t in np.linspace(0.0, 1.0, steps):
             bend, run = t * t * (3 - 2 * t), 1.5 * t * (1 - t) ** 2 + 1.5 * t * t * (1 - t) + t**3
-            yield (x + (p - x) * run, y + (q - y) * bend) if edge.direction == "right" else (x + (p - x) * bend, y + (q - y) * run)
+            yield (
+                (x + (p - x) * run, y + (q - y) * bend)
+                if edge.direction == "right"
+                else (x + (p - x) * bend, y + (q - y) * run)
+            )
 
 
 def check_geometry(drawing: Drawing) -> None:
@@ -89,10 +95,14 @@ def check_geometry(drawing: Drawing) -> None:
     for a, b in itertools.combinations(drawing.nodes, 2):
         assert a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + a.height <= b.y or b.y + b.height <= a.y, (a, b)
     for edge in drawing.edges:
-        for (x, y), node in zip((edge.points[0], edge.points[-1]), (nodes[edge.source], nodes[edge.target]), strict=True):
+        for (x, y), node in zip(
+            (edge.points[0], edge.points[-1]), (nodes[edge.source], nodes[edge.target]), strict=True
+        ):
             dx = min(abs(x - node.x), abs(x - node.x - node.width))
             dy = min(abs(y - node.y), abs(y - node.y - node.height))
-            assert min(dx, dy) <= (5.0 if node.kind == "operator" else 0.2), "an edge begins and ends at the border of its box"
+            assert min(dx, dy) <= (5.0 if node.kind == "operator" else 0.2), (
+                "an edge begins and ends at the border of its box"
+            )
             assert node.x - 0.2 <= x <= node.x + node.width + 0.2
             assert node.y - 0.2 <= y <= node.y + node.height + 0.2
         for x, y in along(edge):
@@ -124,8 +134,12 @@ def test_every_use_of_a_value_is_an_edge():
     explanation = explain(wandering(3, 30), 0.3, 0.5, -0.2)
     drawing = layout(explanation, False)
     uses = {(edge.step, edge.operand) for edge in drawing.edges if edge.step is not None}
-    assert uses == {(i, j) for i, step in enumerate(explanation.steps) if step.operation for j in range(len(step.node.args))}
-    assert {node.step for node in drawing.nodes if node.kind == "operator"} == {i for i, s in enumerate(explanation.steps) if s.operation}
+    assert uses == {
+        (i, j) for i, step in enumerate(explanation.steps) if step.operation for j in range(len(step.node.args))
+    }
+    assert {node.step for node in drawing.nodes if node.kind == "operator"} == {
+        i for i, s in enumerate(explanation.steps) if s.operation
+    }
 
 
 def test_running_example():
@@ -134,9 +148,13 @@ def test_running_example():
     assert ["v₋₁ = x1 = 2", "v\u0307₋₁ = 1", "v\u0304₋₁ = 5.5"] in texts
     assert ["v₀ = x2 = 5", "v\u0307₀ = 0", "v\u0304₀ = 1.716"] in texts
     assert ["v₅ = 11.652", "v\u0307₅ = 5.5", "v\u0304₅ = 1"] in texts
-    assert sorted(node.title[0] for node in drawing.nodes if node.kind == "operator") == sorted(["ln", "×", "sin", "+", "−"])
+    assert sorted(node.title[0] for node in drawing.nodes if node.kind == "operator") == sorted(
+        ["ln", "×", "sin", "+", "−"]
+    )
     labels = {
-        (drawing_title(drawing, edge.source), drawing_title(drawing, edge.target)): edge.label for edge in drawing.edges if edge.label
+        (drawing_title(drawing, edge.source), drawing_title(drawing, edge.target)): edge.label
+        for edge in drawing.edges
+        if edge.label
     }
     assert labels["v₋₁ = x1 = 2", "ln"] == "0.5"
     assert labels["v₋₁ = x1 = 2", "×"] == "5"
@@ -279,7 +297,14 @@ def test_svg_is_well_formed_and_has_a_legend():
         assert ["node", kind] in [c[:2] for c in classes]
     legend = next(group for group in root.iter(f"{SVG}g") if group.get("class") == "legend")
     words = [text.text for text in legend.iter(f"{SVG}text")]
-    assert {"leaf (input)", "data without gradient", "intermediate value", "operator", "adjoint", "local derivative"} <= set(words)
+    assert {
+        "leaf (input)",
+        "data without gradient",
+        "intermediate value",
+        "operator",
+        "adjoint",
+        "local derivative",
+    } <= set(words)
     texts = list(root.iter(f"{SVG}text"))
     assert all(0 <= float(t.get("x")) <= float(root.get("width")) for t in texts)
     assert all(0 <= float(t.get("y")) <= float(root.get("height")) for t in texts)
@@ -343,9 +368,13 @@ def test_dot_quotes():
 def has_typeface() -> bool:
     """Whether anything that pictures are written in is on this machine, asked without the code under test."""
     resvg = pytest.importorskip("resvg_py")
-    draw = lambda text: resvg.svg_to_bytes(svg_string=f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{text}</svg>')
+    draw = lambda text: resvg.svg_to_bytes(
+        svg_string=f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{text}</svg>'
+    )
     families = [name.strip(" '") for name in SANS.split(",")]
-    return find_spec("matplotlib") is not None or any(draw(f'<text y="9" font-family="{name}">M</text>') != draw("") for name in families)
+    return find_spec("matplotlib") is not None or any(
+        draw(f'<text y="9" font-family="{name}">M</text>') != draw("") for name in families
+    )
 
 
 def test_png(tmp_path):
@@ -357,7 +386,10 @@ def test_png(tmp_path):
         explanation.png(tmp_path / "graph.png", scale=scale)
         data = (tmp_path / "graph.png").read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"
-        assert struct.unpack(">II", data[16:24]) == (float(root.get("width")) * scale, float(root.get("height")) * scale)
+        assert struct.unpack(">II", data[16:24]) == (
+            float(root.get("width")) * scale,
+            float(root.get("height")) * scale,
+        )
     with pytest.raises(ValueError, match="above 0"):
         explanation.png(tmp_path / "graph.png", scale=0.0)
 
@@ -376,7 +408,9 @@ def test_png_without_the_typefaces_of_the_system(tmp_path, monkeypatch, has_matp
     try:
         if has_matplotlib:
             explanation.png(tmp_path / "graph.png")
-            assert (tmp_path / "graph.png").stat().st_size > len(bytes(draw(svg_string=explanation.svg(), skip_system_fonts=True, zoom=2)))
+            assert (tmp_path / "graph.png").stat().st_size > len(
+                bytes(draw(svg_string=explanation.svg(), skip_system_fonts=True, zoom=2))
+            )
         else:
             with pytest.raises(RuntimeError, match="A PNG needs a typeface"):
                 explanation.png(tmp_path / "graph.png")

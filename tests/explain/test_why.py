@@ -152,7 +152,9 @@ NOT_FINITE = [
 ]
 
 
-@pytest.mark.parametrize(("f", "args", "direction", "operation", "index"), NOT_FINITE, ids=lambda v: getattr(v, "__name__", ""))
+@pytest.mark.parametrize(
+    ("f", "args", "direction", "operation", "index"), NOT_FINITE, ids=lambda v: getattr(v, "__name__", "")
+)
 def test_why_nan_names_the_line(f, args, direction, operation, index):
     answer = why_nan(f, *args)
     assert not answer.is_finite

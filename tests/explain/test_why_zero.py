@@ -181,7 +181,9 @@ def test_why_zero_names_the_line(f, args, kind, operation):
     assert not np.any(gradients(f, *args)[1][place])
 
 
-@pytest.mark.parametrize(("f", "args"), [(f, args) for f, args, *_ in ZERO if len(args) == 2], ids=lambda v: getattr(v, "__name__", ""))
+@pytest.mark.parametrize(
+    ("f", "args"), [(f, args) for f, args, *_ in ZERO if len(args) == 2], ids=lambda v: getattr(v, "__name__", "")
+)
 def test_the_other_argument_is_fine(f, args):
     reason = why_zero(f, *args)["x"]
     assert reason.is_fine
@@ -195,7 +197,8 @@ class TestWhyZero:
         assert answer["x"].is_fine
 
     @pytest.mark.parametrize(
-        ("f", "at", "kind"), [(abs, 0.0, "stationary"), (wg.relu, 0.0, "saturated"), (lambda x: x**0, 2.0, "stationary")]
+        ("f", "at", "kind"),
+        [(abs, 0.0, "stationary"), (wg.relu, 0.0, "saturated"), (lambda x: x**0, 2.0, "stationary")],
     )
     def test_conventions_at_kinks(self, f, at, kind):
         assert why_zero(f, at)[0].kind == kind

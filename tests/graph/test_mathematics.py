@@ -27,7 +27,11 @@ def running_example() -> Graph:
 
 
 def test_the_running_example_and_its_derivatives():
-    assert running_example().mathematics().splitlines() == ["y = ln x₁ + x₁x₂ − sin x₂", "f₂ = x₂ + 1/x₁", "f₃ = x₁ − cos x₂"]
+    assert running_example().mathematics().splitlines() == [
+        "y = ln x₁ + x₁x₂ − sin x₂",
+        "f₂ = x₂ + 1/x₁",
+        "f₃ = x₁ − cos x₂",
+    ]
 
 
 def test_the_running_example_in_latex():
@@ -86,7 +90,11 @@ def test_one_equation_for_each_value_that_is_shared():
         (lambda x, y: wg.sigmoid(x) ** 2, "σ(x)²", r"\sigma(x)^{2}"),
         (lambda x, y: np.hypot(x, y), "hypot(x, y)", r"\mathrm{hypot}(x, y)"),
         (lambda x, y: x <= y, "x ≤ y", r"x \leq y"),
-        (lambda x, y: np.where(x > y, x, 0.0), "{x if x > y, else 0}", r"\begin{cases}x & x > y \\ 0 & \text{otherwise}\end{cases}"),
+        (
+            lambda x, y: np.where(x > y, x, 0.0),
+            "{x if x > y, else 0}",
+            r"\begin{cases}x & x > y \\ 0 & \text{otherwise}\end{cases}",
+        ),
         (lambda x, y: 1 / x, "1/x", r"\frac{1}{x}"),
     ],
 )
@@ -102,7 +110,10 @@ def test_arrays():
 
     assert trace(f, np.ones((2, 3)), np.ones(3), np.ones(2)).mathematics() == "f = Σ (Wx + b) ⊙ b"
     assert trace(lambda A: (A.T @ A).sum(axis=0), np.ones((2, 3))).mathematics() == "f = Σ₀ AᵀA"
-    assert trace(lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2), np.ones(3)).mathematics() == "f = Σ 100(x[1:] − x[:-1]²)²"
+    assert (
+        trace(lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2), np.ones(3)).mathematics()
+        == "f = Σ 100(x[1:] − x[:-1]²)²"
+    )
 
 
 def test_names():
@@ -119,7 +130,9 @@ def test_results_that_are_inputs_or_constants():
 
 
 class Reader:
-    """Reads plain mathematics as people do, and computes: sums of terms, terms of factors side by side, one fraction bar, powers."""
+    """Reads plain mathematics as people do, and computes: sums of terms, terms of factors side by side, one fraction
+    bar, powers.
+    """
 
     TOKEN = re.compile(r"\s*(\d+(?:\.\d+)?|ln|exp|sin|cos|[a-z][₀-₉]*|[⁻⁰¹²³⁴-⁹]+|.)")
     FUNCTIONS = {"ln": cmath.log, "exp": cmath.exp, "sin": cmath.sin, "cos": cmath.cos}
@@ -146,7 +159,9 @@ class Reader:
             value *= self.factor()
         if self.taken("/"):
             value /= self.factor()
-            assert self.next() in ("", "+", "−", ")", "·"), "what follows a fraction on one line could belong to either side"
+            assert self.next() in ("", "+", "−", ")", "·"), (
+                "what follows a fraction on one line could belong to either side"
+            )
             value *= self.term(1) if self.taken("·") else 1
         return value
 
@@ -221,7 +236,11 @@ RENDERED = [
         for p in (*ELEMENTWISE, *CONSTANT)
         if p.domain and not p.cases
     ],
-    *[pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}") for p in (*OTHERS, *CONSTANT) for k, c in enumerate(p.cases)],
+    *[
+        pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}")
+        for p in (*OTHERS, *CONSTANT)
+        for k, c in enumerate(p.cases)
+    ],
 ]
 
 

@@ -1,4 +1,6 @@
-"""The source of a graph runs, and gives the same numbers as the graph: for every operation of the table and for whole programs."""
+"""The source of a graph runs, and gives the same numbers as the graph: for every operation of the table and for whole
+programs.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def body(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "primitive", [p for p in (*ELEMENTWISE, *CONSTANT) if p.domain and not p.cases and p.spec is None], ids=lambda p: p.name
+    "primitive",
+    [p for p in (*ELEMENTWISE, *CONSTANT) if p.domain and not p.cases and p.spec is None],
+    ids=lambda p: p.name,
 )
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
@@ -52,7 +56,8 @@ def test_elementwise_operations(primitive, shapes, dtype):
 
 
 @pytest.mark.parametrize(
-    ("primitive", "case"), [pytest.param(p, c, id=f"{p.name}-{k}") for p in (*OTHERS, *CONSTANT) for k, c in enumerate(p.cases)]
+    ("primitive", "case"),
+    [pytest.param(p, c, id=f"{p.name}-{k}") for p in (*OTHERS, *CONSTANT) for k, c in enumerate(p.cases)],
 )
 def test_other_operations(primitive, case):
     args = case_arguments(case)
@@ -71,7 +76,12 @@ def test_variables_have_the_names_that_the_user_gave_them():
             y = y * y + x
         return y.sum()
 
-    assert body(check(f, np.arange(3.0), np.ones(3))) == ["y = np.sin(x) * w", "y = y * y + x", "y = y * y + x", "return np.sum(y)"]
+    assert body(check(f, np.arange(3.0), np.ones(3))) == [
+        "y = np.sin(x) * w",
+        "y = y * y + x",
+        "y = y * y + x",
+        "return np.sum(y)",
+    ]
 
 
 def test_a_name_that_is_still_needed_is_not_used_again():
@@ -186,7 +196,9 @@ def test_constants_are_exact(value):
     source = graph.python()
     found, expected = source.function()(np.ones(3, np.float32)), graph.evaluate(np.ones(3, np.float32))
     assert found.dtype == expected.dtype
-    assert found.tobytes() == expected.tobytes() or np.asarray(value).dtype == np.longdouble and (found == expected).all()
+    assert (
+        found.tobytes() == expected.tobytes() or np.asarray(value).dtype == np.longdouble and (found == expected).all()
+    )
 
 
 def test_large_constants_are_parameters():
@@ -277,8 +289,26 @@ def test_programs():
         check(f, *args)
 
 
-UNARY = (np.sin, np.exp, np.negative, np.square, np.sqrt, np.absolute, lambda x: 2.0 - x, lambda x: x[::-1], lambda x: x.sum() * x)
-BINARY = (np.add, np.subtract, np.multiply, np.divide, np.maximum, lambda x, y: np.where(x > y, x, y), lambda x, y: x**y)
+UNARY = (
+    np.sin,
+    np.exp,
+    np.negative,
+    np.square,
+    np.sqrt,
+    np.absolute,
+    lambda x: 2.0 - x,
+    lambda x: x[::-1],
+    lambda x: x.sum() * x,
+)
+BINARY = (
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.divide,
+    np.maximum,
+    lambda x, y: np.where(x > y, x, y),
+    lambda x, y: x**y,
+)
 
 
 @settings(deadline=None, max_examples=150)

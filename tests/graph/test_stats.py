@@ -48,7 +48,9 @@ def test_views_move_nothing_and_keep_what_they_see():
     found = trace(lambda x: x[::2].reshape(5, 1).T * 2.0, np.ones(10)).stats()
     assert (found.bytes_read, found.bytes_written) == (40 + 8, 40)
     held = trace(lambda x: np.sin(np.sin(np.exp(x)[:1])), np.ones(100)).stats()
-    assert held.peak_memory == 800 + 800 + 8  # exp is held by its view until the first sine is made; the second needs less
+    assert (
+        held.peak_memory == 800 + 800 + 8
+    )  # exp is held by its view until the first sine is made; the second needs less
 
 
 def test_peak_memory_of_a_chain_does_not_grow():

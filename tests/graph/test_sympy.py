@@ -42,8 +42,12 @@ def test_every_counterpart_gives_the_same_number(primitive):
     except TypeError:
         return  # of integers only
     expression = graph.to_sympy()
-    symbols = [sympy.Symbol(f"x{i}", real=True if np.asarray(a).dtype.kind == "f" else None) for i, a in enumerate(args)]
-    exact = [sympy.true if a is np.True_ else sympy.false if a is np.False_ else sympy.Float(float(a), 30) for a in args]
+    symbols = [
+        sympy.Symbol(f"x{i}", real=True if np.asarray(a).dtype.kind == "f" else None) for i, a in enumerate(args)
+    ]
+    exact = [
+        sympy.true if a is np.True_ else sympy.false if a is np.False_ else sympy.Float(float(a), 30) for a in args
+    ]
     found = expression.subs(dict(zip(symbols, exact, strict=True)))
     found = bool(found) if found in (sympy.true, sympy.false) else found
     assert complex(found) == pytest.approx(complex(graph.evaluate(*args)), rel=1e-14)
@@ -51,7 +55,9 @@ def test_every_counterpart_gives_the_same_number(primitive):
 
 @pytest.mark.parametrize("primitive", [p for p in SPECIAL if p in sympy_form], ids=lambda p: p.name)
 def test_functions_of_an_order_give_the_same_number(primitive):
-    graph = trace(lambda x: primitive.op(*((x, 2) if primitive.inputs[0] == "x" and primitive.name != "zeta" else (2, x))), 0.7)
+    graph = trace(
+        lambda x: primitive.op(*((x, 2) if primitive.inputs[0] == "x" and primitive.name != "zeta" else (2, x))), 0.7
+    )
     found = graph.to_sympy().subs(sympy.Symbol("x", real=True), sympy.Float(0.7, 30))
     assert float(found) == pytest.approx(float(graph.evaluate(0.7)), rel=1e-14)
 

@@ -29,7 +29,11 @@ def test_lines_of_a_small_graph():
 
 
 def test_inputs_that_are_not_used_are_listed():
-    assert str(trace(lambda x, y: x, 1.0, np.ones(2))).splitlines() == ["%0 x: float = input", "%1 y: f64[2] = input", "return %0"]
+    assert str(trace(lambda x, y: x, 1.0, np.ones(2))).splitlines() == [
+        "%0 x: float = input",
+        "%1 y: f64[2] = input",
+        "return %0",
+    ]
 
 
 def test_constants_are_shown_or_summarized():
@@ -61,7 +65,10 @@ def test_only_the_last_node_of_an_instruction_has_the_name():
 
 
 def test_one_line_says_what_it_takes_and_gives():
-    assert repr(trace(lambda x, n: x * n, np.ones((2, 3)), 2)) == "<graph (x: f64[2,3], n: int) -> (f64[2,3]), 1 operation>"
+    assert (
+        repr(trace(lambda x, n: x * n, np.ones((2, 3)), 2))
+        == "<graph (x: f64[2,3], n: int) -> (f64[2,3]), 1 operation>"
+    )
 
 
 def test_a_long_chain_prints():

@@ -31,7 +31,11 @@ def test_a_right_graph_is_returned():
     ("primitive", "args", "params"),
     [
         *[pytest.param(p, sample(p, SHAPES["broadcast"]), p.params or {}, id=p.name) for p in ELEMENTWISE],
-        *[pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)],
+        *[
+            pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}")
+            for p in OTHERS
+            for k, c in enumerate(p.cases)
+        ],
     ],
 )
 def test_what_is_traced_is_right(primitive, args, params):

@@ -1,4 +1,6 @@
-"""Derivatives of solutions, by the implicit function theorem, against differences of the solution and against unrolled solvers."""
+"""Derivatives of solutions, by the implicit function theorem, against differences of the solution and against unrolled
+solvers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ M = RNG.standard_normal((3, 3)) / 4
 
 def ridge(theta):
     """The weights of a ridge regression by conjugate gradients, without the matrix."""
-    return implicit.linear_solve(lambda w: X.T @ (X @ w) + np.exp(theta[:4]) * w, X.T @ (Y + theta[4]), solver="cg", rtol=1e-14)
+    return implicit.linear_solve(
+        lambda w: X.T @ (X @ w) + np.exp(theta[:4]) * w, X.T @ (Y + theta[4]), solver="cg", rtol=1e-14
+    )
 
 
 def nonlinear(theta):
@@ -98,7 +102,9 @@ def test_second_order_on_the_tape(solve, theta):
     x = wg.tensor(theta, requires_grad=True)
     (first,) = wg.autograd.grad((weights * solve(x) ** 2).sum(), x, create_graph=True)
     rows = [wg.autograd.grad(first[i], x, retain_graph=True)[0].numpy() for i in range(len(theta))]
-    np.testing.assert_allclose(rows, wg.hessian(lambda theta: (weights * solve(theta) ** 2).sum())(theta), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(
+        rows, wg.hessian(lambda theta: (weights * solve(theta) ** 2).sum())(theta), rtol=1e-9, atol=1e-10
+    )
 
 
 @EACH
@@ -114,7 +120,9 @@ def test_taylor_coefficients(solve, theta):
     along = lambda s: (solve(theta + s * direction)).sum()
     terms = wg.taylor(along, 0.0, 3)
     nested = [along, wg.grad(along), wg.grad(wg.grad(along)), wg.grad(wg.grad(wg.grad(along)))]
-    np.testing.assert_allclose(terms, [f(0.0) / c for f, c in zip(nested, (1, 1, 2, 6), strict=True)], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        terms, [f(0.0) / c for f, c in zip(nested, (1, 1, 2, 6), strict=True)], rtol=1e-8, atol=1e-10
+    )
 
 
 @EACH
@@ -122,9 +130,13 @@ def test_batches_are_solved_one_by_one(solve, theta):
     batch = theta + 0.1 * RNG.standard_normal((3, len(theta)))
     np.testing.assert_allclose(wg.vmap(solve)(batch), [solve(row) for row in batch], rtol=1e-10, atol=1e-12)
     for derivative in (wg.jacfwd, wg.jacrev, lambda f: wg.jacfwd(wg.jacrev(f))):
-        np.testing.assert_allclose(wg.vmap(derivative(solve))(batch), [derivative(solve)(row) for row in batch], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            wg.vmap(derivative(solve))(batch), [derivative(solve)(row) for row in batch], rtol=1e-7, atol=1e-9
+        )
     outside = wg.grad(lambda batch: (wg.vmap(solve)(batch) ** 2).sum())(batch)
-    np.testing.assert_allclose(outside, [wg.grad(lambda t: (solve(t) ** 2).sum())(row) for row in batch], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        outside, [wg.grad(lambda t: (solve(t) ** 2).sum())(row) for row in batch], rtol=1e-7, atol=1e-9
+    )
 
 
 def test_nested_batches():
@@ -132,7 +144,9 @@ def test_nested_batches():
     expected = [[fixed(t) for t in row] for row in theta]
     np.testing.assert_allclose(wg.vmap(wg.vmap(fixed))(theta), expected, atol=1e-12)
     inner = wg.vmap(wg.grad(lambda row: wg.vmap(fixed)(row).sum()))(theta)
-    np.testing.assert_allclose(inner, [[wg.grad(lambda t: fixed(t).sum())(t) for t in row] for row in theta], atol=1e-10)
+    np.testing.assert_allclose(
+        inner, [[wg.grad(lambda t: fixed(t).sum())(t) for t in row] for row in theta], atol=1e-10
+    )
 
 
 def unrolled(theta):
@@ -164,7 +178,9 @@ class TestCapturedValues:
         slope = differences(lambda a: f(a[0]), np.array([0.7]), 1e-2)
         np.testing.assert_allclose(wg.grad(f)(0.7), slope[0], rtol=1e-8)
         np.testing.assert_allclose(wg.jvp(f, (0.7,), (1.0,))[1], slope[0], rtol=1e-8)
-        np.testing.assert_allclose(wg.grad(wg.grad(f))(0.7), differences(lambda a: wg.grad(f)(a[0]), np.array([0.7]), 1e-2)[0], rtol=1e-7)
+        np.testing.assert_allclose(
+            wg.grad(wg.grad(f))(0.7), differences(lambda a: wg.grad(f)(a[0]), np.array([0.7]), 1e-2)[0], rtol=1e-7
+        )
 
     @pytest.mark.parametrize("i", range(5))
     def test_on_the_tape(self, i):
@@ -183,7 +199,9 @@ class TestCapturedValues:
         (first,) = wg.autograd.grad(x, a, create_graph=True)
         (second,) = wg.autograd.grad(first, a)
         f = lambda a: implicit.root(lambda x: x**3 + a * a * x - a, 0.5)
-        np.testing.assert_allclose([first.item(), second.item()], [wg.grad(f)(0.7), wg.grad(wg.grad(f))(0.7)], rtol=1e-9)
+        np.testing.assert_allclose(
+            [first.item(), second.item()], [wg.grad(f)(0.7), wg.grad(wg.grad(f))(0.7)], rtol=1e-9
+        )
 
     def test_of_two_transforms(self):
         f = lambda a, b: implicit.root(lambda x: x**3 + a * x - b, 0.5)
@@ -214,7 +232,9 @@ class TestAroundOtherTransforms:
 
     def test_a_solution_inside_a_solution(self):
         slope = differences(lambda t: self.bilevel(t[0]), np.array([0.8]), 1e-2)[0]
-        np.testing.assert_allclose([wg.grad(self.bilevel)(0.8), wg.jvp(self.bilevel, (0.8,), (1.0,))[1]], slope, rtol=1e-8)
+        np.testing.assert_allclose(
+            [wg.grad(self.bilevel)(0.8), wg.jvp(self.bilevel, (0.8,), (1.0,))[1]], slope, rtol=1e-8
+        )
         curvature = differences(lambda t: wg.grad(self.bilevel)(t[0]), np.array([0.8]), 1e-2)[0]
         np.testing.assert_allclose(wg.grad(wg.grad(self.bilevel))(0.8), curvature, rtol=1e-7)
 
@@ -232,7 +252,9 @@ class TestAroundOtherTransforms:
         f = lambda theta: (solve(theta) ** 2).sum()
         inner = wg.grad(lambda s: f(s * x))(1.0)
         inner.backward()
-        np.testing.assert_allclose(x.grad.numpy(), wg.grad(lambda x: wg.grad(lambda s: f(s * x))(1.0))(theta), rtol=1e-8)
+        np.testing.assert_allclose(
+            x.grad.numpy(), wg.grad(lambda x: wg.grad(lambda s: f(s * x))(1.0))(theta), rtol=1e-8
+        )
 
     @EACH
     def test_batches_on_the_tape_at_second_order(self, solve, theta):

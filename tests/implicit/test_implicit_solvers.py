@@ -26,7 +26,9 @@ def square_root(a, **how):
 
 
 class TestLinearSolve:
-    @pytest.mark.parametrize("solver", [None, *KRYLOV, lambda matvec, b: np.linalg.solve(np.stack([*map(matvec, np.eye(6))], 1), b)])
+    @pytest.mark.parametrize(
+        "solver", [None, *KRYLOV, lambda matvec, b: np.linalg.solve(np.stack([*map(matvec, np.eye(6))], 1), b)]
+    )
     def test_every_solver_gives_the_same_derivatives(self, solver):
         matrix = SYMMETRIC if solver in ("cg", "minres") else GENERAL
         options = {"rtol": 1e-13} if isinstance(solver, str) else {}
@@ -44,7 +46,9 @@ class TestLinearSolve:
         )
 
     def test_the_transpose_is_solved_with_the_transposed_product(self):
-        transpose = wg.linear_transpose(lambda b: implicit.linear_solve(lambda y: GENERAL @ y, b, solver="gmres", rtol=1e-13), B)
+        transpose = wg.linear_transpose(
+            lambda b: implicit.linear_solve(lambda y: GENERAL @ y, b, solver="gmres", rtol=1e-13), B
+        )
         np.testing.assert_allclose(transpose(np.ones(6))[0], np.linalg.solve(GENERAL.T, np.ones(6)), rtol=1e-10)
 
     def test_trees(self):
@@ -58,7 +62,9 @@ class TestLinearSolve:
         solve = lambda s, b: implicit.linear_solve(lambda y: GENERAL @ y + s * y, b)
         expected = [np.linalg.solve(GENERAL + s * np.eye(6), b) for s, b in zip(scales, rows, strict=True)]
         np.testing.assert_allclose(wg.vmap(solve)(scales, rows), expected, rtol=1e-12)
-        np.testing.assert_allclose(wg.vmap(solve, in_axes=(None, 0))(0.5, rows), np.linalg.solve(GENERAL + 0.5 * np.eye(6), rows.T).T)
+        np.testing.assert_allclose(
+            wg.vmap(solve, in_axes=(None, 0))(0.5, rows), np.linalg.solve(GENERAL + 0.5 * np.eye(6), rows.T).T
+        )
         np.testing.assert_allclose(
             wg.vmap(solve, in_axes=(0, None))(scales, B), [np.linalg.solve(GENERAL + s * np.eye(6), B) for s in scales]
         )
@@ -102,7 +108,9 @@ class TestLinearSolve:
 
 
 class TestSolvers:
-    @pytest.mark.parametrize("solver", [None, "newton", *(m for m in ROOTS if "mixing" not in m and m != "diagbroyden")])
+    @pytest.mark.parametrize(
+        "solver", [None, "newton", *(m for m in ROOTS if "mixing" not in m and m != "diagbroyden")]
+    )
     @pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")  # of SciPy's, in the history that "anderson" keeps
     def test_roots_by_name(self, solver):
         np.testing.assert_allclose(wg.grad(square_root)(4.0, solver=solver), 0.5, rtol=1e-6)
@@ -127,7 +135,9 @@ class TestSolvers:
         x = 0.7390851332151607
         np.testing.assert_allclose(wg.grad(f)(1.0), -x * np.sin(x) / (1 + np.sin(x)), rtol=1e-9)
 
-    @pytest.mark.parametrize("make", [wg.grad, lambda f: wg.grad(wg.grad(f)), lambda f: lambda a: wg.jvp(f, (a,), (1.0,)), wg.vmap])
+    @pytest.mark.parametrize(
+        "make", [wg.grad, lambda f: wg.grad(wg.grad(f)), lambda f: lambda a: wg.jvp(f, (a,), (1.0,)), wg.vmap]
+    )
     def test_the_solver_sees_plain_numbers(self, make):
         seen = []
 
@@ -294,7 +304,10 @@ def test_no_reference_cycles():
 
 def test_scipy_is_imported_by_the_first_solve():
     code = "import sys, wengert.implicit; print('scipy' in sys.modules, 'llvmlite' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == [
+        "False",
+        "False",
+    ]
 
 
 def test_a_list_of_numbers_is_a_vector():

@@ -88,23 +88,31 @@ def test_replayed_steps_are_those_of_scipy(method):
 
 @pytest.mark.parametrize("method", EXPLICIT)
 def test_the_discrete_adjoint_is_exact_at_loose_tolerances(method):
-    """The derivative of the numbers: differences with the same steps agree to rounding, where the solution has three digits."""
+    """The derivative of the numbers: differences with the same steps agree to rounding, where the solution has three
+    digits.
+    """
     steps = scipy.integrate.solve_ivp(pendulum, (0.0, 3.0), Y0, method, args=(P,)).t
     points = np.linspace(0.2, 2.9, 5)
 
     def frozen(p):
         return replay(tableau(method), pendulum, steps, Y0, (p,), points, (steps, points), keep=True)[:, 0]
 
-    found = wg.jacobian(lambda p: solve_ivp(pendulum, (0.0, 3.0), Y0, method, points, args=(p,)).y[0], mode="reverse")(P)
+    found = wg.jacobian(lambda p: solve_ivp(pendulum, (0.0, 3.0), Y0, method, points, args=(p,)).y[0], mode="reverse")(
+        P
+    )
     np.testing.assert_allclose(found, differences(frozen, P, 1e-3), rtol=1e-9, atol=1e-9)
-    close = wg.jacobian(lambda p: solve_ivp(pendulum, (0.0, 3.0), Y0, "DOP853", points, args=(p,), rtol=1e-9, atol=1e-9).y[0])(P)
+    close = wg.jacobian(
+        lambda p: solve_ivp(pendulum, (0.0, 3.0), Y0, "DOP853", points, args=(p,), rtol=1e-9, atol=1e-9).y[0]
+    )(P)
     assert np.abs(found - close).max() > 1e-6
 
 
 @pytest.mark.parametrize(("method", "adjoint"), WAYS)
 def test_linear_systems_have_the_derivatives_of_the_exponential(method, adjoint):
     A, v = np.array([[-0.5, 1.0], [-2.0, -0.1]]), np.array([1.0, -1.0])
-    end = lambda A, T: solve_ivp(lambda t, y, A: A @ y, (0.0, T), v, method, args=(A,), adjoint=adjoint, rtol=1e-8, atol=1e-9).y[:, -1]
+    end = lambda A, T: solve_ivp(
+        lambda t, y, A: A @ y, (0.0, T), v, method, args=(A,), adjoint=adjoint, rtol=1e-8, atol=1e-9
+    ).y[:, -1]
     weights = np.array([1.0, 3.0])
     dA, dT = wg.grad(lambda A, T: (weights * end(A, T)).sum(), (0, 1))(A, 1.5)
     for place in np.ndindex(2, 2):
@@ -116,7 +124,8 @@ def test_linear_systems_have_the_derivatives_of_the_exponential(method, adjoint)
 
 
 @pytest.mark.parametrize(
-    ("method", "adjoint"), [("RK45", "discrete"), ("DOP853", "discrete"), ("RK45", "continuous"), ("LSODA", "continuous")]
+    ("method", "adjoint"),
+    [("RK45", "discrete"), ("DOP853", "discrete"), ("RK45", "continuous"), ("LSODA", "continuous")],
 )
 class TestModes:
     """The oscillator y'' = -k y from (1, 0) is cos(sqrt(k) t)."""
@@ -125,7 +134,9 @@ class TestModes:
 
     def end(self, method, adjoint):
         def f(k, T=1.3):
-            return solve_ivp(lambda t, y, k: [y[1], -k * y[0]], (0.0, T), [1.0, 0.0], method, args=(k,), adjoint=adjoint, **TIGHT).y[0, -1]
+            return solve_ivp(
+                lambda t, y, k: [y[1], -k * y[0]], (0.0, T), [1.0, 0.0], method, args=(k,), adjoint=adjoint, **TIGHT
+            ).y[0, -1]
 
         return f
 
@@ -182,7 +193,12 @@ def test_complex_states(adjoint):
     np.testing.assert_allclose(wg.grad(f, holomorphic=True)(z), np.exp(z), rtol=1e-7)
     np.testing.assert_allclose(wg.jvp(f, (z,), (1.0 + 0j,))[1], np.exp(z), rtol=1e-7)
     g = lambda z: (
-        abs(solve_ivp(lambda t, y, z: z * np.conj(y), (0.0, 1.0), [1.0 + 0.5j], args=(z,), adjoint=adjoint, **TIGHT).y[0, -1]) ** 2
+        abs(
+            solve_ivp(lambda t, y, z: z * np.conj(y), (0.0, 1.0), [1.0 + 0.5j], args=(z,), adjoint=adjoint, **TIGHT).y[
+                0, -1
+            ]
+        )
+        ** 2
     )
     wanted = differences(lambda v: g(v[0] + 1j * v[1]), [0.3, 1.0])
     np.testing.assert_allclose(wg.grad(g)(z), wanted[0] + 1j * wanted[1], rtol=1e-6)
@@ -213,7 +229,8 @@ def test_backwards_in_time_and_spans_of_length_zero(adjoint):
     end = lambda T: solve_ivp(lambda t, y: -y, (0.0, T), [2.0], adjoint=adjoint).y[0, -1]
     np.testing.assert_allclose(wg.grad(end)(0.0), -2.0)
     np.testing.assert_allclose(
-        wg.grad(lambda t: solve_ivp(lambda t, y: -y, (0.0, 0.0), [2.0], t_eval=t[None], adjoint=adjoint).y[0, 0])(0.0), -2.0
+        wg.grad(lambda t: solve_ivp(lambda t, y: -y, (0.0, 0.0), [2.0], t_eval=t[None], adjoint=adjoint).y[0, 0])(0.0),
+        -2.0,
     )
 
 
@@ -293,7 +310,9 @@ def van_der_pol(t, y, mu):
 
 def test_stiff_systems():
     f = lambda mu: solve_ivp(van_der_pol, (0.0, 50.0), [2.0, 0.0], "Radau", args=(mu,), rtol=1e-7, atol=1e-8).y[0, -1]
-    exact = lambda mu: scipy.integrate.solve_ivp(van_der_pol, (0.0, 50.0), [2.0, 0.0], "Radau", args=(mu,), rtol=1e-10, atol=1e-11).y[0, -1]
+    exact = lambda mu: scipy.integrate.solve_ivp(
+        van_der_pol, (0.0, 50.0), [2.0, 0.0], "Radau", args=(mu,), rtol=1e-10, atol=1e-11
+    ).y[0, -1]
     wanted = differences(exact, 100.0, 0.1)
     np.testing.assert_allclose(wg.grad(f)(100.0), wanted, rtol=1e-3)
     np.testing.assert_allclose(wg.jvp(f, (100.0,), (1.0,))[1], wanted, rtol=1e-3)
@@ -313,7 +332,9 @@ def test_the_jacobian_is_exact(method):
     np.testing.assert_allclose(found.y[:, -1], theirs.y[:, -1], rtol=1e-4)
     assert found.njev > 0
     black_box = lambda t, y: np.array([float(v) for v in (y[1], -y[0])])  # which no value of Wengert's survives
-    np.testing.assert_allclose(solve_ivp(black_box, (0.0, 1.0), [1.0, 0.0], method, **TIGHT).y[0, -1], np.cos(1.0), rtol=1e-6)
+    np.testing.assert_allclose(
+        solve_ivp(black_box, (0.0, 1.0), [1.0, 0.0], method, **TIGHT).y[0, -1], np.cos(1.0), rtol=1e-6
+    )
 
 
 class TestPlain:
@@ -321,7 +342,10 @@ class TestPlain:
         hit = lambda t, y, p: y[0]
         hit.terminal = True
         options = {"args": (P,), "dense_output": True, "events": hit}
-        found, wanted = solve_ivp(pendulum, (0.0, 5.0), Y0, **options), scipy.integrate.solve_ivp(pendulum, (0.0, 5.0), Y0, **options)
+        found, wanted = (
+            solve_ivp(pendulum, (0.0, 5.0), Y0, **options),
+            scipy.integrate.solve_ivp(pendulum, (0.0, 5.0), Y0, **options),
+        )
         np.testing.assert_array_equal(found.y, wanted.y)
         np.testing.assert_array_equal(found.t_events[0], wanted.t_events[0])
         np.testing.assert_array_equal(found.sol(0.3), wanted.sol(0.3))
@@ -369,7 +393,9 @@ class TestErrors:
                 wg.grad(lambda y, o=options: solve_ivp(lambda t, y: -y, (0.0, 1.0), y, **o).y.sum())(Y0)
 
     def test_second_derivatives_of_complex_solutions_by_the_continuous_adjoint(self):
-        f = lambda z: abs(solve_ivp(lambda t, y, z: z * y, (0.0, 1.0), [1.0 + 0j], args=(z,), adjoint="continuous").y[0, -1])
+        f = lambda z: abs(
+            solve_ivp(lambda t, y, z: z * y, (0.0, 1.0), [1.0 + 0j], args=(z,), adjoint="continuous").y[0, -1]
+        )
         with pytest.raises(GradientError, match="second derivatives of complex"):
             wg.grad(lambda z: abs(wg.grad(f)(z)))(1.0 + 1j)
 
@@ -396,7 +422,9 @@ class TestOdeint:
 
     def test_is_that_of_scipy(self):
         func = lambda y, t, p: pendulum(t, y, p)
-        np.testing.assert_allclose(odeint(func, Y0, self.T, (P,)), scipy.integrate.odeint(func, Y0, self.T, (P,)), atol=1e-6)
+        np.testing.assert_allclose(
+            odeint(func, Y0, self.T, (P,)), scipy.integrate.odeint(func, Y0, self.T, (P,)), atol=1e-6
+        )
         np.testing.assert_allclose(
             odeint(pendulum, Y0, self.T, (P,), tfirst=True), scipy.integrate.odeint(func, Y0, self.T, (P,)), atol=1e-6
         )
@@ -405,7 +433,9 @@ class TestOdeint:
 
     @pytest.mark.parametrize("method", ["LSODA", "DOP853"])
     def test_gradients(self, method):
-        f = lambda rate, t: (odeint(lambda y, t, rate: -rate * y, [2.0], t, (rate,), method=method)[:, 0] * np.arange(7.0)).sum()
+        f = lambda rate, t: (
+            odeint(lambda y, t, rate: -rate * y, [2.0], t, (rate,), method=method)[:, 0] * np.arange(7.0)
+        ).sum()
         rate, t = wg.grad(f, (0, 1))(0.7, self.T)
         decay = 2.0 * np.exp(-0.7 * self.T) * np.arange(7.0)
         np.testing.assert_allclose(rate, (-self.T * decay).sum(), rtol=1e-5)
@@ -417,7 +447,9 @@ class TestOdeint:
         A = np.array([[0.1, 0.4], [-0.3, 0.2]])
         f = lambda Y: odeint(lambda Y, t: A @ Y, Y, [0.0, 1.0], method=method)[-1]
         np.testing.assert_allclose(f(np.eye(2)), scipy.linalg.expm(A), rtol=1e-6)
-        np.testing.assert_allclose(wg.jacobian(f)(np.eye(2)), np.einsum("ik,jl->ijkl", scipy.linalg.expm(A), np.eye(2)), atol=1e-6)
+        np.testing.assert_allclose(
+            wg.jacobian(f)(np.eye(2)), np.einsum("ik,jl->ijkl", scipy.linalg.expm(A), np.eye(2)), atol=1e-6
+        )
 
     @pytest.mark.parametrize("method", ["LSODA", "RK45"])
     def test_trees(self, method):

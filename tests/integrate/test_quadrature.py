@@ -42,9 +42,13 @@ def test_taylor():
 
 def test_limits_and_parameters_together():
     v = np.array([0.3, 1.2, 1.5])
-    f = lambda a, b, s: mpmath.sqrt(mpmath.pi / s) / 2 * (mpmath.erf(mpmath.sqrt(s) * b) - mpmath.erf(mpmath.sqrt(s) * a))
+    f = lambda a, b, s: (
+        mpmath.sqrt(mpmath.pi / s) / 2 * (mpmath.erf(mpmath.sqrt(s) * b) - mpmath.erf(mpmath.sqrt(s) * a))
+    )
     unit = np.eye(3, dtype=int)
-    np.testing.assert_allclose(wg.grad(window)(v), [float(mpmath.diff(f, tuple(v), tuple(map(int, e)))) for e in unit], rtol=1e-9)
+    np.testing.assert_allclose(
+        wg.grad(window)(v), [float(mpmath.diff(f, tuple(v), tuple(map(int, e)))) for e in unit], rtol=1e-9
+    )
     wanted = [[float(mpmath.diff(f, tuple(v), tuple(map(int, e + g)))) for e in unit] for g in unit]
     np.testing.assert_allclose(wg.hessian(window)(v), wanted, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(wg.jacobian(wg.grad(window), mode="reverse")(v), wanted, rtol=1e-8, atol=1e-9)
@@ -68,7 +72,9 @@ def test_arrays(mode, n):
     p = np.linspace(0.5, 2.0, n)
     f = lambda p: quad(lambda x, p: np.exp(-p * x), 0.0, 1.0, (p,))[0]
     np.testing.assert_allclose(f(p), (1.0 - np.exp(-p)) / p, rtol=1e-9)
-    np.testing.assert_allclose(wg.jacobian(f, mode=mode)(p), np.diag((np.exp(-p) * (p + 1.0) - 1.0) / p**2), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        wg.jacobian(f, mode=mode)(p), np.diag((np.exp(-p) * (p + 1.0) - 1.0) / p**2), rtol=1e-8, atol=1e-10
+    )
 
 
 def test_complex_integrands():
@@ -115,7 +121,9 @@ def test_doubtful_integrals_warn():
 def test_what_was_captured_is_an_error():
     for differentiate in (wg.grad, lambda f: lambda s: wg.jvp(f, (s,), (1.0,)), wg.vmap):
         with pytest.raises(GradientError, match="not among its arguments"):
-            differentiate(lambda s: quad(lambda x: s * x, 0.0, 1.0)[0])(np.array([3.0, 4.0]) if differentiate is wg.vmap else 3.0)
+            differentiate(lambda s: quad(lambda x: s * x, 0.0, 1.0)[0])(
+                np.array([3.0, 4.0]) if differentiate is wg.vmap else 3.0
+            )
 
 
 def test_graphs_have_no_integrals():

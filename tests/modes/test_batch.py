@@ -172,7 +172,10 @@ def test_gradient_through_a_batch(primitive, one, many, params):
         args = chosen(way, one, many)
         weights = weights_like(batched(*args))
         _, found = tape_gradients(total_of(batched, weights), args, live)
-        alone = [tape_gradients(total_of(op, [w[i] for w in weights]), row, live)[1] for i, row in enumerate(rows(way, one, many))]
+        alone = [
+            tape_gradients(total_of(op, [w[i] for w in weights]), row, live)[1]
+            for i, row in enumerate(rows(way, one, many))
+        ]
         for k, i in enumerate(live):
             each = np.stack([gradients[k].numpy() for gradients in alone])
             np.testing.assert_allclose(found[k].numpy(), each if way[i] else each.sum(0), rtol=1e-10, atol=1e-12)
@@ -196,7 +199,9 @@ def test_a_batch_of_tangents_and_tangents_of_a_batch(primitive, one, many, param
     def tangent(f, *args):
         level = new_level()
         outs = several(f(*[Dual(a, np.ones(a.shape), level) if i in live else a for i, a in enumerate(args)]))
-        return tuple(out.tangent if isinstance(out, Dual) and out.level == level else np.zeros(out.shape) for out in outs)
+        return tuple(
+            out.tangent if isinstance(out, Dual) and out.level == level else np.zeros(out.shape) for out in outs
+        )
 
     way = (True,) * len(one)
     outs = [tangent(op, *row) for row in rows(way, one, many)]
@@ -241,7 +246,9 @@ class TestKeys:
     X = np.random.default_rng(0).normal(size=(B, 3, 3, 3, 3))
 
     def ways(self, indices, count):
-        many = [np.stack([i] * B) if i.dtype.kind == "b" else m for i, m in zip(indices, indices_of(indices), strict=True)]
+        many = [
+            np.stack([i] * B) if i.dtype.kind == "b" else m for i, m in zip(indices, indices_of(indices), strict=True)
+        ]
         for way in mixtures(count + len(indices)):
             yield way, many
 
@@ -273,7 +280,9 @@ class TestKeys:
         t = np.random.default_rng(1).normal(size=(B, *self.X[0][key.filled(indices)].shape))
         shape = self.X[0].shape
         for way, many in self.ways(indices, 1):
-            self.check(lambda t, *i: TABLE["scatter"].op(t, *i, key=key, shape=shape), [t[0], *indices], [t, *many], way)
+            self.check(
+                lambda t, *i: TABLE["scatter"].op(t, *i, key=key, shape=shape), [t[0], *indices], [t, *many], way
+            )
             if any(way[1:]):
                 self.check(lambda *i: TABLE["winners"].op(*i, key=key, shape=shape), indices, many, way[1:])
 
@@ -283,14 +292,18 @@ class TestInside:
         """What runs in a loop is known by name; everything else runs once for the batch."""
         looped = set()
         original = batch.loop
-        monkeypatch.setattr(batch, "loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest))
+        monkeypatch.setattr(
+            batch, "loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest)
+        )
         modules = [module for name, module in sys.modules.items() if name.startswith("wengert.ops.")]
         built_in = {f.primitive for module in modules for f in vars(module).values() if hasattr(f, "primitive")}
         for run in RUNS:
             primitive, one, many, params = run.values
             if primitive not in built_in:
                 continue
-            vmap(lambda *args, p=primitive, k=params: p.op(*args, **k), axes((True, *(False,) * (len(one) - 1))))(many[0], *one[1:])
+            vmap(lambda *args, p=primitive, k=params: p.op(*args, **k), axes((True, *(False,) * (len(one) - 1))))(
+                many[0], *one[1:]
+            )
         of_numbers = {"histogram", "histogram_bin_edges", "isin", "unique_places", "unique_inverse", "unique_counts"}
         assert looped == {"argwhere", "searchsorted", "set_at", "tril", "triu", "lstsq", *of_numbers}
 
@@ -377,7 +390,9 @@ class TestInside:
         ],
     )
     def test_numbers_are_refused(self, f):
-        with pytest.raises(TypeError, match=r"under vmap this value is a batch of 3, at .*test_batch.py:\d+.*wg\.where"):
+        with pytest.raises(
+            TypeError, match=r"under vmap this value is a batch of 3, at .*test_batch.py:\d+.*wg\.where"
+        ):
             vmap(lambda x: f(x) * 1.0)(np.ones(3))
 
     def test_shapes_that_depend_on_numbers(self):

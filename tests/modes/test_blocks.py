@@ -37,7 +37,9 @@ def test_the_same_to_the_last_bit(dtype, shape, monkeypatch):
     arrays = [rng.normal(size=shape).astype(dtype) for _ in range(2)]
     runs = []
     original = blocks.pull_run
-    monkeypatch.setattr("wengert.modes.blocks.pull_run", lambda run, cotangents: runs.append(len(run)) or original(run, cotangents))
+    monkeypatch.setattr(
+        "wengert.modes.blocks.pull_run", lambda run, cotangents: runs.append(len(run)) or original(run, cotangents)
+    )
     shared = gradients(expression, arrays, 2, monkeypatch)
     assert max(runs) > 5
     runs.clear()

@@ -37,7 +37,10 @@ def spaced(function, *fixed, **options):
 
 SMOOTH = {
     "geomspace": (spaced(np.geomspace, 4), [np.array([0.5, 2.0]), np.array([3.0, 1.0])]),
-    "geomspace without its end": (spaced(np.geomspace, 4, False, axis=-1), [np.array([0.5, 2.0]), np.array([3.0, 1.0])]),
+    "geomspace without its end": (
+        spaced(np.geomspace, 4, False, axis=-1),
+        [np.array([0.5, 2.0]), np.array([3.0, 1.0])],
+    ),
     "logspace": (lambda a, b, c: np.logspace(a, b, 4, base=c), [np.array(0.2), np.array(1.0), np.array(2.5)]),
     "linspace": (spaced(np.linspace, 4), [np.array([0.5, 2.0]), np.array([3.0, 1.0])]),
 }
@@ -53,7 +56,9 @@ def test_kaiser_has_a_derivative_in_beta():
     window = wg.kaiser(5, beta)
     np.testing.assert_allclose(window.detach().numpy(), np.kaiser(5, 2.3), rtol=1e-13)
     window.sum().backward()
-    np.testing.assert_allclose(beta.grad.item(), (np.kaiser(5, 2.3 + 1e-5) - np.kaiser(5, 2.3 - 1e-5)).sum() / 2e-5, rtol=1e-8)
+    np.testing.assert_allclose(
+        beta.grad.item(), (np.kaiser(5, 2.3 + 1e-5) - np.kaiser(5, 2.3 - 1e-5)).sum() / 2e-5, rtol=1e-8
+    )
     assert wg.kaiser(1, beta).tolist() == [1.0]
 
 

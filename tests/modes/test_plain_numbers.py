@@ -1,4 +1,6 @@
-"""Integers, booleans and rounded values computed from what is differentiated are plain numbers, in every mode that has numbers."""
+"""Integers, booleans and rounded values computed from what is differentiated are plain numbers, in every mode that has
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ GRADIENTS = {
     "jacrev": lambda f: wg.jacrev(f)(X),
     "Taylor": lambda f: [wg.jet(f, [X], [[e, 0.0 * e]])[1][0] for e in np.eye(3)],
     "checkpoint": lambda f: wg.grad(wg.checkpoint(f))(X),
-    "checkpoint with a policy": lambda f: wg.grad(wg.checkpoint(f, policy=lambda name: name in ("multiply", "floor", "argsort")))(X),
+    "checkpoint with a policy": lambda f: wg.grad(
+        wg.checkpoint(f, policy=lambda name: name in ("multiply", "floor", "argsort"))
+    )(X),
     "gradient of a gradient": lambda f: wg.grad(lambda x: wg.grad(f)(x) @ x)(X),
     "gradient of a tangent": lambda f: wg.grad(lambda x: wg.jvp(f, (x,), (x,))[1])(X),
 }
@@ -69,14 +73,18 @@ IN_NEED_OF_NUMBERS = ["floor", "mask", "int", "item of a list", "range", "float 
 
 
 @pytest.mark.parametrize("name", IN_NEED_OF_NUMBERS)
-@pytest.mark.parametrize("transform", [wg.vmap, lambda f: wg.vmap(wg.grad(f)), lambda f: wg.grad(lambda x: wg.vmap(f)(x).sum())])
+@pytest.mark.parametrize(
+    "transform", [wg.vmap, lambda f: wg.vmap(wg.grad(f)), lambda f: wg.grad(lambda x: wg.vmap(f)(x).sum())]
+)
 def test_a_batch_is_no_number(name, transform):
     with pytest.raises(wg.TrackedValueError, match=r"under vmap.*test_plain_numbers\.py"):
         transform(FUNCTIONS[name][0])(X[None])
 
 
 @pytest.mark.parametrize("name", IN_NEED_OF_NUMBERS)
-@pytest.mark.parametrize("transform", [wg.compile, lambda f: wg.compile(wg.grad(f)), lambda f: lambda x: wg.trace(wg.grad(f), x)])
+@pytest.mark.parametrize(
+    "transform", [wg.compile, lambda f: wg.compile(wg.grad(f)), lambda f: lambda x: wg.trace(wg.grad(f), x)]
+)
 def test_a_traced_value_has_no_numbers(name, transform):
     with pytest.raises(wg.TrackedValueError, match=r"traced value.*test_plain_numbers\.py"):
         transform(FUNCTIONS[name][0])(X)
@@ -84,10 +92,19 @@ def test_a_traced_value_has_no_numbers(name, transform):
 
 @pytest.mark.parametrize("convert", [float, int, complex, np.asarray, np.float64])
 @pytest.mark.parametrize(
-    "derivative", [wg.grad, wg.jacfwd, wg.hessian, lambda f: lambda x: wg.taylor(f, x, 2), lambda f: wg.grad(wg.checkpoint(f, policy=bool))]
+    "derivative",
+    [
+        wg.grad,
+        wg.jacfwd,
+        wg.hessian,
+        lambda f: lambda x: wg.taylor(f, x, 2),
+        lambda f: wg.grad(wg.checkpoint(f, policy=bool)),
+    ],
 )
 def test_a_derivative_is_not_lost_silently(derivative, convert):
-    with pytest.raises(wg.TrackedValueError, match=r"lose its derivative, at .*test_plain_numbers\.py:\d+.*stop_gradient"):
+    with pytest.raises(
+        wg.TrackedValueError, match=r"lose its derivative, at .*test_plain_numbers\.py:\d+.*stop_gradient"
+    ):
         derivative(lambda x: convert(x) * x)(1.5)
 
 

@@ -24,7 +24,8 @@ class TestMaking:
         assert x.tolist() == [1, 1]
 
     @pytest.mark.parametrize(
-        ("data", "dtype"), [(1.0, np.float64), ([1, 2], np.int64), (True, np.bool_), (1j, np.complex128), (np.float32(1), np.float32)]
+        ("data", "dtype"),
+        [(1.0, np.float64), ([1, 2], np.int64), (True, np.bool_), (1j, np.complex128), (np.float32(1), np.float32)],
     )
     def test_dtype_follows_numpy(self, data, dtype):
         assert wg.tensor(data).dtype == dtype
@@ -142,7 +143,18 @@ class TestAttributes:
 
 class TestPlainNumbers:
     @pytest.mark.parametrize(
-        "convert", [float, int, complex, np.asarray, np.array, math.sin, lambda x: x.numpy(), lambda x: np.float64(x), lambda x: [0, 1][x]]
+        "convert",
+        [
+            float,
+            int,
+            complex,
+            np.asarray,
+            np.array,
+            math.sin,
+            lambda x: x.numpy(),
+            lambda x: np.float64(x),
+            lambda x: [0, 1][x],
+        ],
     )
     def test_a_gradient_is_not_lost_silently(self, convert):
         with pytest.raises(wg.TrackedValueError, match=r"test_tensor\.py:\d+"):
@@ -316,7 +328,12 @@ class TestBackward:
         a2 = sigma(W1 @ a1 + b1)
         delta2 = (a2 - target) * a2 * (1 - a2)
         delta1 = (W1.T @ delta2) * a1 * (1 - a1)
-        for parameter, expected in ((W[1], np.outer(delta2, a1)), (b[1], delta2), (W[0], np.outer(delta1, x)), (b[0], delta1)):
+        for parameter, expected in (
+            (W[1], np.outer(delta2, a1)),
+            (b[1], delta2),
+            (W[0], np.outer(delta1, x)),
+            (b[0], delta1),
+        ):
             np.testing.assert_allclose(parameter.grad.numpy(), expected, rtol=1e-13)
 
 
@@ -370,6 +387,10 @@ class TestBadInput:
         assert "test_tensor.py:" in text
 
     def test_hooks_without_history(self):
-        for call in (lambda x: x.retain_grad(), lambda x: x.register_hook(print), lambda x: x.register_post_accumulate_grad_hook(print)):
+        for call in (
+            lambda x: x.retain_grad(),
+            lambda x: x.register_hook(print),
+            lambda x: x.register_post_accumulate_grad_hook(print),
+        ):
             with pytest.raises(wg.GradientError):
                 call(wg.tensor(1.0))

@@ -1,4 +1,6 @@
-"""Calculus on samples, statistics and sets: NumPy's values for many arguments, derivatives against differences of values."""
+"""Calculus on samples, statistics and sets: NumPy's values for many arguments, derivatives against differences of
+values.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from tests.versions import needs_numpy
 
 import wengert as wg
 from wengert.core.array import FUNCTIONS
-from wengert.ops.calculus.differences import differences as calculus
+from wengert.ops.calculus import differences
 from wengert.ops.samples import sets, statistics
 
 RNG = np.random.default_rng(8)
@@ -24,7 +26,10 @@ BOOLS = np.array([True, False, False, True])
 
 
 def numbers(tree):
-    return [x.numpy() if isinstance(x, wg.Tensor) else np.asarray(x) for x in (tree if isinstance(tree, tuple | list) else (tree,))]
+    return [
+        x.numpy() if isinstance(x, wg.Tensor) else np.asarray(x)
+        for x in (tree if isinstance(tree, tuple | list) else (tree,))
+    ]
 
 
 def assert_same(found, expected):
@@ -40,7 +45,9 @@ def assert_as_numpy(name, *args, **kwargs):
     assert_same(getattr(wg, name)(*args, **kwargs), expected)
     arrays = [i for i, a in enumerate(args) if isinstance(a, np.ndarray)]
     for chosen in [arrays, *[[i] for i in arrays]]:
-        assert_same(getattr(np, name)(*[wg.tensor(a) if i in chosen else a for i, a in enumerate(args)], **kwargs), expected)
+        assert_same(
+            getattr(np, name)(*[wg.tensor(a) if i in chosen else a for i, a in enumerate(args)], **kwargs), expected
+        )
 
 
 VALUES = {
@@ -93,7 +100,9 @@ def named(calls):
     return [pytest.param(name, args, kwargs, id=f"{name}-{i}") for i, (name, args, kwargs) in enumerate(calls)]
 
 
-@pytest.mark.parametrize(("name", "args", "kwargs"), named([(name, *call) for name, calls in VALUES.items() for call in calls]))
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs"), named([(name, *call) for name, calls in VALUES.items() for call in calls])
+)
 def test_values(name, args, kwargs):
     assert_as_numpy(name, *args, **kwargs)
 
@@ -113,7 +122,10 @@ SMOOTH = {
     "trapezoid in dx": (lambda y, dx: np.trapezoid(y, dx=dx), [X, np.array(0.3)]),
     "cumulative_trapezoid": (lambda y, x: calculus.cumulative_trapezoid(y, x, initial=0), [X, KNOTS[:5]]),
     "interp": (np.interp, [INSIDE, KNOTS, Z]),
-    "interp outside": (lambda x, xp, fp, low, high: np.interp(x, xp, fp, low, high), [INSIDE - 2, KNOTS, Z, np.array(2.0), np.array(3.0)]),
+    "interp outside": (
+        lambda x, xp, fp, low, high: np.interp(x, xp, fp, low, high),
+        [INSIDE - 2, KNOTS, Z, np.array(2.0), np.array(3.0)],
+    ),
     "interp, periodic": (lambda x, xp, fp, p: np.interp(x, xp, fp, period=p), [INSIDE, KNOTS, Z, np.array(3.37)]),
     "interp, complex": (np.interp, [INSIDE, KNOTS, Z + 1j * Z[::-1]]),
     "unwrap": (np.unwrap, [4 * Z]),
@@ -164,7 +176,9 @@ def test_batches_and_tangents(f, args):
     """A batch of two, each as alone; and the tangents of all of it."""
     batch = [np.stack([a, a * 1.01]) for a in args]
     leaves = lambda out: out if isinstance(out, tuple) else (out,)
-    for found, one, two in zip(leaves(wg.vmap(f)(*batch)), leaves(f(*args)), leaves(f(*[b[1] for b in batch])), strict=True):
+    for found, one, two in zip(
+        leaves(wg.vmap(f)(*batch)), leaves(f(*args)), leaves(f(*[b[1] for b in batch])), strict=True
+    ):
         np.testing.assert_allclose(found, np.stack([one, two]), rtol=1e-12, atol=1e-12)
     steps = tuple(np.cos(np.arange(a.size)).reshape(a.shape) for a in args)
     h = 1e-6
@@ -327,7 +341,9 @@ def test_the_gradient_of_a_unique_element_goes_to_the_first_of_its_like():
     )
 
 
-@pytest.mark.parametrize("f", [np.unique, lambda x: np.union1d(x, Z), lambda x: np.setdiff1d(x, Z), lambda x: np.histogram(x, "auto")])
+@pytest.mark.parametrize(
+    "f", [np.unique, lambda x: np.union1d(x, Z), lambda x: np.setdiff1d(x, Z), lambda x: np.histogram(x, "auto")]
+)
 def test_what_depends_on_numbers_is_refused_in_a_trace(f):
     with pytest.raises(wg.TrackedValueError, match=r"depends on the numbers in it.*test_calculus\.py:\d+"):
         wg.compile(f)(Z)

@@ -57,7 +57,15 @@ FUNCTIONS = [
     (
         "inner",
         np.inner,
-        [((), (3,)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), (4, 3)), ((2, 1, 3), (4, 2, 3)), ((2, 0), (3, 0))],
+        [
+            ((), (3,)),
+            ((3,), (3,)),
+            ((2, 3), (3,)),
+            ((3,), (2, 3)),
+            ((2, 3), (4, 3)),
+            ((2, 1, 3), (4, 2, 3)),
+            ((2, 0), (3, 0)),
+        ],
     ),
     ("vdot", np.vdot, [((), ()), ((3,), (3,)), ((2, 3), (3, 2)), ((0,), (0,))]),
     ("outer", np.outer, [((), ()), ((3,), (2,)), ((2, 2), (3,)), ((0,), (2,))]),
@@ -67,7 +75,9 @@ FUNCTIONS = [
     ("cross", np.cross, [((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3)), ((0, 3), (3,))]),
 ]
 PAIRS = [
-    pytest.param(name, function, *shapes, id=f"{name}-{shapes[0]}-{shapes[1]}") for name, function, list_ in FUNCTIONS for shapes in list_
+    pytest.param(name, function, *shapes, id=f"{name}-{shapes[0]}-{shapes[1]}")
+    for name, function, list_ in FUNCTIONS
+    for shapes in list_
 ]
 
 EINSUMS = [
@@ -220,7 +230,12 @@ def test_matmul_of_non_contiguous_operands():
 
 def test_matmul_operator_on_either_side_and_with_lists():
     x = tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    for out in (np.eye(2) @ x, x @ np.eye(2), np.matmul([[1.0, 0.0], [0.0, 1.0]], x), products.matmul(x, [[1.0, 0.0], [0.0, 1.0]])):
+    for out in (
+        np.eye(2) @ x,
+        x @ np.eye(2),
+        np.matmul([[1.0, 0.0], [0.0, 1.0]], x),
+        products.matmul(x, [[1.0, 0.0], [0.0, 1.0]]),
+    ):
         np.testing.assert_array_equal(out.value, x.value)
         assert out.requires_grad
 
@@ -325,15 +340,24 @@ def test_einsum_keeps_float32():
     ],
 )
 def test_einsum_with_lists_of_labels(call):
-    check(lambda a, b: call(einsum.einsum, a, b) + 0 * b.sum(), lambda a, b: call(np.einsum, a, b), arguments(((2, 3), (3, 4))))
+    check(
+        lambda a, b: call(einsum.einsum, a, b) + 0 * b.sum(),
+        lambda a, b: call(np.einsum, a, b),
+        arguments(((2, 3), (3, 4))),
+    )
 
 
 @pytest.mark.parametrize(
-    "optimize", [False, True, "greedy", "optimal", ["einsum_path", (0, 1), (0, 1)], ["einsum_path", (0, 1, 2)], ("greedy", 1000)]
+    "optimize",
+    [False, True, "greedy", "optimal", ["einsum_path", (0, 1), (0, 1)], ["einsum_path", (0, 1, 2)], ("greedy", 1000)],
 )
 def test_einsum_in_any_order(optimize):
     arrays = arguments(((2, 3), (3, 4), (4, 2)))
-    check(lambda *xs: einsum.einsum("ij,jk,kl->li", *xs, optimize=optimize), lambda *xs: np.einsum("ij,jk,kl->li", *xs), arrays)
+    check(
+        lambda *xs: einsum.einsum("ij,jk,kl->li", *xs, optimize=optimize),
+        lambda *xs: np.einsum("ij,jk,kl->li", *xs),
+        arrays,
+    )
 
 
 @pytest.mark.parametrize(
@@ -456,7 +480,10 @@ def test_einsum_promotes_as_numpy_does(subscripts):
     """Sums of booleans and of small integers stay what they are, and wrap around."""
     rng = np.random.default_rng(0)
     for dtypes in itertools.combinations_with_replacement(DTYPES, 2):
-        x, y = (rng.integers(0, 2 if d == "?" else 100, shape).astype(d) for d, shape in zip(dtypes, SUMS[subscripts], strict=True))
+        x, y = (
+            rng.integers(0, 2 if d == "?" else 100, shape).astype(d)
+            for d, shape in zip(dtypes, SUMS[subscripts], strict=True)
+        )
         f = lambda x, y: np.einsum(subscripts, x, y)
         expected = f(x, y)
         for found in (f(tensor(x), tensor(y)).numpy(), np.asarray(trace(f, x, y).evaluate(x, y))):
@@ -464,7 +491,9 @@ def test_einsum_promotes_as_numpy_does(subscripts):
             np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=str(dtypes))
 
 
-@pytest.mark.parametrize("dtypes", [("i2", "u2", "f4"), ("i1", "u1", "f4"), ("?", "i4", "u1"), ("?", "?", "?"), ("f4", "f8", "c8")])
+@pytest.mark.parametrize(
+    "dtypes", [("i2", "u2", "f4"), ("i1", "u1", "f4"), ("?", "i4", "u1"), ("?", "?", "?"), ("f4", "f8", "c8")]
+)
 def test_einsum_of_three_promotes_them_together(dtypes):
     arrays = [np.array([1, 0, 1]).astype(d) for d in dtypes]
     expected = np.einsum("i,i,j->j", *arrays)

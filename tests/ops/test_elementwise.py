@@ -63,10 +63,20 @@ def test_extremes_with_what_has_no_negative(name, other):
 
 
 def test_a_bound_that_no_integer_reaches_is_none():
-    for dtype, low, high in (("u1", -1, 1), ("i1", -1000, 1000), ("u8", -1, 2**70), ("i4", 0, 2**40), ("u1", 0, None), ("u1", None, 300)):
+    for dtype, low, high in (
+        ("u1", -1, 1),
+        ("i1", -1000, 1000),
+        ("u8", -1, 2**70),
+        ("i4", 0, 2**40),
+        ("u1", 0, None),
+        ("u1", None, 300),
+    ):
         x = np.array([0, 1, 100], dtype)
         expected = np.clip(x, low, high)
-        for found in (np.clip(wg.tensor(x), low, high).numpy(), wg.compile(lambda x, low=low, high=high: np.clip(x, low, high))(x)):
+        for found in (
+            np.clip(wg.tensor(x), low, high).numpy(),
+            wg.compile(lambda x, low=low, high=high: np.clip(x, low, high))(x),
+        ):
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found, expected)
     with pytest.raises(OverflowError):
@@ -76,7 +86,9 @@ def test_a_bound_that_no_integer_reaches_is_none():
 def test_zeros_between_two_bounds_keep_their_sign():
     x = np.array([0.0, -0.0, 2.0, np.nan])
     for low, high in ((0.0, 1.0), (-0.0, 1.0), (-1.0, 0.0), (-1.0, -0.0)):
-        np.testing.assert_array_equal(np.signbit(np.clip(wg.tensor(x), low, high).numpy()), np.signbit(np.clip(x, low, high)))
+        np.testing.assert_array_equal(
+            np.signbit(np.clip(wg.tensor(x), low, high).numpy()), np.signbit(np.clip(x, low, high))
+        )
 
 
 @needs_numpy(2, 4)

@@ -1,4 +1,6 @@
-"""Systems of equations, determinants and factors: values against NumPy and SciPy, derivatives against differences and high precision."""
+"""Systems of equations, determinants and factors: values against NumPy and SciPy, derivatives against differences and
+high precision.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ DTYPES = [np.float64, np.complex128]
 
 
 def invertible(shape, dtype=np.float64, seed=0):
-    return normal(shape, seed, dtype) + np.asarray(3 * np.eye(shape[-1]), dtype) * np.array([1, -1, 1, -1, 1])[: shape[-1]]
+    return (
+        normal(shape, seed, dtype) + np.asarray(3 * np.eye(shape[-1]), dtype) * np.array([1, -1, 1, -1, 1])[: shape[-1]]
+    )
 
 
 def positive(shape, dtype=np.float64, seed=0):
@@ -204,7 +208,9 @@ def test_integers(name):
 def test_permutations_of_lu(shape):
     a = normal(shape, 8)
     agree(factorizations.lu(wg.tensor(a)), scipy.linalg.lu(a))
-    np.testing.assert_array_equal(factorizations.lu(wg.tensor(a), p_indices=True)[0].numpy(), scipy.linalg.lu(a, p_indices=True)[0])
+    np.testing.assert_array_equal(
+        factorizations.lu(wg.tensor(a), p_indices=True)[0].numpy(), scipy.linalg.lu(a, p_indices=True)[0]
+    )
     p, ell, u = factorizations.lu(wg.tensor(a))
     np.testing.assert_allclose((p @ ell @ u).numpy(), a, atol=1e-14)
 
@@ -224,7 +230,9 @@ def rank(r, n, seed=0):
     return normal((n, r), seed) @ normal((r, n), seed + 1)
 
 
-@pytest.mark.parametrize("x", [np.diag([2.0, 3.0, 0.0]), rank(2, 3), rank(1, 3), np.zeros((3, 3)), rank(3, 3), np.array([[0.0]])])
+@pytest.mark.parametrize(
+    "x", [np.diag([2.0, 3.0, 0.0]), rank(2, 3), rank(1, 3), np.zeros((3, 3)), rank(3, 3), np.array([[0.0]])]
+)
 def test_gradient_of_det_is_the_matrix_of_cofactors_at_every_rank(x):
     exact = np.array(sympy.Matrix(sympy.Matrix(x.tolist()).applyfunc(sympy.Rational)).adjugate().T.tolist(), float)
     np.testing.assert_allclose(wg.grad(systems.det)(x), exact, atol=1e-13)
@@ -324,7 +332,9 @@ def test_cholesky_reads_one_triangle_and_its_derivative_is_there():
 
 
 def test_cholesky_of_a_matrix_that_is_symmetric_for_all_arguments():
-    """By implicit differentiation of the equations: sum of the squares of L is the trace of A, with gradient the identity."""
+    """By implicit differentiation of the equations: sum of the squares of L is the trace of A, with gradient the
+    identity.
+    """
     x = positive((4, 4))
     found = wg.grad(lambda a: (cholesky.cholesky((a + a.T) / 2) ** 2).sum())(x)
     np.testing.assert_allclose(found, np.eye(4), atol=1e-13)
@@ -347,7 +357,9 @@ def test_complete_qr_is_orthogonal_to_second_order(shape, dtype):
             np.testing.assert_allclose(terms[k + 1], scale * v if scale else 0 * terms[k + 1], atol=1e-11)
 
 
-@pytest.mark.parametrize("a", [np.outer([1.0, 2.0, 3.0], [1.0, 2.0]), np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 1.0]]), np.zeros((2, 2))])
+@pytest.mark.parametrize(
+    "a", [np.outer([1.0, 2.0, 3.0], [1.0, 2.0]), np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 1.0]]), np.zeros((2, 2))]
+)
 def test_qr_of_dependent_columns_has_no_derivative(a):
     f = lambda a: sum(y.sum() for y in factorizations.qr(a))
     agree(factorizations.qr(wg.tensor(a)), np.linalg.qr(a))

@@ -30,7 +30,13 @@ def test_values(name, args, kwargs):
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {"bins": 3}, {"bins": (2, EDGES, 3)}, {"bins": 2, "range": [(-1, 1)] * 3}, {"bins": 2, "density": True, "weights": Z[:5] ** 2}],
+    [
+        {},
+        {"bins": 3},
+        {"bins": (2, EDGES, 3)},
+        {"bins": 2, "range": [(-1, 1)] * 3},
+        {"bins": 2, "density": True, "weights": Z[:5] ** 2},
+    ],
 )
 def test_histogramdd(given):
     points = RNG.normal(size=(5, 3))

@@ -31,7 +31,19 @@ KEYS = [
     ([False, True, False, False], [0, 0, 2]), (..., np.array([True, False, True, False, False])),
 ]  # fmt: skip
 
-BAD_KEYS = [9, -5, 1.0, "a", [0.5], (0, 0, 0, 0), (..., ...), [4], np.ones((2, 2), bool), ([0, 1], [0, 1, 2]), slice(1.5)]
+BAD_KEYS = [
+    9,
+    -5,
+    1.0,
+    "a",
+    [0.5],
+    (0, 0, 0, 0),
+    (..., ...),
+    [4],
+    np.ones((2, 2), bool),
+    ([0, 1], [0, 1, 2]),
+    slice(1.5),
+]
 
 
 def names(key: object) -> str:
@@ -201,7 +213,9 @@ def test_dtype_of_gradients():
             assert x.grad.dtype == dtype
 
 
-@pytest.mark.parametrize("key", [1, (slice(None, None, -2), None), [2, 0, 2], ([0, 0], slice(None), [1, 1]), X[:, :2, :2] > 0], ids=names)
+@pytest.mark.parametrize(
+    "key", [1, (slice(None, None, -2), None), [2, 0, 2], ([0, 0], slice(None), [1, 1]), X[:, :2, :2] > 0], ids=names
+)
 def test_second_order(key):
     x = X[:, :2, :2].copy()
     v = rng.standard_normal(x[key].shape)
@@ -346,7 +360,9 @@ def test_types_of_what_is_written():
 # x.at
 
 
-@pytest.mark.parametrize("key", [1, (slice(None), -1), [0, 2], [2, 2, 0, 2], ([0, 0], [1, 1]), [], X[..., 0] > 0, (..., [0, 0])], ids=names)
+@pytest.mark.parametrize(
+    "key", [1, (slice(None), -1), [0, 2], [2, 2, 0, 2], ([0, 0], [1, 1]), [], X[..., 0] > 0, (..., [0, 0])], ids=names
+)
 @pytest.mark.parametrize("name", ["set", "add", "multiply", "max", "min"])
 def test_at(name, key):
     x = X[..., 0]
@@ -415,7 +431,9 @@ def test_take(indices, axis):
 @pytest.mark.parametrize("mode", ["wrap", "clip"])
 def test_take_modes(mode):
     indices = [-7, 0, 9, 2, 4]
-    np.testing.assert_array_equal(np.take(tensor(X), indices, axis=0, mode=mode).numpy(), np.take(X, indices, axis=0, mode=mode))
+    np.testing.assert_array_equal(
+        np.take(tensor(X), indices, axis=0, mode=mode).numpy(), np.take(X, indices, axis=0, mode=mode)
+    )
     check(lambda x: tk.take(x, indices, 0, mode=mode), X[..., 0])
     with pytest.raises(IndexError):
         np.take(tensor(X), indices, axis=0)
@@ -457,7 +475,9 @@ def test_take_along_axis_repeats_broadcasts_and_complains():
 
 def test_selections():
     x = tensor(X, requires_grad=True)
-    np.testing.assert_array_equal(np.compress([True, False, True], x, axis=1).value, np.compress([True, False, True], X, axis=1))
+    np.testing.assert_array_equal(
+        np.compress([True, False, True], x, axis=1).value, np.compress([True, False, True], X, axis=1)
+    )
     np.testing.assert_array_equal(np.extract(X > 0, x).value, np.extract(X > 0, X))
     for got, expected in zip(np.nonzero(x), np.nonzero(X), strict=True):
         np.testing.assert_array_equal(got.numpy(), expected)
@@ -475,7 +495,9 @@ def test_select_and_piecewise():
     np.testing.assert_array_equal(np.select(conditions, [tensor(x), 2 * x], 7.0).numpy(), expected)
     check(lambda x: tk.select(conditions, [x, arithmetic.multiply(x, 2.0)], 7.0), x)
     functions = [-1.0, np.square, lambda x: arithmetic.multiply(x, 3.0)]
-    np.testing.assert_array_equal(np.piecewise(tensor(x), conditions, functions).numpy(), np.piecewise(x, conditions, functions))
+    np.testing.assert_array_equal(
+        np.piecewise(tensor(x), conditions, functions).numpy(), np.piecewise(x, conditions, functions)
+    )
     np.testing.assert_array_equal(tk.piecewise(x[0], x[0] < 0, [0.0, 1.0]), np.piecewise(x[0], x[0] < 0, [0.0, 1.0]))
     check(lambda x: tk.piecewise(x, conditions, functions), x)
     nothing = np.piecewise(tensor(x[:0]), [x[:0] > 0], [np.square])
@@ -557,7 +579,10 @@ def shape_and_key(draw):
         return shape, draw(hnp.integer_array_indices(shape))
     if kind == "mask":
         return shape, draw(hnp.arrays(bool, shape[: draw(st.integers(1, len(shape)))]))
-    parts = [draw(st.one_of(st.integers(-n, n - 1), st.slices(n), hnp.arrays(np.intp, 2, elements=st.integers(-n, n - 1)))) for n in shape]
+    parts = [
+        draw(st.one_of(st.integers(-n, n - 1), st.slices(n), hnp.arrays(np.intp, 2, elements=st.integers(-n, n - 1))))
+        for n in shape
+    ]
     parts.insert(draw(st.integers(0, len(parts))), draw(st.sampled_from([None, Ellipsis])))
     return shape, tuple(parts)
 

@@ -14,7 +14,11 @@ N = np.array([[2, 0, 1], [0, 1, 2]])
 
 VALUES = {
     "unravel_index": [(N, (3, 2)), (np.array(5), (2, 3, 4)), (N, (3, 2), "F"), (N, 7)],
-    "ravel_multi_index": [((N, N[::-1]), (3, 4)), ((N, N), (3, 3), {"order": "F"}), ((N * 5, N - 3), (3, 2), {"mode": ("clip", "wrap")})],
+    "ravel_multi_index": [
+        ((N, N[::-1]), (3, 4)),
+        ((N, N), (3, 3), {"order": "F"}),
+        ((N * 5, N - 3), (3, 2), {"mode": ("clip", "wrap")}),
+    ],
     "tril_indices_from": [(X,), (X, 1)],
     "triu_indices_from": [(X,), (X, -1)],
     "diag_indices_from": [(X[:, :4],), (np.ones((2, 2, 2)),)],

@@ -64,7 +64,11 @@ def test_norm_of_complex_vectors(ord):
 
 
 def test_norm_of_complex_matrices():
-    check(lambda x: np.linalg.norm(x, axis=(0, 1)), lambda x: np.linalg.norm(x, axis=(0, 1)), [normal((2, 3, 2), 3, np.complex128)])
+    check(
+        lambda x: np.linalg.norm(x, axis=(0, 1)),
+        lambda x: np.linalg.norm(x, axis=(0, 1)),
+        [normal((2, 3, 2), 3, np.complex128)],
+    )
 
 
 @pytest.mark.parametrize("ord", [2, 1, INF, 3, 0.5, "fro"])
@@ -164,15 +168,31 @@ def test_norm_with_an_axis_that_is_no_number():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"axis": (0, 2)}, {"axis": (2, 0), "keepdims": True}, {"ord": 1}, {"ord": INF, "axis": (0, 1)}, {"ord": 3, "axis": 1}]
+    "options",
+    [
+        {},
+        {"axis": (0, 2)},
+        {"axis": (2, 0), "keepdims": True},
+        {"ord": 1},
+        {"ord": INF, "axis": (0, 1)},
+        {"ord": 3, "axis": 1},
+    ],
 )
 def test_vector_norm(options):
-    check(lambda x: linalg.vector_norm(x, **options), lambda x: np.linalg.vector_norm(x, **options), [normal((2, 3, 2), 3)])
+    check(
+        lambda x: linalg.vector_norm(x, **options),
+        lambda x: np.linalg.vector_norm(x, **options),
+        [normal((2, 3, 2), 3)],
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"keepdims": True}, {"ord": 1}, {"ord": -INF}])
 def test_matrix_norm(options):
-    check(lambda x: np.linalg.matrix_norm(x, **options), lambda x: np.linalg.matrix_norm(x, **options), [normal((2, 3, 2), 3)])
+    check(
+        lambda x: np.linalg.matrix_norm(x, **options),
+        lambda x: np.linalg.matrix_norm(x, **options),
+        [normal((2, 3, 2), 3)],
+    )
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,9 @@ HARD = {
 def test_derivative_where_formulas_with_eigenvectors_break_or_lose_digits(what):
     name, x, e = what.split()[0], HARD[what], normal((3, 3), 6)
     exact = by_mpmath(name, x, e)
-    np.testing.assert_allclose(wg.jvp(FUNCTIONS[name][0], (x,), (e,))[1], exact.real, rtol=1e-10, atol=1e-11 * np.abs(exact).max())
+    np.testing.assert_allclose(
+        wg.jvp(FUNCTIONS[name][0], (x,), (e,))[1], exact.real, rtol=1e-10, atol=1e-11 * np.abs(exact).max()
+    )
 
 
 @pytest.mark.parametrize("size", [1.0, 200.0])
@@ -123,7 +125,12 @@ def test_commuting_matrices_have_the_derivatives_of_numbers():
     inverse = np.linalg.inv(x)
     np.testing.assert_allclose(
         taylor_coefficients(logm, [x], {0: one}, 4)[1:],
-        [inverse, -inverse @ inverse / 2, np.linalg.matrix_power(inverse, 3) / 3, -np.linalg.matrix_power(inverse, 4) / 4],
+        [
+            inverse,
+            -inverse @ inverse / 2,
+            np.linalg.matrix_power(inverse, 3) / 3,
+            -np.linalg.matrix_power(inverse, 4) / 4,
+        ],
         rtol=1e-10,
         atol=1e-14,
     )
@@ -132,7 +139,9 @@ def test_commuting_matrices_have_the_derivatives_of_numbers():
     np.testing.assert_allclose(terms, [exponential / math.factorial(k) for k in range(6)], rtol=1e-11)
     root = scipy.linalg.sqrtm(x)
     terms = taylor_coefficients(sqrtm, [x], {0: one}, 2)
-    np.testing.assert_allclose(terms, [root, np.linalg.inv(root) / 2, -np.linalg.inv(root @ x) / 8], rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(
+        terms, [root, np.linalg.inv(root) / 2, -np.linalg.inv(root @ x) / 8], rtol=1e-11, atol=1e-14
+    )
 
 
 def test_each_is_the_inverse_of_another():
@@ -148,7 +157,9 @@ def test_gradient_of_a_trace_and_of_a_determinant():
     np.testing.assert_allclose(wg.grad(lambda a: np.trace(expm(a)))(x), scipy.linalg.expm(x).T, rtol=1e-12)
     y = positive((4, 4), 12)
     np.testing.assert_allclose(wg.grad(lambda a: np.trace(logm(a)))(y), np.linalg.inv(y).T, rtol=1e-11, atol=1e-14)
-    np.testing.assert_allclose(wg.grad(lambda a: np.linalg.det(sqrtm(a)) ** 2)(y), np.linalg.det(y) * np.linalg.inv(y).T, rtol=1e-11)
+    np.testing.assert_allclose(
+        wg.grad(lambda a: np.linalg.det(sqrtm(a)) ** 2)(y), np.linalg.det(y) * np.linalg.inv(y).T, rtol=1e-11
+    )
 
 
 @every
@@ -180,9 +191,13 @@ def test_real_matrices_whose_result_is_complex(name):
     f = FUNCTIONS[name][0]
     for x in (NEGATIVE, -np.eye(2), np.array([[-4.0]])):
         for run in (f, lambda a: wg.grad(lambda a: f(a).sum())(a), wg.compile(f)):
-            with pytest.raises(np.linalg.LinAlgError, match=rf"{name} of a real matrix.*test_matrix_functions.py.*astype\(complex\)"):
+            with pytest.raises(
+                np.linalg.LinAlgError, match=rf"{name} of a real matrix.*test_matrix_functions.py.*astype\(complex\)"
+            ):
                 run(x)
-    np.testing.assert_allclose(f(NEGATIVE.astype(complex)), getattr(scipy.linalg, name)(NEGATIVE), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        f(NEGATIVE.astype(complex)), getattr(scipy.linalg, name)(NEGATIVE), rtol=1e-12, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
@@ -219,7 +234,9 @@ def test_singular_matrices():
     for x in (np.diag([1.0, 0.0]), np.ones((2, 2)), np.zeros((2, 2))):
         np.testing.assert_allclose(sqrtm(x) @ sqrtm(x), x, atol=1e-15)
         for derivative in (pull, push, wg.compile(pull)):
-            with pytest.raises(np.linalg.LinAlgError, match=r"derivative of sqrtm does not exist.*singular.*test_matrix_functions.py"):
+            with pytest.raises(
+                np.linalg.LinAlgError, match=r"derivative of sqrtm does not exist.*singular.*test_matrix_functions.py"
+            ):
                 derivative(x)
         with pytest.raises(np.linalg.LinAlgError, match=r"logm of a singular matrix.*test_matrix_functions.py"):
             logm(x)
@@ -231,7 +248,10 @@ def test_singular_matrices():
 @pytest.mark.parametrize("rank", [0, 1, 2, 4])
 @pytest.mark.parametrize("n", [4, 5, 8])
 def test_roots_of_singular_matrices_are_real_whatever_is_rounded(n, rank, dtype):
-    """Eigenvalues that are zero are computed as small numbers of any sign, or as pairs; which ones depends on the machine."""
+    """Eigenvalues that are zero are computed as small numbers of any sign, or as pairs.
+
+    Which ones depends on the machine.
+    """
     for seed in range(20):
         a = np.round(4 * normal((n, rank), seed))  # of integers, so that the product has exactly this rank
         x = (a @ a.T).astype(dtype)

@@ -53,7 +53,10 @@ SMOOTH = {
     "polyint": (lambda p, k: np.polyint(p, 2, k), [Z, X[0, :2]]),
     "roots": (lambda p: np.sort(np.roots(p).real), [np.array([1.0, -6.0, 11.0, -6.1])]),
     "polyfit": (lambda x, y: np.polyfit(x, y, 2), [KNOTS, Z[:4]]),
-    "polyfit of columns with weights": (lambda y, w: np.polyfit(KNOTS, y, 1, w=w), [X[:, :2], np.array([1.0, 2.0, 0.5, 1.5])]),
+    "polyfit of columns with weights": (
+        lambda y, w: np.polyfit(KNOTS, y, 1, w=w),
+        [X[:, :2], np.array([1.0, 2.0, 0.5, 1.5])],
+    ),
     "polyfit, covariance": (lambda x, y: np.polyfit(x, y, 1, cov=True), [KNOTS, Z[:4]]),
 }
 

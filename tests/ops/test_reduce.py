@@ -23,7 +23,9 @@ def test_weights_follow_the_order_of_the_axes():
     f = lambda x, w: np.average(x, axis=(2, 0), weights=w)
     np.testing.assert_allclose(f(wg.tensor(CUBE), weights).numpy(), f(CUBE, weights))
     check_derivatives(f, [CUBE, weights], [0, 1], orders=1)
-    mean, total = np.average(wg.tensor(CUBE, dtype=np.float32), axis=(2, 0), weights=weights.astype(np.float32), returned=True)
+    mean, total = np.average(
+        wg.tensor(CUBE, dtype=np.float32), axis=(2, 0), weights=weights.astype(np.float32), returned=True
+    )
     assert mean.dtype == total.dtype == np.float32
     np.testing.assert_allclose(total, np.full(3, weights.sum()), rtol=1e-6)
 
@@ -72,7 +74,9 @@ def test_logsumexp_of_infinities():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64, np.int32, np.uint8, bool])
-@pytest.mark.parametrize("name", ["sum", "prod", "nansum", "nanmean", "average", "median", "ptp", "max", "std", "cumprod"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "nansum", "nanmean", "average", "median", "ptp", "max", "std", "cumprod"]
+)
 def test_dtypes_are_numpys(name, dtype):
     x = np.array([[1, 0, 1], [1, 1, 0]]).astype(dtype)
     f = getattr(np, name)
@@ -149,7 +153,12 @@ LOGSUMEXP = [
 def test_logsumexp_of_complex_numbers_is_on_the_principal_branch(x):
     expected = scipy.special.logsumexp(x)
     compiled = wg.compile(wg.logsumexp)(x)
-    for found in (wg.logsumexp(x), wg.logsumexp(wg.tensor(x)).numpy(), compiled, wg.special.logsumexp(wg.tensor(x), b=1.0).numpy()):
+    for found in (
+        wg.logsumexp(x),
+        wg.logsumexp(wg.tensor(x)).numpy(),
+        compiled,
+        wg.special.logsumexp(wg.tensor(x), b=1.0).numpy(),
+    ):
         assert found.dtype == x.dtype
         assert -np.pi < found.imag <= np.pi
         np.testing.assert_allclose(found, expected, rtol=1e-5 if x.dtype == np.complex64 else 1e-14)
@@ -197,9 +206,19 @@ def test_zero_is_larger_than_negative_zero_in_every_order(dtype, n):
     rng = np.random.default_rng(n)
     x = np.where(rng.uniform(size=(3, n)) < 0.5, dtype(0.0), dtype(-0.0))
     x[:, :2] = [0.0, -0.0]
-    f = lambda x: [x.max(), x.min(), x.max(axis=1), x.min(axis=1), x.max(axis=0), x.min(axis=0), np.max(x, initial=-1.0)]
+    f = lambda x: [
+        x.max(),
+        x.min(),
+        x.max(axis=1),
+        x.min(axis=1),
+        x.max(axis=0),
+        x.min(axis=0),
+        np.max(x, initial=-1.0),
+    ]
     has_plus, has_minus = (~np.signbit(x)), np.signbit(x)
     expected = [False, True, [False] * 3, [True] * 3, ~has_plus.any(axis=0), has_minus.any(axis=0), False]
     for found in (f(wg.tensor(x)), wg.compile(f)(x)):
         for zeros, sign in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(np.signbit(np.asarray(zeros.numpy() if isinstance(zeros, wg.Tensor) else zeros)), sign)
+            np.testing.assert_array_equal(
+                np.signbit(np.asarray(zeros.numpy() if isinstance(zeros, wg.Tensor) else zeros)), sign
+            )

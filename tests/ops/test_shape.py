@@ -165,7 +165,11 @@ def test_value_is_numpys(case: str) -> None:
     arrays = arguments(shapes)
     expected = outputs(f(np, *arrays))
     tracked = [tensor(a, requires_grad=True) for a in arrays]
-    for results, kind in ((f(wg, *arrays), np.ndarray | np.generic), (f(wg, *tracked), Tensor), (f(np, *tracked), Tensor)):
+    for results, kind in (
+        (f(wg, *arrays), np.ndarray | np.generic),
+        (f(wg, *tracked), Tensor),
+        (f(np, *tracked), Tensor),
+    ):
         for result, e in zip(outputs(results), expected, strict=True):
             assert isinstance(result, kind)
             assert result.shape == e.shape
@@ -206,7 +210,9 @@ def test_second_order(case: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
-@pytest.mark.parametrize("case", ["reshape F", "concatenate", "stack", "split", "tile", "roll", "pad", "pad linear_ramp", "diagonal"])
+@pytest.mark.parametrize(
+    "case", ["reshape F", "concatenate", "stack", "split", "tile", "roll", "pad", "pad linear_ramp", "diagonal"]
+)
 def test_dtype_stays(case: str, dtype: Any) -> None:
     f, shapes = CASES[case]
     leaves = [tensor(a.astype(dtype), requires_grad=True) for a in arguments(shapes)]
@@ -253,7 +259,10 @@ def test_filled_alike() -> None:
     for name, args in (("zeros_like", ()), ("ones_like", ()), ("full_like", (7,))):
         for options in ({}, {"dtype": int}, {"shape": (4,)}):
             for namespace in (np, wg):
-                result, expected = getattr(namespace, name)(x, *args, **options), getattr(np, name)(x.value, *args, **options)
+                result, expected = (
+                    getattr(namespace, name)(x, *args, **options),
+                    getattr(np, name)(x.value, *args, **options),
+                )
                 assert isinstance(result, Tensor)
                 assert not result.requires_grad
                 assert result.dtype == expected.dtype

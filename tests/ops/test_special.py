@@ -43,17 +43,31 @@ def points(*numbers):
 WIDE = points(-26.0, -5.0, -1.0, -1e-3, 1e-8, 0.3, 0.51, 0.99, 1.01, 2.5, 5.0, 26.0)
 SIGNED = [*uniform((-30, 30)), *points(1e-9, 300.0)]
 POSITIVE = [*uniform((0, 30)), *points(1e-3, 300.0)]
-EVERY_SCALE = [*decades((-2, 3), (-2, 3)), *uniform((50, 60), (45, 70), n=4), (1e4, 1.02e4), (1e-5, 1e-7), (1e-5, 1e-3), (1e-3, 20.0)]
+EVERY_SCALE = [
+    *decades((-2, 3), (-2, 3)),
+    *uniform((50, 60), (45, 70), n=4),
+    (1e4, 1.02e4),
+    (1e-5, 1e-7),
+    (1e-5, 1e-3),
+    (1e-3, 20.0),
+]
 GAMMALN_PLACES = [*uniform((-6, 6)), *decades((0, 10)), *points(1 - 2**-24, 1 + 1e-10, 2 - 1e-12, 1.19, 2.21, 1e-305)]
 BETA_PLACES = [(a, b, x) for a, b in decades((-1, 1.5), (-1, 1.5), n=5) for x in (0.1, 0.7)]
 
-# Function, the same in mpmath, points, relative tolerance, decimal digits that the oracle needs (complements of tiny tails need many).
+# Function, the same in mpmath, points, relative tolerance, decimal digits that the oracle needs (complements of tiny
+# tails need many).
 ACCURACY = {
     "erf": (special.erf, mpmath.erf, WIDE, 1e-14, 350),
     "erfc": (special.erfc, mpmath.erfc, WIDE, 1e-14, 350),
     "erfcx": (special.erfcx, lambda x: mpmath.exp(x * x) * mpmath.erfc(x), [*WIDE, (1e3,)], 1e-14, 50),
     "erfinv": (special.erfinv, mpmath.erfinv, [*uniform((-1, 1)), *points(1e-10, 1e-12 - 1, 1 - 2**-53)], 1e-13, 100),
-    "erfcinv": (special.erfcinv, inverse(mpmath.erfc, special.erfcinv), [*uniform((0, 2)), *points(1e-10, 1e-200)], 1e-12, 60),
+    "erfcinv": (
+        special.erfcinv,
+        inverse(mpmath.erfc, special.erfcinv),
+        [*uniform((0, 2)), *points(1e-10, 1e-200)],
+        1e-12,
+        60,
+    ),
     "ndtr": (special.ndtr, normal, WIDE, 1e-12, 350),
     "log_ndtr": (special.log_ndtr, lambda x: mpmath.log(normal(x)), [*WIDE, *points(-40.0, -1000.0)], 1e-12, 350),
     "ndtri": (special.ndtri, inverse(normal, special.ndtri), [*uniform((0, 1)), *points(1e-10, 1e-200)], 1e-12, 60),
@@ -63,7 +77,13 @@ ACCURACY = {
     "beta": (special.beta, mpmath.beta, decades((-2, 1.5), (-2, 1.5)), 1e-12, 50),
     "betaln": (special.betaln, lambda x, y: mpmath.log(mpmath.beta(x, y)), decades((-2, 1.5), (-2, 1.5)), 1e-12, 50),
     "gammainc": (special.gammainc, lambda a, x: mpmath.gammainc(a, 0, x, regularized=True), EVERY_SCALE, 1e-10, 200),
-    "gammaincc": (special.gammaincc, lambda a, x: mpmath.gammainc(a, x, regularized=True), EVERY_SCALE[:12], 1e-11, 100),
+    "gammaincc": (
+        special.gammaincc,
+        lambda a, x: mpmath.gammainc(a, x, regularized=True),
+        EVERY_SCALE[:12],
+        1e-11,
+        100,
+    ),
     "betainc": (
         special.betainc,
         lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
@@ -77,10 +97,34 @@ ACCURACY = {
         60,
     ),
     "expit": (special.expit, lambda x: 1 / (1 + mpmath.exp(-x)), [*uniform((-700, 15)), *uniform((-5, 5))], 1e-9, 50),
-    "log_expit": (special.log_expit, lambda x: -mpmath.log1p(mpmath.exp(-x)), [*uniform((-700, 30)), *uniform((-5, 5))], 1e-14, 50),
-    "logit": (special.logit, lambda x: mpmath.log(x / (1 - x)), [*uniform((0, 1)), *points(1e-200, 1 - 2**-53, 0.5 + 1e-9)], 1e-14, 100),
-    "xlogy": (special.xlogy, lambda x, y: x * mpmath.log(y), [*uniform((-3, 3), (0, 3)), *decades((-9, 9), (-9, 9))], 1e-13, 50),
-    "xlog1py": (special.xlog1py, lambda x, y: x * mpmath.log1p(y), [*uniform((-3, 3), (-1, 3)), *decades((-9, 9), (-9, 9))], 1e-13, 50),
+    "log_expit": (
+        special.log_expit,
+        lambda x: -mpmath.log1p(mpmath.exp(-x)),
+        [*uniform((-700, 30)), *uniform((-5, 5))],
+        1e-14,
+        50,
+    ),
+    "logit": (
+        special.logit,
+        lambda x: mpmath.log(x / (1 - x)),
+        [*uniform((0, 1)), *points(1e-200, 1 - 2**-53, 0.5 + 1e-9)],
+        1e-14,
+        100,
+    ),
+    "xlogy": (
+        special.xlogy,
+        lambda x, y: x * mpmath.log(y),
+        [*uniform((-3, 3), (0, 3)), *decades((-9, 9), (-9, 9))],
+        1e-13,
+        50,
+    ),
+    "xlog1py": (
+        special.xlog1py,
+        lambda x, y: x * mpmath.log1p(y),
+        [*uniform((-3, 3), (-1, 3)), *decades((-9, 9), (-9, 9))],
+        1e-13,
+        50,
+    ),
     "entr": (special.entr, lambda x: -x * mpmath.log(x), decades((-9, 9)), 1e-13, 50),
     "rel_entr": (special.rel_entr, lambda x, y: x * mpmath.log(x / y), decades((-9, 9), (-9, 9)), 1e-13, 50),
     "kl_div": (special.kl_div, lambda x, y: x * mpmath.log(x / y) - x + y, decades((-9, 9), (-9, 9)), 1e-13, 50),
@@ -177,7 +221,9 @@ def test_polygamma_and_zeta_of_complex_numbers():
     for n in (1, 3):
         true = [complex(mpmath.psi(n, complex(v))) for v in z]
         np.testing.assert_allclose(special.polygamma(n, z), true, rtol=1e-12)
-    np.testing.assert_allclose(special.zeta(3, z[::2]), [complex(mpmath.zeta(3, complex(v))) for v in z[::2]], rtol=1e-12)
+    np.testing.assert_allclose(
+        special.zeta(3, z[::2]), [complex(mpmath.zeta(3, complex(v))) for v in z[::2]], rtol=1e-12
+    )
 
 
 UFUNCS = [n for n in SCIPY_UFUNCS if isinstance(getattr(scipy.special, n, None), np.ufunc)]
@@ -216,7 +262,9 @@ def test_orders_may_be_arrays():
     for name in ("expn", "jv"):
         f = getattr(special, name)
         found = wg.grad(lambda x, f=f: f(orders, x).sum())(x)
-        np.testing.assert_allclose(found, sum(wg.grad(lambda x, f=f, n=n: f(n, x).sum())(x) for n in range(4)), rtol=1e-13)
+        np.testing.assert_allclose(
+            found, sum(wg.grad(lambda x, f=f, n=n: f(n, x).sum())(x) for n in range(4)), rtol=1e-13
+        )
     with pytest.raises(ValueError, match="whole number"):
         special.expn(0.5, x)
 
@@ -283,12 +331,17 @@ def test_batches_and_graphs():
     found = wg.vmap(wg.vmap(wg.grad(special.gammainc), (None, 0)), (0, None))(a, x)
     expected = [[wg.grad(special.gammainc)(p, q) for q in x] for p in a]
     np.testing.assert_allclose(found, expected, rtol=1e-14)
-    np.testing.assert_allclose(wg.compile(wg.grad(lambda x: special.jv(3, x).sum()))(x), scipy.special.jvp(3, x), rtol=1e-13)
+    np.testing.assert_allclose(
+        wg.compile(wg.grad(lambda x: special.jv(3, x).sum()))(x), scipy.special.jvp(3, x), rtol=1e-13
+    )
 
 
 def test_import_leaves_scipy_alone():
     code = "import sys, wengert.special; print('scipy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )
 
 
 @pytest.mark.parametrize("x", [np.inf, -np.inf, np.nan, 0.0, -1.0 / np.e, 1e300])

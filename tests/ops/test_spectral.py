@@ -89,11 +89,15 @@ def test_singular_values_of_a_triangle(dtype):
     whole = np.tril(a, -1) + np.tril(a, -1).conj().T + np.diag(a.diagonal().real)
     u, s, vh = np.linalg.svd(wg.tensor(a), hermitian=True)
     np.testing.assert_allclose(((u * s) @ vh).numpy(), whole, atol=1e-13)
-    np.testing.assert_allclose(np.linalg.svd(wg.tensor(a), compute_uv=False, hermitian=True).numpy(), np.linalg.svd(a, hermitian=True)[1])
+    np.testing.assert_allclose(
+        np.linalg.svd(wg.tensor(a), compute_uv=False, hermitian=True).numpy(), np.linalg.svd(a, hermitian=True)[1]
+    )
     np.testing.assert_allclose(np.linalg.pinv(wg.tensor(a), hermitian=True).numpy(), np.linalg.pinv(a, hermitian=True))
 
 
-@pytest.mark.parametrize("name", ["eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "pinv", "lstsq", "matrix_rank", "cond"])
+@pytest.mark.parametrize(
+    "name", ["eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "pinv", "lstsq", "matrix_rank", "cond"]
+)
 def test_each_function_of_numpy_runs_on_values(name):
     module = spectral if hasattr(spectral, name) else least_squares
     assert FUNCTIONS[getattr(np.linalg, name)] is getattr(module, name)
@@ -138,7 +142,9 @@ def test_the_gradient_is_in_the_triangle_that_is_read(UPLO, dtype):
     np.testing.assert_array_equal(other(gradient, 1 if UPLO == "L" else -1), 0)
     v = np.linalg.eigh(a, UPLO).eigenvectors[:, 2]
     np.testing.assert_allclose((gradient + gradient.conj().T) / 2, np.outer(v, v.conj()), atol=1e-12)
-    assert not np.any(wg.jvp(lambda a: np.linalg.eigh(a, UPLO)[1], (a,), (other(np.ones((3, 3)), 1 if UPLO == "L" else -1),))[1])
+    assert not np.any(
+        wg.jvp(lambda a: np.linalg.eigh(a, UPLO)[1], (a,), (other(np.ones((3, 3)), 1 if UPLO == "L" else -1),))[1]
+    )
 
 
 def test_a_symmetric_gradient():
@@ -169,7 +175,8 @@ def test_symmetric_functions_of_equal_eigenvalues(spectrum, dtype):
 
 @real_and_complex
 @pytest.mark.parametrize(
-    ("spectrum", "group"), [([2.0, 2.0, 5.0], [0, 1]), ([1.0, 3.0, 3.0, 3.0], [1, 2, 3]), ([1.0, 1.0, 4.0, 4.0], [2, 3])]
+    ("spectrum", "group"),
+    [([2.0, 2.0, 5.0], [0, 1]), ([1.0, 3.0, 3.0, 3.0], [1, 2, 3]), ([1.0, 1.0, 4.0, 4.0], [2, 3])],
 )
 def test_projectors_on_eigenspaces(spectrum, group, dtype):
     weight = normal((len(spectrum),) * 2, 7, dtype)
@@ -230,9 +237,15 @@ def test_many_equal_eigenvalues():
 
 @pytest.mark.parametrize(
     "f",
-    [lambda a: (np.linalg.eigvalsh(a) ** 2).sum(), lambda a: (np.linalg.svdvals(a) ** 2).sum(), lambda a: abs(np.linalg.eigvals(a)).sum()],
+    [
+        lambda a: (np.linalg.eigvalsh(a) ** 2).sum(),
+        lambda a: (np.linalg.svdvals(a) ** 2).sum(),
+        lambda a: abs(np.linalg.eigvals(a)).sum(),
+    ],
 )
-@pytest.mark.parametrize("second", [lambda f: wg.jacfwd(wg.grad(f)), lambda f: wg.jacrev(wg.grad(f)), lambda f: wg.jacfwd(wg.jacfwd(f))])
+@pytest.mark.parametrize(
+    "second", [lambda f: wg.jacfwd(wg.grad(f)), lambda f: wg.jacrev(wg.grad(f)), lambda f: wg.jacfwd(wg.jacfwd(f))]
+)
 def test_second_derivatives_that_are_lost_say_so(second, f):
     with pytest.warns(GaugeWarning):
         second(f)(np.eye(3))
@@ -294,7 +307,9 @@ def test_matrices_without_full_rank(dtype):
 
 
 @real_and_complex
-@pytest.mark.parametrize("f", [np.linalg.eigh, lambda a: np.linalg.eigh(a, "U"), np.linalg.eig, lambda a: np.linalg.svd(a)])
+@pytest.mark.parametrize(
+    "f", [np.linalg.eigh, lambda a: np.linalg.eigh(a, "U"), np.linalg.eig, lambda a: np.linalg.svd(a)]
+)
 def test_vectors_follow_those_of_numpy(f, dtype):
     a = normal((2, 3, 3), 12, dtype) + np.diag([1.0, 5.0, 9.0])
     check_derivatives(f, [a], [0])
@@ -325,7 +340,9 @@ def test_projectors_on_what_completes_a_basis(shape, dtype):
 
 def test_vectors_without_a_component_that_is_held_real():
     """NumPy's vectors for wide complex matrices; the absolute values are the same in any gauge."""
-    check_derivatives(lambda a: [np.abs(x) for x in np.linalg.svd(a, full_matrices=False)], [normal((2, 9), 3, complex)], [0])
+    check_derivatives(
+        lambda a: [np.abs(x) for x in np.linalg.svd(a, full_matrices=False)], [normal((2, 9), 3, complex)], [0]
+    )
 
 
 # Pseudo-inverse and least squares
@@ -354,7 +371,9 @@ def test_derivatives_among_matrices_of_the_same_rank(name, m, n, dtype):
 @pytest.mark.parametrize("options", [{}, {"rcond": 1e-10}, {"rtol": None}, {"rtol": 0.5}])
 def test_cutoff_of_the_pseudo_inverse(options):
     a = with_singular_values([3.0, 2.0, 1.0], 4, 3)
-    np.testing.assert_allclose(np.linalg.pinv(wg.tensor(a), **options).numpy(), np.linalg.pinv(a, **options), atol=1e-13)
+    np.testing.assert_allclose(
+        np.linalg.pinv(wg.tensor(a), **options).numpy(), np.linalg.pinv(a, **options), atol=1e-13
+    )
 
 
 @real_and_complex
@@ -387,20 +406,28 @@ def test_least_squares_without_full_rank_leaves_out_what_remains():
     assert shapes == [(0,), (0,)] == [np.linalg.lstsq(a, b)[1].shape] * 2
 
 
-@pytest.mark.parametrize("a", [np.diag([2.0, 1.0, 0.0]), np.stack([np.eye(2), np.ones((2, 2))]), np.array([0.0, 2.0]), np.array(0.0)])
+@pytest.mark.parametrize(
+    "a", [np.diag([2.0, 1.0, 0.0]), np.stack([np.eye(2), np.ones((2, 2))]), np.array([0.0, 2.0]), np.array(0.0)]
+)
 def test_rank(a):
     rank = np.linalg.matrix_rank(wg.tensor(a, requires_grad=True))
     np.testing.assert_array_equal(rank.numpy(), np.linalg.matrix_rank(a))
     assert not rank.requires_grad
-    np.testing.assert_array_equal(np.linalg.matrix_rank(wg.tensor(a), tol=1.5).numpy(), np.linalg.matrix_rank(a, tol=1.5))
-    np.testing.assert_array_equal(np.linalg.matrix_rank(wg.tensor(a), rtol=0.7).numpy(), np.linalg.matrix_rank(a, rtol=0.7))
+    np.testing.assert_array_equal(
+        np.linalg.matrix_rank(wg.tensor(a), tol=1.5).numpy(), np.linalg.matrix_rank(a, tol=1.5)
+    )
+    np.testing.assert_array_equal(
+        np.linalg.matrix_rank(wg.tensor(a), rtol=0.7).numpy(), np.linalg.matrix_rank(a, rtol=0.7)
+    )
 
 
 # Norms and condition numbers
 
 
 @pytest.mark.parametrize("ord", [2, -2, "nuc"])
-@pytest.mark.parametrize(("shape", "axis"), [((3, 4), None), ((4, 3), (1, 0)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (-1, 1))])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((3, 4), None), ((4, 3), (1, 0)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (-1, 1))]
+)
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_norms_by_singular_values(ord, shape, axis, keepdims):
     a = normal(shape, 3)
@@ -431,7 +458,16 @@ def test_batches_and_compiled_code():
         w, v = np.linalg.eigh(a)
         u, s, vh = np.linalg.svd(a)
         x, remains, _, _ = np.linalg.lstsq(a[:, :2], b)
-        return w, v @ v.T, (u * s) @ vh, np.linalg.pinv(a), x, remains, np.linalg.norm(a, "nuc"), np.abs(np.linalg.eigvals(a)).sum()
+        return (
+            w,
+            v @ v.T,
+            (u * s) @ vh,
+            np.linalg.pinv(a),
+            x,
+            remains,
+            np.linalg.norm(a, "nuc"),
+            np.abs(np.linalg.eigvals(a)).sum(),
+        )
 
     expected = [np.stack(parts) for parts in zip(*[f(*pair) for pair in zip(a, b, strict=True)], strict=True)]
     for found in (wg.vmap(f)(a, b), wg.vmap(wg.compile(f))(a, b), wg.compile(wg.vmap(f))(a, b)):

@@ -203,7 +203,9 @@ def test_blocks_without_elements(args):
     agree(block_diag(*args), scipy.linalg.block_diag(*args))
 
 
-@pytest.mark.parametrize("args", [([],), ([], [1.0]), ([1.0], []), ([1, 2], [3, 4.5]), ([1j, 2.0],), ([1.0, 2.0], [0, 1j])])
+@pytest.mark.parametrize(
+    "args", [([],), ([], [1.0]), ([1.0], []), ([1, 2], [3, 4.5]), ([1j, 2.0],), ([1.0, 2.0], [0, 1j])]
+)
 def test_toeplitz_of_lists(args):
     agree(toeplitz(*args), scipy.linalg.toeplitz(*args))
 

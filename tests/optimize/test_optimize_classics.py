@@ -1,4 +1,6 @@
-"""Problems of Moré, Garbow and Hillstrom: exact sparse derivatives need no more iterations than derivatives written by hand."""
+"""Problems of Moré, Garbow and Hillstrom: exact sparse derivatives need no more iterations than derivatives written by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,11 @@ class Wood:
         m, k = x.size // 4, np.arange(x.size // 4)
         J = np.zeros((6 * m, x.size))
         J[k, 4 * k], J[k, 4 * k + 1], J[k + m, 4 * k] = -20.0 * x[::4], 10.0, -1.0
-        J[k + 2 * m, 4 * k + 2], J[k + 2 * m, 4 * k + 3], J[k + 3 * m, 4 * k + 2] = -2.0 * np.sqrt(90.0) * x[2::4], np.sqrt(90.0), -1.0
+        J[k + 2 * m, 4 * k + 2], J[k + 2 * m, 4 * k + 3], J[k + 3 * m, 4 * k + 2] = (
+            -2.0 * np.sqrt(90.0) * x[2::4],
+            np.sqrt(90.0),
+            -1.0,
+        )
         J[k + 4 * m, 4 * k + 1] = J[k + 4 * m, 4 * k + 3] = np.sqrt(10.0)
         J[k + 5 * m, 4 * k + 1], J[k + 5 * m, 4 * k + 3] = 1.0 / np.sqrt(10.0), -1.0 / np.sqrt(10.0)
         return J
@@ -108,9 +114,10 @@ PROBLEMS = [Rosenbrock(), Powell(), Broyden(), Wood()]
 METHODS = ["Newton-CG", "trust-ncg", "trust-krylov", "trust-exact"]
 name = lambda problem: type(problem).__name__
 
-# On Wood the number of iterations of two methods is decided by rounding, near the saddle: if the variables are permuted, Newton-CG takes
-# 400 to 1600 (its limit) at n = 8 with derivatives written by hand, and as many with ours; trust-exact 47 to 78 at n = 40. There is
-# nothing to compare: for trust-exact the solution is, and Newton-CG may not reach it either way.
+# On Wood the number of iterations of two methods is decided by rounding, near the saddle: if the variables are
+# permuted, Newton-CG takes 400 to 1600 (its limit) at n = 8 with derivatives written by hand, and as many with ours;
+# trust-exact 47 to 78 at n = 40. There is nothing to compare: for trust-exact the solution is, and Newton-CG may not
+# reach it either way.
 UNREPEATABLE = [("Wood", "Newton-CG"), ("Wood", "trust-exact")]
 PAIRS = [(problem, method) for problem in PROBLEMS for method in METHODS if (name(problem), method) not in UNREPEATABLE]
 
@@ -158,14 +165,18 @@ def test_no_more_iterations_than_by_hand(problem, method):
 
 def test_wood_by_trust_exact():
     problem = Wood()
-    found = minimize(lambda x: (problem.residual(x) ** 2).sum(), problem.start, method="trust-exact", sparse=True, tol=1e-8)
+    found = minimize(
+        lambda x: (problem.residual(x) ** 2).sum(), problem.start, method="trust-exact", sparse=True, tol=1e-8
+    )
     assert found.success
     np.testing.assert_allclose(found.x, problem.solution, atol=1e-5)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=name)
 def test_no_more_evaluations_in_least_squares_than_by_hand(problem):
-    expected = scipy.optimize.least_squares(problem.residual, problem.start, jac=lambda x: sps.csr_array(problem.jacobian(x)))
+    expected = scipy.optimize.least_squares(
+        problem.residual, problem.start, jac=lambda x: sps.csr_array(problem.jacobian(x))
+    )
     found = least_squares(problem.residual, problem.start, sparse=True)
     assert "Jacobian sparse" in found.how
     assert sps.issparse(found.jac)

@@ -56,9 +56,13 @@ def test_the_nearest_point_of_a_plane(method, equation):
 @pytest.mark.parametrize("method", EXACT)
 def test_constraints_of_trees_that_give_trees(method):
     f = lambda p: (p["a"] - 3.0) ** 2 + ((p["b"] - 2.0) ** 2).sum()
-    both = NonlinearConstraint(lambda p: {"sum": p["a"] + p["b"].sum(), "size": p["b"] ** 2}, [4.0, -1.0, -1.0], [4.0, 0.25, 9.0])
+    both = NonlinearConstraint(
+        lambda p: {"sum": p["a"] + p["b"].sum(), "size": p["b"] ** 2}, [4.0, -1.0, -1.0], [4.0, 0.25, 9.0]
+    )
     found = minimize(f, {"a": 1.0, "b": np.array([0.1, 0.2])}, method=method, constraints=both)
-    np.testing.assert_allclose(found.x["b"], [0.5, 1.25], atol=1e-3)  # b[0] is at its bound, the others share what is left
+    np.testing.assert_allclose(
+        found.x["b"], [0.5, 1.25], atol=1e-3
+    )  # b[0] is at its bound, the others share what is left
     np.testing.assert_allclose(found.x["a"], 2.25, atol=1e-3)
 
 

@@ -194,12 +194,16 @@ def test_bounds_of_two_parameters_are_lower_and_upper_as_in_scipy():
     residual = lambda x: x - np.array([3.0, 4.0])
     for bounds in (([-1, 5], [0, 9]), ((-1.0, 5.0), (0.0, 9.0))):
         found = least_squares(residual, [-0.5, 6.0], bounds=bounds).x
-        np.testing.assert_allclose(found, scipy.optimize.least_squares(residual, [-0.5, 6.0], bounds=bounds).x, atol=1e-6)
+        np.testing.assert_allclose(
+            found, scipy.optimize.least_squares(residual, [-0.5, 6.0], bounds=bounds).x, atol=1e-6
+        )
     x = np.linspace(0.0, 1.0, 9)
     line = lambda x, a, b: a * x + b
     bounds = ([0.0, 0.0], [1.0, 5.0])
     found = curve_fit(line, x, 2 * x + 1, [0.5, 0.5], bounds=bounds).params
-    np.testing.assert_allclose(found, scipy.optimize.curve_fit(line, x, 2 * x + 1, [0.5, 0.5], bounds=bounds)[0], atol=1e-6)
+    np.testing.assert_allclose(
+        found, scipy.optimize.curve_fit(line, x, 2 * x + 1, [0.5, 0.5], bounds=bounds)[0], atol=1e-6
+    )
 
 
 def test_lists_of_parameters_give_vectors_even_where_nothing_is_determined():

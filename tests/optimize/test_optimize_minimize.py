@@ -45,7 +45,9 @@ def test_every_method_finds_the_minimum_of_a_tree(method):
 @pytest.mark.parametrize("method", [m for m, kind in METHODS.items() if kind.order])
 def test_the_path_is_that_of_exact_derivatives_by_hand(method):
     x0 = start_of(method)
-    by_hand = {"jac": scipy.optimize.rosen_der} | ({"hess": scipy.optimize.rosen_hess} if METHODS[method].order > 1 else {})
+    by_hand = {"jac": scipy.optimize.rosen_der} | (
+        {"hess": scipy.optimize.rosen_hess} if METHODS[method].order > 1 else {}
+    )
     expected = scipy.optimize.minimize(scipy.optimize.rosen, x0, method=method, **by_hand)
     for compile in ("auto", False):
         found = minimize(rosenbrock, x0, method=method, compile=compile)
@@ -92,7 +94,9 @@ def test_the_function_runs_twice_in_all():
 def test_a_million_variables_in_small():
     n = 20_000
     x0 = np.tile([-1.2, 1.0], n // 2)
-    found = minimize(lambda x: (100.0 * (x[1::2] - x[::2] ** 2) ** 2 + (1.0 - x[::2]) ** 2).sum(), x0, method="Newton-CG")
+    found = minimize(
+        lambda x: (100.0 * (x[1::2] - x[::2] ** 2) ** 2 + (1.0 - x[::2]) ** 2).sum(), x0, method="Newton-CG"
+    )
     assert found.success
     np.testing.assert_allclose(found.x, 1.0, atol=1e-3)
     assert "products with the Hessian, native code" in found.how
@@ -123,7 +127,9 @@ def test_dataclasses_and_dtypes():
         offset: object
 
     t = np.arange(4.0)
-    found = minimize(lambda p: ((p.slope * t + p.offset - 2.0 * t - 1.0) ** 2).sum(), Line(np.float32(0.0), np.zeros(1, np.float32)))
+    found = minimize(
+        lambda p: ((p.slope * t + p.offset - 2.0 * t - 1.0) ** 2).sum(), Line(np.float32(0.0), np.zeros(1, np.float32))
+    )
     assert isinstance(found.x, Line)
     assert found.x.offset.dtype == np.float64
     np.testing.assert_allclose([found.x.slope, found.x.offset[0]], [2.0, 1.0], atol=1e-5)
@@ -190,7 +196,8 @@ def test_control_flow_runs_by_python_and_says_so():
     found = minimize(f, START, method="Newton-CG")
     np.testing.assert_allclose(found.x, [0.5, 0.0, 0.0], atol=1e-5)
     assert re.search(
-        r"products with the Hessian, by Python; the objective was not compiled: TrackedValueError: The truth of a traced", found.how
+        r"products with the Hessian, by Python; the objective was not compiled: TrackedValueError: The truth of a traced",
+        found.how,
     )
     with pytest.raises(wg.TrackedValueError):
         minimize(f, START, compile=True)
@@ -217,7 +224,9 @@ def test_captured_tensors():
         minimize(lambda x: ((x - wg.tensor(np.ones(3), requires_grad=True)) ** 2).sum(), START)
 
 
-@pytest.mark.parametrize("through", [lambda a, f: minimize(lambda x: f(x, a), START), lambda a, f: minimize(f, START, (a,))])
+@pytest.mark.parametrize(
+    "through", [lambda a, f: minimize(lambda x: f(x, a), START), lambda a, f: minimize(f, START, (a,))]
+)
 def test_a_gradient_through_the_search_is_refused(through):
     with pytest.raises(wg.GradientError, match=r"gradient would be lost.*implicit\.argmin"):
         wg.grad(lambda a: through(a, lambda x, a: ((x - a) ** 2).sum()).x.sum())(1.0)
@@ -250,7 +259,9 @@ def test_bounds_of_trees(bounds, expected, method):
 
 def test_bounds_as_pairs_of_a_vector():
     found = minimize(rosenbrock, START, bounds=[(None, 2.0), (0.0, 0.9), (0.5, None)])
-    expected = scipy.optimize.minimize(scipy.optimize.rosen, START, jac=scipy.optimize.rosen_der, bounds=[(None, 2), (0, 0.9), (0.5, None)])
+    expected = scipy.optimize.minimize(
+        scipy.optimize.rosen, START, jac=scipy.optimize.rosen_der, bounds=[(None, 2), (0, 0.9), (0.5, None)]
+    )
     np.testing.assert_allclose(found.x, expected.x, rtol=1e-5)
 
 
@@ -261,7 +272,11 @@ def test_bounds_as_pairs_of_a_vector():
         ((None, {"a": 1.0, "b": [1.0, np.full((2, 2), -1.0)]}), ValueError, r"x0\['b'\]\[1\]\[0, 0\] = 0 is above"),
         ((1.0, -1.0), ValueError, "has no number within its bounds"),
         ((np.nan, 1.0), ValueError, "has no number within its bounds"),
-        ((None, {"a": 1.0, "b": [np.ones(3), 1.0]}), ValueError, r"The bound of x0\['b'\]\[0\] has shape \(3,\), and not \(2,\)"),
+        (
+            (None, {"a": 1.0, "b": [np.ones(3), 1.0]}),
+            ValueError,
+            r"The bound of x0\['b'\]\[0\] has shape \(3,\), and not \(2,\)",
+        ),
         ((None, {"a": 1.0, "c": 1.0}), TypeError, r"bounds have the keys \['a', 'c'\]"),
         ((None, np.ones(7)), TypeError, "bounds have a ndarray where x0 has the structure"),
         (scipy.optimize.Bounds(-1.0, np.ones(3)), ValueError, r"shape \(3,\) does not fit the 7 elements"),
@@ -314,7 +329,9 @@ def test_a_line_of_progress():
     found = minimize(rosenbrock, START, method="Newton-CG", progress=Console(file=written, width=200))
     line = written.getvalue()
     assert line.count("\n") == 1
-    assert re.search(rf"Newton-CG  iteration {found.nit}  value \S+  \|gradient\| \S+  evaluations {found.nfev}  \d+\.\d s", line)
+    assert re.search(
+        rf"Newton-CG  iteration {found.nit}  value \S+  \|gradient\| \S+  evaluations {found.nfev}  \d+\.\d s", line
+    )
 
 
 def test_progress_ends_when_the_function_raises():
@@ -389,7 +406,9 @@ def test_lists_of_numbers_are_vectors_and_pairs_are_bounds_as_in_scipy():
 
 def test_many_variables_are_all_found():
     n = 20_000
-    found = minimize(lambda x: (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum(), np.full(n, 1.2), method="Newton-CG")
+    found = minimize(
+        lambda x: (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum(), np.full(n, 1.2), method="Newton-CG"
+    )
     np.testing.assert_allclose(found.x, np.ones(n), atol=1e-4)
 
 

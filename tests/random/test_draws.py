@@ -1,4 +1,6 @@
-"""Random draws: the numbers are NumPy's, and the derivatives those of the draws in the parameters of their distribution."""
+"""Random draws: the numbers are NumPy's, and the derivatives those of the draws in the parameters of their
+distribution.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def tensors(parameters):
     return [wg.tensor(np.asarray(p, float), requires_grad=True) for p in parameters]
 
 
-@pytest.mark.parametrize(("name", "parameters"), (SMOOTH | DISCRETE | OTHERS).items(), ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize(
+    ("name", "parameters"), (SMOOTH | DISCRETE | OTHERS).items(), ids=lambda x: x if isinstance(x, str) else ""
+)
 @pytest.mark.parametrize("size", [None, 4, (2, 3)])
 def test_plain_draws_are_those_of_numpy(name, parameters, size):
     theirs = np.random.default_rng(5)
@@ -83,7 +87,9 @@ def test_every_method_of_numpy_is_there():
     theirs = {name for name in dir(np.random.Generator) if not name.startswith("_")}
     assert theirs <= set(dir(Generator))
     for name in theirs - {"bit_generator"}:
-        expected, found = (inspect.signature(getattr(g, name)).parameters.values() for g in (np.random.Generator, Generator))
+        expected, found = (
+            inspect.signature(getattr(g, name)).parameters.values() for g in (np.random.Generator, Generator)
+        )
         names = [(p.name, p.kind is p.KEYWORD_ONLY) for p in found]
         assert [(p.name, p.kind is p.KEYWORD_ONLY) for p in expected] == names, name
 
@@ -180,7 +186,11 @@ def test_f_is_a_quotient_of_gamma_draws():
 
 @pytest.mark.parametrize(
     ("name", "distribution", "a"),
-    [("standard_gamma", gamma_distribution, 1.7), ("standard_gamma", gamma_distribution, 25.0), ("standard_t", t_distribution, 3.0)],
+    [
+        ("standard_gamma", gamma_distribution, 1.7),
+        ("standard_gamma", gamma_distribution, 25.0),
+        ("standard_t", t_distribution, 3.0),
+    ],
 )
 def test_second_derivatives_at_a_fixed_probability(name, distribution, a):
     z = getattr(np.random.default_rng(5), name)(a)
@@ -195,7 +205,9 @@ def test_second_derivatives_at_a_fixed_probability(name, distribution, a):
     np.testing.assert_allclose(wg.jacfwd(wg.jacfwd(f))(a), expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize(("name", "parameters"), [("standard_gamma", (1e-3,)), ("beta", (1e-3, 2e-3)), ("beta", (1e-2, 1e-3))])
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("standard_gamma", (1e-3,)), ("beta", (1e-3, 2e-3)), ("beta", (1e-2, 1e-3))]
+)
 def test_draws_that_underflow_do_not_move(name, parameters):
     numbers = seeded(name, 40)(*parameters)
     ends = (numbers == 0.0) | (numbers == 1.0)
@@ -235,7 +247,9 @@ def test_draws_without_a_batched_parameter_are_shared():
 def test_dirichlet(alpha):
     alpha = np.array(alpha)
     found = default_rng(5).dirichlet(wg.tensor(alpha, requires_grad=True), size=(2, 2))
-    np.testing.assert_allclose(found.detach().numpy(), np.random.default_rng(5).dirichlet(alpha, size=(2, 2)), rtol=1e-15)
+    np.testing.assert_allclose(
+        found.detach().numpy(), np.random.default_rng(5).dirichlet(alpha, size=(2, 2)), rtol=1e-15
+    )
     slopes = wg.jacobian(lambda a: default_rng(5).dirichlet(a))(alpha)
     np.testing.assert_allclose(slopes.sum(0), 0.0, atol=1e-12)
     np.testing.assert_allclose(wg.jacfwd(lambda a: default_rng(5).dirichlet(a))(alpha), slopes, rtol=1e-12)
@@ -254,7 +268,9 @@ def test_multivariate_normal(method):
     mean = np.array([1.0, -2.0, 0.5])
     expected = np.random.default_rng(5).multivariate_normal(mean, COVARIANCE, size=(2, 2), method=method)
     for args in ((wg.tensor(mean), COVARIANCE), (mean, wg.tensor(COVARIANCE))):
-        np.testing.assert_allclose(default_rng(5).multivariate_normal(*args, size=(2, 2), method=method).numpy(), expected, rtol=1e-13)
+        np.testing.assert_allclose(
+            default_rng(5).multivariate_normal(*args, size=(2, 2), method=method).numpy(), expected, rtol=1e-13
+        )
     f = lambda mean, cov: default_rng(5).multivariate_normal(mean, cov, size=2, method=method)
     in_mean, in_cov = wg.jacobian(f, argnums=(0, 1))(mean, COVARIANCE)
     np.testing.assert_array_equal(in_mean, np.stack([np.eye(3)] * 2))
@@ -273,7 +289,9 @@ def test_single_precision_stays(name, parameters):
     leaves = [wg.tensor(np.float32(p), requires_grad=True) for p in parameters]
     out = seeded(name, 3)(*leaves)
     assert out.dtype == np.float32
-    np.testing.assert_allclose(out.detach().numpy(), getattr(np.random.default_rng(5), name)(*parameters, size=3), rtol=2e-6, atol=2e-6)
+    np.testing.assert_allclose(
+        out.detach().numpy(), getattr(np.random.default_rng(5), name)(*parameters, size=3), rtol=2e-6, atol=2e-6
+    )
     out.sum().backward()
     expected = wg.grad(lambda *p: seeded(name, 3)(*p).sum(), argnums=tuple(range(len(leaves))))(*parameters)
     np.testing.assert_allclose([x.grad.item() for x in leaves], expected, rtol=2e-4)
@@ -302,12 +320,16 @@ def test_a_trace_refuses_to_draw():
 def test_whole_numbers_have_no_derivative(name, parameters):
     real = [i for i, p in enumerate(parameters) if isinstance(p, float)]
     for i in real:
-        with pytest.raises(wg.GradientError, match=f"What {name} draws has no derivative in its parameter .*test_draws.py"):
+        with pytest.raises(
+            wg.GradientError, match=f"What {name} draws has no derivative in its parameter .*test_draws.py"
+        ):
             seeded(name)(*[wg.tensor(p, requires_grad=True) if j == i else p for j, p in enumerate(parameters)])
         plain = seeded(name, 3)(*[wg.tensor(p) if j == i else p for j, p in enumerate(parameters)])
         np.testing.assert_array_equal(np.asarray(plain), seeded(name, 3)(*parameters))
         fixed = wg.jvp(
-            lambda x, i=i: x * seeded(name)(*parameters[:i], wg.stop_gradient(x), *parameters[i + 1 :]), (parameters[i],), (1.0,)
+            lambda x, i=i: x * seeded(name)(*parameters[:i], wg.stop_gradient(x), *parameters[i + 1 :]),
+            (parameters[i],),
+            (1.0,),
         )
         assert fixed[1] == seeded(name)(*parameters)
 
@@ -396,7 +418,9 @@ def test_generators():
     assert repr(rng) == "wengert.random.Generator(PCG64)"
 
 
-@pytest.mark.parametrize(("name", "method"), [("normal", "normal"), ("randn", "standard_normal"), ("randint", "integers")])
+@pytest.mark.parametrize(
+    ("name", "method"), [("normal", "normal"), ("randn", "standard_normal"), ("randint", "integers")]
+)
 def test_functions_without_a_generator_name_its_method(name, method):
     with pytest.raises(AttributeError, match=rf"default_rng\(seed\), and rng\.{method}\("):
         getattr(wg.random, name)

@@ -1,7 +1,8 @@
 """One call, made in Wengert and in the standard's reference implementation, and the comparison of what comes out.
 
-`array_api_strict` says which dtypes a function takes, which dtype and shape it returns, and (as NumPy computes for it) which values.
-Arguments are written with plain ndarrays and NumPy dtypes, which become arrays and dtypes of either namespace.
+`array_api_strict` says which dtypes a function takes, which dtype and shape it returns, and (as NumPy computes for it)
+which values. Arguments are written with plain ndarrays and NumPy dtypes, which become arrays and dtypes of either
+namespace.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ DTYPES = ("bool", *REALS, *COMPLEX)
 NEWER = {"isin", "broadcast_shapes"}
 """What the reference implementation has beyond version 2024.12."""
 
-NOT_FUNCTIONS = {"ArrayAPIStrictFlags", "Device"} | {f"{verb}_array_api_strict_flags" for verb in ("get", "set", "reset")}
+NOT_FUNCTIONS = {"ArrayAPIStrictFlags", "Device"} | {
+    f"{verb}_array_api_strict_flags" for verb in ("get", "set", "reset")
+}
 
 FUNCTIONS = sorted(
-    name for name in strict.__all__ if callable(getattr(strict, name)) and name not in NEWER | NOT_FUNCTIONS and not name.startswith("_")
+    name
+    for name in strict.__all__
+    if callable(getattr(strict, name)) and name not in NEWER | NOT_FUNCTIONS and not name.startswith("_")
 )
 FUNCTIONS += [f"linalg.{name}" for name in strict.linalg.__all__] + [f"fft.{name}" for name in strict.fft.__all__]
 

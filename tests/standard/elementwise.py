@@ -27,7 +27,9 @@ def operands(name: str) -> int:
 
 UNARY = [name for name in FUNCTIONS if operands(name) == 1]
 BINARY = [name for name in FUNCTIONS if operands(name) == 2]
-PAIRS = [(first, second) for first in DTYPES for second in DTYPES if accepts("result_type", sample(first), sample(second))]
+PAIRS = [
+    (first, second) for first in DTYPES for second in DTYPES if accepts("result_type", sample(first), sample(second))
+]
 """The dtypes that promote with each other."""
 
 SCALARS = {"bool": True, "int": 3, "float": 0.25, "complex": 0.5 - 0.25j}

@@ -1,4 +1,5 @@
-"""SciPy's functions that follow the array API standard, on tensors: each value and gradient against differences of SciPy's own values.
+"""SciPy's functions that follow the array API standard, on tensors: each value and gradient against differences of
+SciPy's own values.
 
 Run as a program with SCIPY_ARRAY_API=1 in the environment, because SciPy reads it when it is imported.
 """

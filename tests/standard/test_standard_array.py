@@ -195,7 +195,9 @@ def test_an_array_prints(dtype):
         assert str(wg.asarray(sample(dtype, shape)))
 
 
-@pytest.mark.parametrize("make", [wg.sum, wg.max, wg.any, wg.argmax, wg.count_nonzero, lambda x: x[0], lambda x: x == x])
+@pytest.mark.parametrize(
+    "make", [wg.sum, wg.max, wg.any, wg.argmax, wg.count_nonzero, lambda x: x[0], lambda x: x == x]
+)
 def test_results_without_axes_can_be_changed(make):
     """What a reduction or an index gives is an array too, not a frozen number."""
     for key in ((), ..., wg.asarray(True)):

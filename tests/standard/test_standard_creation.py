@@ -10,7 +10,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.array_api import make_strategies_namespace
-from tests.standard.calls import COMPLEX, DTYPES, FLOATS, INTEGERS, REAL_FLOATS, REALS, check, few, plain, same_numbers, sample
+from tests.standard.calls import (
+    COMPLEX,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    REAL_FLOATS,
+    REALS,
+    check,
+    few,
+    plain,
+    same_numbers,
+    sample,
+)
 
 import wengert as wg
 
@@ -174,7 +186,14 @@ def test_asarray_of_arrays(first):
     """Arrays of the namespace and of NumPy, whose dtype stays unless another is asked for."""
     x = sample(first)
     for source in (wg.asarray(x), x, x[0, 0]):
-        for options in ({}, {"copy": None}, {"copy": True}, {"dtype": None}, {"dtype": of(first)}, {"dtype": of(first), "copy": True}):
+        for options in (
+            {},
+            {"copy": None},
+            {"copy": True},
+            {"dtype": None},
+            {"dtype": of(first)},
+            {"dtype": of(first), "copy": True},
+        ):
             same_numbers(wg.asarray(source, **options), np.asarray(source))
     for second in ("complex128",) if first in COMPLEX else ("float64", "complex64"):
         same_numbers(wg.asarray(wg.asarray(x), dtype=of(second)), x.astype(second))

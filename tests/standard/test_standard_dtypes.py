@@ -1,4 +1,6 @@
-"""Data types of the Array API standard: the dtype objects, promotion, `astype`, `finfo` and the other functions about dtypes."""
+"""Data types of the Array API standard: the dtype objects, promotion, `astype`, `finfo` and the other functions about
+dtypes.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,11 @@ def test_astype_takes_the_device():
 @pytest.mark.parametrize("kind", [None, *KINDS, ("bool", "integral"), ("real floating", "complex floating")], ids=str)
 def test_dtypes_of_the_namespace(kind):
     info = wg.__array_namespace_info__()
-    wanted = DTYPES if kind is None else [dtype for part in ((kind,) if isinstance(kind, str) else kind) for dtype in KINDS[part]]
+    wanted = (
+        DTYPES
+        if kind is None
+        else [dtype for part in ((kind,) if isinstance(kind, str) else kind) for dtype in KINDS[part]]
+    )
     for device in (None, *info.devices()):
         found = info.dtypes(kind=kind, device=device)
         assert isinstance(found, dict)

@@ -1,4 +1,6 @@
-"""Elementwise functions and operators of the Array API standard: dtypes by promotion, shapes by broadcasting, values as in NumPy."""
+"""Elementwise functions and operators of the Array API standard: dtypes by promotion, shapes by broadcasting, values as
+in NumPy.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def test_an_operator_in_place_cannot_change_the_shape(name):
         IN_PLACE[name](wg.ones(3, dtype=wg.int64), wg.ones((2, 3), dtype=wg.int64))
 
 
-@pytest.mark.parametrize(("symbol", "name"), [("+", "positive"), ("-", "negative"), ("~", "bitwise_invert"), ("abs", "abs")])
+@pytest.mark.parametrize(
+    ("symbol", "name"), [("+", "positive"), ("-", "negative"), ("~", "bitwise_invert"), ("abs", "abs")]
+)
 def test_unary_operators(symbol, name):
     for dtype in DTYPES:
         x = sample(dtype)
@@ -130,7 +134,9 @@ def test_shapes_that_do_not_broadcast_are_an_error(name):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nextafter_and_copysign_are_exact(dtype):
-    x1 = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal], dtype)
+    x1 = np.array(
+        [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal], dtype
+    )
     for x2 in (x1, x1[::-1].copy(), np.asarray(np.inf, dtype), np.asarray(-0.0, dtype)):
         for name in ("nextafter", "copysign"):
             same_numbers(run(wg, name, x1, x2), getattr(np, name)(x1, x2), exact=True)

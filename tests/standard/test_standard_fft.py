@@ -1,4 +1,6 @@
-"""The Fourier extension of the Array API standard: dtypes, lengths, axes, normalisation, against the reference implementation."""
+"""The Fourier extension of the Array API standard: dtypes, lengths, axes, normalisation, against the reference
+implementation.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ REAL_INPUT = ("rfft", "ihfft", "rfftn")
 def dtypes_of(name: str) -> tuple[str, ...]:
     """Real transforms take real numbers; the others take real numbers too where the reference does."""
     return tuple(
-        dtype for dtype in FLOATS if accepts(f"fft.{name}", sample(dtype, (3, 4))) and (name not in REAL_INPUT or dtype in REAL_FLOATS)
+        dtype
+        for dtype in FLOATS
+        if accepts(f"fft.{name}", sample(dtype, (3, 4))) and (name not in REAL_INPUT or dtype in REAL_FLOATS)
     )
 
 

@@ -1,4 +1,6 @@
-"""Code that is written for the Array API standard is differentiable: gradients pass through every function of the namespace."""
+"""Code that is written for the Array API standard is differentiable: gradients pass through every function of the
+namespace.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +89,10 @@ def rosenbrock(x):
 
 def test_a_function_of_the_standard():
     x = wg.asarray([0.5, -0.3, 0.8])
-    expected = [-400 * 0.5 * (-0.3 - 0.25) - 2 * 0.5, 200 * (-0.3 - 0.25) + 120 * (0.8 - 0.09) - 2 * 1.3, 200 * (0.8 - 0.09)]
+    expected = [
+        -400 * 0.5 * (-0.3 - 0.25) - 2 * 0.5,
+        200 * (-0.3 - 0.25) + 120 * (0.8 - 0.09) - 2 * 1.3,
+        200 * (0.8 - 0.09),
+    ]
     np.testing.assert_allclose(np.asarray(wg.grad(rosenbrock)(x)), expected)
     assert wg.hessian(rosenbrock)(x).shape == (3, 3)

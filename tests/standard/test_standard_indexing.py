@@ -1,4 +1,6 @@
-"""Indexing as in the Array API standard, reading and writing: integers, slices, ellipsis, new axes, masks, integer arrays."""
+"""Indexing as in the Array API standard, reading and writing: integers, slices, ellipsis, new axes, masks, integer
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -92,14 +94,18 @@ def test_an_array_without_axes_is_an_index(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
-@pytest.mark.parametrize("axes", ["i,:", "i,j", ":,i", "i,0", "i,-1,j", "1,i,j", "i,j,j", "i[:,None],j", "i[:,None],j[None,:],2"])
+@pytest.mark.parametrize(
+    "axes", ["i,:", "i,j", ":,i", "i,0", "i,-1,j", "1,i,j", "i,j,j", "i[:,None],j", "i[:,None],j[None,:],2"]
+)
 def test_integer_arrays(axes, dtype):
     """Alone, together, and beside integers; they broadcast with each other."""
     x = sample("float64", (4, 5, 6))
     places = {"i": np.array([3, 0, 0], dtype), "j": np.array([1, 4, 2], dtype)}
     key = eval(f"({axes},)".replace(":,i", "slice(None),i").replace("i,:", "i,slice(None)"), {}, places)
     ours = eval(
-        f"({axes},)".replace(":,i", "slice(None),i").replace("i,:", "i,slice(None)"), {}, {k: wg.asarray(v) for k, v in places.items()}
+        f"({axes},)".replace(":,i", "slice(None),i").replace("i,:", "i,slice(None)"),
+        {},
+        {k: wg.asarray(v) for k, v in places.items()},
     )
     same_numbers(wg.asarray(x)[ours], x[key])
     out = wg.asarray(x, copy=True)
@@ -126,7 +132,9 @@ def test_a_float_is_no_index():
         wg.ones(3)[1.0]
 
 
-@pytest.mark.parametrize(("first", "second"), [("int8", "int16"), ("uint8", "int32"), ("float32", "float64"), ("complex64", "complex128")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("int8", "int16"), ("uint8", "int32"), ("float32", "float64"), ("complex64", "complex128")]
+)
 def test_writing_a_narrower_dtype(first, second):
     """The array keeps its dtype."""
     x = sample(second, (3, 4))

@@ -17,7 +17,9 @@ import wengert as wg
 
 def test_scipy():
     program = Path(__file__).with_name("scipy_functions.py")
-    run = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env={**os.environ, "SCIPY_ARRAY_API": "1"})
+    run = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, env={**os.environ, "SCIPY_ARRAY_API": "1"}
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     assert len(run.stdout.split()) == 20
 
@@ -37,7 +39,9 @@ def test_einops(transform):
 
     def f(x):
         turned = einops.rearrange(x, "a b -> b a")
-        return (einops.repeat(turned * turned, "b a -> b a c", c=2) * weights).sum() + einops.reduce(x, "a b -> a", "mean").sum()
+        return (einops.repeat(turned * turned, "b a -> b a c", c=2) * weights).sum() + einops.reduce(
+            x, "a b -> a", "mean"
+        ).sum()
 
     x = np.arange(6.0).reshape(2, 3)
     np.testing.assert_allclose(transform(f)(x), 2 * x * weights.sum(-1).T + 1 / 3)

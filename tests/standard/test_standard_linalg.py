@@ -1,4 +1,6 @@
-"""Linear algebra of the Array API standard, in the namespace and in the extension `linalg`: dtypes, shapes, stacks, values."""
+"""Linear algebra of the Array API standard, in the namespace and in the extension `linalg`: dtypes, shapes, stacks,
+values.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def test_matmul_of_shapes(first, second, dtype):
     check("linalg.matmul", sample(dtype, first), sample(dtype, second, seed=1))
 
 
-@pytest.mark.parametrize(("first", "second"), [((), (3,)), ((3,), ()), ((3,), (4,)), ((2, 3), (2, 3)), ((2, 2, 3), (3, 3, 1))], ids=str)
+@pytest.mark.parametrize(
+    ("first", "second"), [((), (3,)), ((3,), ()), ((3,), (4,)), ((2, 3), (2, 3)), ((2, 2, 3), (3, 3, 1))], ids=str
+)
 def test_matmul_of_shapes_that_do_not_fit(first, second):
     for where in (wg, wg.linalg):
         with pytest.raises((ValueError, TypeError)):
@@ -76,7 +80,12 @@ def test_transposes_and_products(where, dtype):
     check(f"{where}vecdot", x, y[0, 0])
     check(f"{where}vecdot", x, y)
     for axes in (0, 1, 2):
-        check(f"{where}tensordot", sample(dtype, (2, 3)), sample(dtype, (2, 3) if axes == 2 else (3, 4), seed=1), axes=axes)
+        check(
+            f"{where}tensordot",
+            sample(dtype, (2, 3)),
+            sample(dtype, (2, 3) if axes == 2 else (3, 4), seed=1),
+            axes=axes,
+        )
     check(f"{where}tensordot", x, y, axes=((0, 2), (0, 2)))
     check(f"{where}tensordot", x, y, axes=((0, -1), (0, -1)))
     check(f"{where}tensordot", x, y, axes=([1], [1]))
@@ -189,7 +198,9 @@ def test_decompositions(dtype, shape):
         assert s.shape == shape[:-2] + (rank,)
         assert u.dtype == vh.dtype == of(dtype)
         assert s.dtype == real
-        np.testing.assert_allclose((plain(u)[..., :rank] * plain(s)[..., None, :]) @ plain(vh)[..., :rank, :], x, atol=tolerance)
+        np.testing.assert_allclose(
+            (plain(u)[..., :rank] * plain(s)[..., None, :]) @ plain(vh)[..., :rank, :], x, atol=tolerance
+        )
     check("linalg.svdvals", x)
     check("linalg.pinv", x)
     assert run(wg, "linalg.qr", x).Q.shape == shape[:-1] + (rank,)

@@ -134,13 +134,21 @@ def test_unique(dtype, shape):
         assert values.dtype == of(dtype)
         assert values.ndim == 1
         assert sorted(scalars(values), key=str) == sorted(counted, key=str)
-    for part in (everything.indices, everything.inverse_indices, everything.counts, counts.counts, inverse.inverse_indices):
+    for part in (
+        everything.indices,
+        everything.inverse_indices,
+        everything.counts,
+        counts.counts,
+        inverse.inverse_indices,
+    ):
         assert part.dtype == wg.int64
     for result in (everything, counts):
         assert [counted[value] for value in scalars(result.values)] == [int(count) for count in result.counts]
     for result in (everything, inverse):
         assert result.inverse_indices.shape == shape
-        np.testing.assert_array_equal(plain(wg.take(result.values, wg.reshape(result.inverse_indices, (-1,)))), x.ravel())
+        np.testing.assert_array_equal(
+            plain(wg.take(result.values, wg.reshape(result.inverse_indices, (-1,)))), x.ravel()
+        )
     flat = x.ravel().tolist()
     assert [flat.index(value) for value in plain(everything.values).tolist()] == plain(everything.indices).tolist()
 

@@ -1,4 +1,6 @@
-"""Every function and method of the Array API standard is there, takes the standard's arguments, and returns what the standard says."""
+"""Every function and method of the Array API standard is there, takes the standard's arguments, and returns what the
+standard says.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ METHODS = {
     "to_device": ("stream",),
 }
 METHOD_NAMES = sorted(
-    name for name in vars(type(strict.ones(1))) if name.startswith("__") and callable(getattr(type(strict.ones(1)), name))
+    name
+    for name in vars(type(strict.ones(1)))
+    if name.startswith("__") and callable(getattr(type(strict.ones(1)), name))
 ) + ["to_device"]
 NOT_IN_THE_STANDARD = {
     "__init__",
@@ -45,7 +49,10 @@ NOT_IN_THE_STANDARD = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_has_the_standards_parameters(name):
-    """Those that may be given by position come first and in order; those that may be given by name have the standard's names."""
+    """Those that may be given by position come first and in order.
+
+    Those that may be given by name have the standard's names.
+    """
     ours = list(signature(function_of(wg, name)).parameters.values())
     by_name = {parameter.name: parameter for parameter in ours}
     for i, theirs in enumerate(parameters(name)):
@@ -59,7 +66,11 @@ def test_a_function_has_the_standards_parameters(name):
         if theirs.kind is Parameter.POSITIONAL_OR_KEYWORD:
             assert ours[i].name == theirs.name
         if theirs.kind is Parameter.POSITIONAL_ONLY:
-            assert ours[i].kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL)
+            assert ours[i].kind in (
+                Parameter.POSITIONAL_ONLY,
+                Parameter.POSITIONAL_OR_KEYWORD,
+                Parameter.VAR_POSITIONAL,
+            )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -111,7 +122,11 @@ def test_an_array_has_the_standards_methods(name):
     for keyword in METHODS.get(name, ()):
         assert ours[keyword].kind in NAMED
     theirs = signature(getattr(strict.ones((1, 1)), name)).parameters.values()
-    needed = [p for p in theirs if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) and p.default is Parameter.empty]
+    needed = [
+        p
+        for p in theirs
+        if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) and p.default is Parameter.empty
+    ]
     assert len(ours) >= len(needed)
 
 

@@ -1,8 +1,10 @@
-"""Special cases of elementwise functions: infinities, NaN and signed zeros, as the Array API standard and NumPy have them.
+"""Special cases of elementwise functions: infinities, NaN and signed zeros, as the Array API standard and NumPy have
+them.
 
-The tables say what the standard says; the grids compare with NumPy, bit for bit but for the payload of NaN, on all combinations of
-special and ordinary numbers, which covers the cases of the standard that are not in the tables. Left out of the tables is where NumPy
-differs from the standard: `floor_divide` of and by infinities, and some complex infinities of `expm1` and `tanh`.
+The tables say what the standard says; the grids compare with NumPy, bit for bit but for the payload of NaN, on all
+combinations of special and ordinary numbers, which covers the cases of the standard that are not in the tables. Left
+out of the tables is where NumPy differs from the standard: `floor_divide` of and by infinities, and some complex
+infinities of `expm1` and `tanh`.
 """
 
 from __future__ import annotations
@@ -43,7 +45,17 @@ ONE = {
     "log2": [(nan, nan), (-1.0, nan), (0.0, -inf), (-0.0, -inf), (1.0, 0.0), (inf, inf)],
     "log10": [(nan, nan), (-1.0, nan), (0.0, -inf), (-0.0, -inf), (1.0, 0.0), (inf, inf)],
     "reciprocal": [(nan, nan), (inf, 0.0), (-inf, -0.0), (0.0, inf), (-0.0, -inf)],
-    "round": [(inf, inf), (-inf, -inf), (0.0, 0.0), (-0.0, -0.0), (nan, nan), (0.5, 0.0), (1.5, 2.0), (2.5, 2.0), (-0.5, -0.0)],
+    "round": [
+        (inf, inf),
+        (-inf, -inf),
+        (0.0, 0.0),
+        (-0.0, -0.0),
+        (nan, nan),
+        (0.5, 0.0),
+        (1.5, 2.0),
+        (2.5, 2.0),
+        (-0.5, -0.0),
+    ],
     "sign": [(nan, nan), (-3.0, -1.0), (3.0, 1.0), (0.0, 0.0), (inf, 1.0), (-inf, -1.0)],
     "sin": [(nan, nan), (0.0, 0.0), (-0.0, -0.0), (inf, nan), (-inf, nan)],
     "sinh": [(nan, nan), (0.0, 0.0), (-0.0, -0.0), (inf, inf), (-inf, -inf)],
@@ -91,13 +103,27 @@ TWO = {
 
 COMPLEX_CASES = {
     "abs": [(complex(inf, nan), inf), (complex(nan, -inf), inf), (complex(nan, 1), nan), (complex(-0.0, 3), 3.0)],
-    "acos": [(0j, complex(pi / 2, -0.0)), (complex(1, inf), complex(pi / 2, -inf)), (complex(nan, nan), complex(nan, nan))],
+    "acos": [
+        (0j, complex(pi / 2, -0.0)),
+        (complex(1, inf), complex(pi / 2, -inf)),
+        (complex(nan, nan), complex(nan, nan)),
+    ],
     "asinh": [(0j, 0j), (complex(1, inf), complex(inf, pi / 2)), (complex(inf, inf), complex(inf, pi / 4))],
     "atanh": [(0j, 0j), (complex(1, 0), complex(inf, 0)), (complex(inf, nan), complex(0, nan))],
     "cosh": [(0j, complex(1, 0)), (complex(inf, 0.0), complex(inf, 0.0)), (complex(nan, nan), complex(nan, nan))],
-    "exp": [(0j, complex(1, 0)), (complex(1, inf), complex(nan, nan)), (complex(inf, 0.0), complex(inf, 0.0)), (complex(-inf, 1), 0j)],
+    "exp": [
+        (0j, complex(1, 0)),
+        (complex(1, inf), complex(nan, nan)),
+        (complex(inf, 0.0), complex(inf, 0.0)),
+        (complex(-inf, 1), 0j),
+    ],
     "log": [(complex(-0.0, 0.0), complex(-inf, pi)), (0j, complex(-inf, 0)), (complex(inf, inf), complex(inf, pi / 4))],
-    "sqrt": [(0j, 0j), (complex(-0.0, 0.0), 0j), (complex(nan, inf), complex(inf, inf)), (complex(inf, 1), complex(inf, 0))],
+    "sqrt": [
+        (0j, 0j),
+        (complex(-0.0, 0.0), 0j),
+        (complex(nan, inf), complex(inf, inf)),
+        (complex(inf, 1), complex(inf, 0)),
+    ],
     "tanh": [(0j, 0j), (complex(inf, inf), complex(1, 0)), (complex(nan, nan), complex(nan, nan))],
 }
 SIGNS_UNSPECIFIED = {("tanh", complex(inf, inf))}
@@ -139,7 +165,9 @@ def test_complex_cases(name):
         out = complex(getattr(wg, name)(wg.asarray(x, dtype=wg.complex128)))
         if (name, x) in SIGNS_UNSPECIFIED:
             out, expected = complex(abs(out.real), abs(out.imag)), complex(expected)
-        assert close(out if isinstance(expected, complex) else out.real, expected), f"{name}({x}) is {out}, not {expected}"
+        assert close(out if isinstance(expected, complex) else out.real, expected), (
+            f"{name}({x}) is {out}, not {expected}"
+        )
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -157,11 +185,19 @@ def test_two_operands_are_as_in_numpy(name, dtype):
     expected = getattr(np, name)(x1, x2)
     same_numbers(run(wg, name, x1, x2), expected, exact=True)
     if name in OPERATORS:
-        same_numbers(written(OPERATORS[name])(wg.asarray(x1), wg.asarray(x2)), written(OPERATORS[name])(x1, x2), exact=True)
-        same_numbers(IN_PLACE[name](wg.asarray(x1, copy=True), wg.asarray(x2)), IN_PLACE[name](x1.copy(), x2), exact=True)
+        same_numbers(
+            written(OPERATORS[name])(wg.asarray(x1), wg.asarray(x2)), written(OPERATORS[name])(x1, x2), exact=True
+        )
+        same_numbers(
+            IN_PLACE[name](wg.asarray(x1, copy=True), wg.asarray(x2)), IN_PLACE[name](x1.copy(), x2), exact=True
+        )
         for scalar in (nan, inf, -inf, 0.0, -0.0, 2.0, 0.5, 3, -2):
-            same_numbers(written(OPERATORS[name])(wg.asarray(x1), scalar), written(OPERATORS[name])(x1, scalar), exact=True)
-            same_numbers(written(OPERATORS[name])(scalar, wg.asarray(x1)), written(OPERATORS[name])(scalar, x1), exact=True)
+            same_numbers(
+                written(OPERATORS[name])(wg.asarray(x1), scalar), written(OPERATORS[name])(x1, scalar), exact=True
+            )
+            same_numbers(
+                written(OPERATORS[name])(scalar, wg.asarray(x1)), written(OPERATORS[name])(scalar, x1), exact=True
+            )
 
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "equal", "not_equal", "pow"])
@@ -173,7 +209,15 @@ def test_two_complex_operands_are_as_in_numpy(name):
 @pytest.mark.parametrize("name", ["acos", "acosh", "asin", "asinh", "atan", "atanh", "log", "sqrt"])
 def test_branch_cuts(name):
     """Continuous with the side that the sign of the zero part names, as in Python's cmath."""
-    for x in (complex(2, 0.0), complex(2, -0.0), complex(-2, 0.0), complex(-2, -0.0), complex(0.0, 2), complex(-0.0, 2), complex(0.0, -2)):
+    for x in (
+        complex(2, 0.0),
+        complex(2, -0.0),
+        complex(-2, 0.0),
+        complex(-2, -0.0),
+        complex(0.0, 2),
+        complex(-0.0, 2),
+        complex(0.0, -2),
+    ):
         out = complex(getattr(wg, name)(wg.asarray(x)))
         assert cmath.isclose(out, getattr(cmath, name)(x), rel_tol=1e-14), f"{name}({x})"
 
@@ -185,7 +229,9 @@ def test_nan_propagates_through_reductions(name, dtype):
     assert wg.isnan(getattr(wg, name)(x))
 
 
-@pytest.mark.parametrize(("name", "expected"), [("sum", 0.0), ("prod", 1.0), ("all", True), ("any", False), ("mean", nan)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("sum", 0.0), ("prod", 1.0), ("all", True), ("any", False), ("mean", nan)]
+)
 def test_reductions_of_nothing(name, expected):
     out = getattr(wg, name)(wg.zeros((0,), dtype=wg.bool if name in ("all", "any") else wg.float64))
     assert close(float(out), float(expected))

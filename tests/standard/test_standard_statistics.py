@@ -59,7 +59,10 @@ def test_correction(name, correction):
 @pytest.mark.parametrize("name", ["sum", "prod"])
 @pytest.mark.parametrize("first", REALS + COMPLEX)
 def test_accumulation_dtype(name, first):
-    """Small integers are summed in the default integer of their sign; a dtype that is asked for is the one of the result."""
+    """Small integers are summed in the default integer of their sign.
+
+    A dtype that is asked for is the one of the result.
+    """
     x = sample(first)
     expected = {"i": "int64", "u": "uint64"}.get(x.dtype.kind, first)
     assert run(wg, name, x).dtype == of(expected)

@@ -1,4 +1,6 @@
-"""Distributions with a density: values against SciPy, derivatives against differences, at and beyond the ends of the support."""
+"""Distributions with a density: values against SciPy, derivatives against differences, at and beyond the ends of the
+support.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ EXAMPLES = {
     "truncnorm": Example([(-1.0, 2.0), (0.5, 3.0), (-4.0, -1.5)], [], [-5.0, 4.0]),
     "vonmises": Example([(0.3,), (5.0,)], [-3.0, -0.7, 0.3, 1.9]),
 }
-CASES = [pytest.param(name, shapes, id=f"{name}{shapes}") for name, example in EXAMPLES.items() for shapes in example.shapes]
+CASES = [
+    pytest.param(name, shapes, id=f"{name}{shapes}") for name, example in EXAMPLES.items() for shapes in example.shapes
+]
 LOC, SCALE = 0.4, 1.7
 
 
@@ -94,10 +98,16 @@ def test_quantiles(name, shapes):
     q = np.array([0.01, 0.2, 0.5, 0.7, 0.99, -0.5, 1.5, np.nan])
     for method in ("ppf", "isf"):
         found = getattr(ours, method)(q, *shapes, loc=LOC, scale=SCALE)
-        np.testing.assert_allclose(found, getattr(theirs, method)(q, *shapes, loc=LOC, scale=SCALE), rtol=2e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            found, getattr(theirs, method)(q, *shapes, loc=LOC, scale=SCALE), rtol=2e-12, atol=1e-14
+        )
     smooth = np.array([0.2, 0.45 if name == "laplace" else 0.5, 0.7])  # the quantile of laplace has a kink at 1/2
     check_derivatives(
-        lambda q, *p: ours.ppf(q, *p), [smooth, *map(np.float64, (*shapes, LOC, SCALE))], range(len(shapes) + 3), orders(name, shapes), 1e-6
+        lambda q, *p: ours.ppf(q, *p),
+        [smooth, *map(np.float64, (*shapes, LOC, SCALE))],
+        range(len(shapes) + 3),
+        orders(name, shapes),
+        1e-6,
     )
 
 
@@ -117,7 +127,13 @@ def test_derivatives_in_all_arguments(name, shapes):
     x = x[(points(name, shapes)[: len(x)] > 0.01) | (x < LOC)]  # differences need room
     args = [x, *map(np.float64, (*shapes, LOC, SCALE))]
     for method in ("logpdf", "cdf") if known(name, "cdf") else ("logpdf",):
-        check_derivatives(lambda *a, m=method: getattr(getattr(stats, name), m)(*a), args, range(len(args)), orders(name, shapes), 1e-6)
+        check_derivatives(
+            lambda *a, m=method: getattr(getattr(stats, name), m)(*a),
+            args,
+            range(len(args)),
+            orders(name, shapes),
+            1e-6,
+        )
 
 
 @pytest.mark.parametrize(("name", "shapes"), CASES)
@@ -130,7 +146,9 @@ def test_modes_agree(name, shapes):
     pulled = wg.grad(lambda *a: f(*a).sum(), argnums=tuple(range(len(parameters) + 1)))(x, *parameters)
     np.testing.assert_allclose(sum(np.sum(g) for g in pulled), pushed.sum(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(wg.vmap(f, in_axes=(0, *[None] * len(parameters)))(x, *parameters), value, rtol=1e-14)
-    np.testing.assert_allclose(wg.taylor(lambda s: f(x + s, *[p + s for p in parameters]), 0.0, 1)[1], pushed, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        wg.taylor(lambda s: f(x + s, *[p + s for p in parameters]), 0.0, 1)[1], pushed, rtol=1e-9, atol=1e-12
+    )
     graph = wg.trace(f, x, *parameters)
     np.testing.assert_allclose(graph.evaluate(x, *parameters), value, rtol=1e-14)
 
@@ -206,9 +224,13 @@ def test_parameters_given_once():
     np.testing.assert_allclose(ours.ppf(0.3), theirs.ppf(0.3), rtol=1e-12)
     np.testing.assert_allclose([ours.mean(), ours.std()], [theirs.mean(), theirs.std()], rtol=1e-12)
     assert wg.grad(lambda a: stats.gamma(a).logpdf(0.7))(2.0) == wg.grad(lambda a: stats.gamma.logpdf(0.7, a))(2.0)
-    np.testing.assert_array_equal(ours.rvs(4, default_rng(1)), stats.gamma.rvs(2.0, scale=3.0, size=4, random_state=default_rng(1)))
+    np.testing.assert_array_equal(
+        ours.rvs(4, default_rng(1)), stats.gamma.rvs(2.0, scale=3.0, size=4, random_state=default_rng(1))
+    )
     np.testing.assert_array_equal(stats.poisson(2.0).pmf([0, 1]), stats.poisson.pmf([0, 1], 2.0))
-    assert stats.multivariate_normal(np.zeros(2), np.eye(2)).logpdf(np.ones(2)) == stats.multivariate_normal.logpdf(np.ones(2), np.zeros(2))
+    assert stats.multivariate_normal(np.zeros(2), np.eye(2)).logpdf(np.ones(2)) == stats.multivariate_normal.logpdf(
+        np.ones(2), np.zeros(2)
+    )
     with pytest.raises(AttributeError, match="fit"):
         ours.fit(x)
 
@@ -245,7 +267,10 @@ def test_draws_follow_the_distribution_and_its_parameters(name, shapes):
 
 def test_draws_of_a_batch_are_independent():
     rng = default_rng(5)
-    for draw in (lambda p: stats.norm.rvs(p, random_state=rng), lambda p: stats.expon.rvs(scale=1.0 + p, random_state=rng)):
+    for draw in (
+        lambda p: stats.norm.rvs(p, random_state=rng),
+        lambda p: stats.expon.rvs(scale=1.0 + p, random_state=rng),
+    ):
         assert len(np.unique(wg.vmap(draw)(np.zeros(4)))) == 4
     with pytest.raises(wg.TrackedValueError, match="Draw outside"):
         wg.compile(lambda p: stats.norm.rvs(p, random_state=3))(1.0)

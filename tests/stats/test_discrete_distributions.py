@@ -1,4 +1,6 @@
-"""Distributions on whole numbers: values against SciPy, derivatives in the parameters against differences, none in the counts."""
+"""Distributions on whole numbers: values against SciPy, derivatives in the parameters against differences, none in the
+counts.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def test_values(name, shapes, method, offset):
 @pytest.mark.parametrize(("name", "shapes"), CASES)
 def test_moments(name, shapes):
     for method in ("mean", "var", "std"):
-        found, expected = getattr(getattr(stats, name), method)(*shapes, loc=1), getattr(getattr(scipy.stats, name), method)(*shapes, loc=1)
+        found, expected = (
+            getattr(getattr(stats, name), method)(*shapes, loc=1),
+            getattr(getattr(scipy.stats, name), method)(*shapes, loc=1),
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -82,7 +87,12 @@ def test_ends_of_the_parameters():
     np.testing.assert_array_equal(stats.binom.pmf([0, 1, 4], 4, 0.0), [1.0, 0.0, 0.0])
     np.testing.assert_array_equal(stats.binom.pmf([0, 1, 4], 4, 1.0), [0.0, 0.0, 1.0])
     np.testing.assert_array_equal(stats.geom.pmf([1, 2], 1.0), [1.0, 0.0])
-    for family, parameters in ((stats.poisson, (-1.0,)), (stats.binom, (4, 1.5)), (stats.geom, (0.0,)), (stats.nbinom, (-1.0, 0.5))):
+    for family, parameters in (
+        (stats.poisson, (-1.0,)),
+        (stats.binom, (4, 1.5)),
+        (stats.geom, (0.0,)),
+        (stats.nbinom, (-1.0, 0.5)),
+    ):
         assert np.isnan(family.logpmf(1, *parameters))
         assert np.isnan(family.cdf(1, *parameters))
 

@@ -26,16 +26,26 @@ def test_normal_and_t_values(cov, points):
     matrix = cov if np.ndim(cov) == 2 else np.eye(3) * cov
     for method in ("logpdf", "pdf"):
         found = getattr(stats.multivariate_normal, method)(points, MEAN, cov)
-        np.testing.assert_allclose(found, getattr(scipy.stats.multivariate_normal, method)(points, MEAN, matrix), rtol=1e-12)
+        np.testing.assert_allclose(
+            found, getattr(scipy.stats.multivariate_normal, method)(points, MEAN, matrix), rtol=1e-12
+        )
         found = getattr(stats.multivariate_t, method)(points, MEAN, cov, 3.5)
-        np.testing.assert_allclose(found, getattr(scipy.stats.multivariate_t, method)(points, MEAN, matrix, 3.5), rtol=1e-12)
-    np.testing.assert_allclose(stats.multivariate_normal.entropy(MEAN, cov), scipy.stats.multivariate_normal.entropy(MEAN, matrix))
+        np.testing.assert_allclose(
+            found, getattr(scipy.stats.multivariate_t, method)(points, MEAN, matrix, 3.5), rtol=1e-12
+        )
+    np.testing.assert_allclose(
+        stats.multivariate_normal.entropy(MEAN, cov), scipy.stats.multivariate_normal.entropy(MEAN, matrix)
+    )
 
 
 def test_normal_defaults():
-    np.testing.assert_allclose(stats.multivariate_normal.logpdf(POINTS), scipy.stats.multivariate_normal.logpdf(POINTS, np.zeros(3)))
+    np.testing.assert_allclose(
+        stats.multivariate_normal.logpdf(POINTS), scipy.stats.multivariate_normal.logpdf(POINTS, np.zeros(3))
+    )
     line = np.linspace(-1.0, 1.0, 5)
-    np.testing.assert_allclose(stats.multivariate_normal.logpdf(line, 0.5, 2.0), scipy.stats.multivariate_normal.logpdf(line, 0.5, 2.0))
+    np.testing.assert_allclose(
+        stats.multivariate_normal.logpdf(line, 0.5, 2.0), scipy.stats.multivariate_normal.logpdf(line, 0.5, 2.0)
+    )
 
 
 def test_a_covariance_for_each_point():
@@ -43,7 +53,9 @@ def test_a_covariance_for_each_point():
     found = stats.multivariate_normal.logpdf(POINTS, MEAN, covs)
     expected = [scipy.stats.multivariate_normal.logpdf(x, MEAN, c) for x, c in zip(POINTS, covs, strict=True)]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    np.testing.assert_allclose(wg.vmap(lambda x, c: stats.multivariate_normal.logpdf(x, MEAN, c))(POINTS, covs), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        wg.vmap(lambda x, c: stats.multivariate_normal.logpdf(x, MEAN, c))(POINTS, covs), expected, rtol=1e-12
+    )
 
 
 def test_normal_derivatives():
@@ -67,10 +79,16 @@ def test_t_derivatives():
 
 
 def test_dirichlet():
-    np.testing.assert_allclose(stats.dirichlet.logpdf(SHARES, ALPHA), scipy.stats.dirichlet.logpdf(SHARES, ALPHA), rtol=1e-12)
-    np.testing.assert_allclose(stats.dirichlet.logpdf(SHARES[:2], ALPHA), scipy.stats.dirichlet.logpdf(SHARES[:2], ALPHA), rtol=1e-12)
+    np.testing.assert_allclose(
+        stats.dirichlet.logpdf(SHARES, ALPHA), scipy.stats.dirichlet.logpdf(SHARES, ALPHA), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        stats.dirichlet.logpdf(SHARES[:2], ALPHA), scipy.stats.dirichlet.logpdf(SHARES[:2], ALPHA), rtol=1e-12
+    )
     for method in ("mean", "var", "entropy"):
-        np.testing.assert_allclose(getattr(stats.dirichlet, method)(ALPHA), getattr(scipy.stats.dirichlet, method)(ALPHA), rtol=1e-12)
+        np.testing.assert_allclose(
+            getattr(stats.dirichlet, method)(ALPHA), getattr(scipy.stats.dirichlet, method)(ALPHA), rtol=1e-12
+        )
     check_derivatives(lambda x, a: stats.dirichlet.logpdf(x, a), [SHARES, ALPHA], (0, 1))
     edge = np.array([0.0, 0.4, 0.6])
     np.testing.assert_array_equal(stats.dirichlet.pdf(edge, [2.0, 1.0, 3.0]), 0.0)
@@ -85,8 +103,12 @@ def test_dirichlet():
 
 def test_multinomial():
     counts, p = np.array([[1, 2, 4], [0, 0, 7], [1, 1, 1], [-1, 4, 4]]), np.array([0.2, 0.3, 0.5])
-    np.testing.assert_allclose(stats.multinomial.logpmf(counts, 7, p), scipy.stats.multinomial.logpmf(counts, 7, p), rtol=1e-12)
-    np.testing.assert_allclose(stats.multinomial.pmf(counts, 7, p), scipy.stats.multinomial.pmf(counts, 7, p), rtol=1e-12)
+    np.testing.assert_allclose(
+        stats.multinomial.logpmf(counts, 7, p), scipy.stats.multinomial.logpmf(counts, 7, p), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        stats.multinomial.pmf(counts, 7, p), scipy.stats.multinomial.pmf(counts, 7, p), rtol=1e-12
+    )
     np.testing.assert_allclose(stats.multinomial.mean(7, p), 7 * p)
     check_derivatives(lambda p: stats.multinomial.logpmf(counts[:2], 7, p), [p], [0])
     np.testing.assert_array_equal(wg.jacobian(lambda p: stats.multinomial.logpmf(counts, 7, p))(p)[2:], 0.0)
@@ -108,7 +130,9 @@ def test_draws():
     rng = np.random.default_rng(5)
     found = stats.multivariate_normal.rvs(MEAN, COVARIANCE, size=4, random_state=default_rng(5))
     np.testing.assert_allclose(found, rng.multivariate_normal(MEAN, COVARIANCE, size=4, method="cholesky"), rtol=1e-14)
-    np.testing.assert_allclose(stats.dirichlet.rvs(ALPHA, 4, 5), np.random.default_rng(5).dirichlet(ALPHA, 4), rtol=1e-14)
+    np.testing.assert_allclose(
+        stats.dirichlet.rvs(ALPHA, 4, 5), np.random.default_rng(5).dirichlet(ALPHA, 4), rtol=1e-14
+    )
     many = stats.multivariate_t.rvs(MEAN, COVARIANCE, 9.0, size=4000, random_state=5)
     np.testing.assert_allclose(np.cov(many.T), COVARIANCE * 9.0 / 7.0, atol=0.25)
     np.testing.assert_allclose(many.mean(0), MEAN, atol=0.1)
@@ -118,5 +142,7 @@ def test_draws():
 
 
 def test_shapes_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"A covariance of shape \(3, 3\) does not fit vectors of 2 numbers, at .*test_vector"):
+    with pytest.raises(
+        ValueError, match=r"A covariance of shape \(3, 3\) does not fit vectors of 2 numbers, at .*test_vector"
+    ):
         stats.multivariate_normal.logpdf(np.ones(2), np.ones(2), COVARIANCE)

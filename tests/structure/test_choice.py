@@ -31,7 +31,12 @@ def looks_at_numbers(x):
     ("f", "mode", "passes", "why"),
     [
         (band, "sparse", 2, "2 colours of a pattern with 598 nonzeros"),
-        (lambda x: WEIGHTS @ x, "forward", 300, "300 inputs are not more than 300 outputs; 100% of the matrix may be nonzero"),
+        (
+            lambda x: WEIGHTS @ x,
+            "forward",
+            300,
+            "300 inputs are not more than 300 outputs; 100% of the matrix may be nonzero",
+        ),
         (lambda x: x[:10] * x[10:20], "reverse", 10, "10 outputs are fewer"),
         (looks_at_numbers, "reverse", 299, "its pattern is not known"),
     ],
@@ -119,7 +124,10 @@ def test_what_was_not_asked_for_is_named():
 
 def test_a_small_jacobian_brings_no_compiler_along():
     code = "import sys, numpy as np, wengert as wg; wg.jacobian(lambda x: x**2)(np.ones(3)); print('llvmlite' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )
 
 
 def test_captured_arrays_may_change():

@@ -1,4 +1,6 @@
-"""Colourings: every entry can be told from the others, by few colours, on matrices that are drawn and on those that are known."""
+"""Colourings: every entry can be told from the others, by few colours, on matrices that are drawn and on those that are
+known.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def recovered(pattern: Pattern, coloring: Coloring, matrix: np.ndarray) -> np.nd
     return pattern.filled(np.asarray(coloring.recovery(pattern).entries(products(coloring, matrix)))).toarray()
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 25), st.integers(1, 25), st.floats(0.0, 0.6), st.sampled_from(UNSYMMETRIC))
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 25), st.integers(1, 25), st.floats(0.0, 0.6), st.sampled_from(UNSYMMETRIC)
+)
 @settings(max_examples=60, deadline=None)
 def test_entries_are_recovered(seed, m, n, density, by):
     rng = np.random.default_rng(seed)
@@ -133,7 +137,9 @@ def test_orders():
     assert sorted(smallest_last(wheel)) == sorted(incidence_degree(wheel)) == [0, 1, 2, 3, 4]
     assert smallest_last(wheel).index(0) < 3, "what has many neighbours comes before the last of them"
     order = incidence_degree(wheel)
-    assert all(any(w in order[:i] for w in wheel[v]) for i, v in enumerate(order) if i), "each has a neighbour before it"
+    assert all(any(w in order[:i] for w in wheel[v]) for i, v in enumerate(order) if i), (
+        "each has a neighbour before it"
+    )
 
 
 def test_colorings_that_do_not_fit_are_found():
@@ -145,7 +151,9 @@ def test_colorings_that_do_not_fit_are_found():
     with pytest.raises(ValueError, match="6 rows and 6 columns was given for"):
         bad.recovery(Pattern(band(7, 1)))
     symmetric = Pattern(band(6, 1), symmetric=True)
-    assert not Coloring("star", [0, 1, 0, 1, 0, 1], [-1] * 6).verify(symmetric), "a path of four vertices has two colours"
+    assert not Coloring("star", [0, 1, 0, 1, 0, 1], [-1] * 6).verify(symmetric), (
+        "a path of four vertices has two colours"
+    )
     assert Coloring("acyclic", [0, 1, 0, 1, 0, 1], [-1] * 6).verify(symmetric)
     cycle = Pattern(np.roll(np.eye(6), 1, axis=0), symmetric=True)
     assert not Coloring("acyclic", [0, 1, 0, 1, 0, 1], [-1] * 6).verify(cycle)
@@ -203,6 +211,8 @@ def test_splits_that_cannot_win_are_not_tried(monkeypatch):
     rows = np.broadcast_to(np.arange(400), near.shape)[near >= 0]
     stencil = csr_array((np.ones(rows.size, bool), (rows, near[near >= 0])), shape=(400, 400))
     calls = []
-    monkeypatch.setattr(colorings, "apart", lambda matrix, apart=colorings.apart: (calls.append(matrix.shape), apart(matrix))[1])
+    monkeypatch.setattr(
+        colorings, "apart", lambda matrix, apart=colorings.apart: (calls.append(matrix.shape), apart(matrix))[1]
+    )
     assert color(stencil).number <= 8
     assert calls == [(400, 400), (400, 400)]

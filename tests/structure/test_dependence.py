@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.test_table import ELEMENTWISE, OTHERS, SHAPES, case_arguments, cases_of, live_arguments, op_of, sample, several
+from tests.test_table import (
+    ELEMENTWISE,
+    OTHERS,
+    SHAPES,
+    case_arguments,
+    cases_of,
+    live_arguments,
+    op_of,
+    sample,
+    several,
+)
 
 import wengert as wg
 from wengert.core.errors import TrackedValueError
@@ -64,7 +74,9 @@ def assert_covers(sets, jacobian, tolerance=1e-6):
 
 
 def smooth(primitive, args):
-    """Arguments for which differences make sense: matrices that stay symmetric and definite where an operation reads one half only."""
+    """Arguments for which differences make sense: matrices that stay symmetric and definite where an operation reads
+    one half only.
+    """
     args = [np.asarray(a) for a in args]
     if primitive.name in ("cholesky", "eigh") and args[0].ndim >= 2:
         args[0] = args[0] + np.swapaxes(args[0], -1, -2) + 9 * np.eye(args[0].shape[-1])
@@ -107,7 +119,9 @@ def test_cases_second_order(primitive, case):
         return
     gradient = gradient_of(op_of(primitive, case.params), args, live)
     has_mask = any(a.dtype == bool for a in args)
-    found = sets_of(gradient, args, live, "local" if has_mask else "global")  # shapes that depend on a mask cannot be traced
+    found = sets_of(
+        gradient, args, live, "local" if has_mask else "global"
+    )  # shapes that depend on a mask cannot be traced
     assert_covers(found, differences(gradient, args, live), 1e-3)
 
 
@@ -124,24 +138,40 @@ LINEAR = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 4.0]])
     ("f", "everywhere", "here"),
     [
         (lambda x: x[1:] * x[:-1], ["1100", "0110", "0011"], ["1100", "0110", "0001"]),
-        (lambda x: np.where(x > 1.5, x, 2.0 * x[::-1]), ["1001", "0110", "0110", "1001"], ["1000", "0010", "0010", "1000"]),
+        (
+            lambda x: np.where(x > 1.5, x, 2.0 * x[::-1]),
+            ["1001", "0110", "0110", "1001"],
+            ["1000", "0010", "0010", "1000"],
+        ),
         (lambda x: LINEAR @ x, ["1010", "0001"], ["1010", "0001"]),
         (lambda x: x @ LINEAR.T, ["1010", "0001"], ["1010", "0001"]),
         (lambda x: np.einsum("ij,j->i", LINEAR, x), ["1010", "0001"], ["1010", "0001"]),
         (lambda x: np.einsum("i,->i", x, np.zeros(())), ["0000"] * 4, ["0000"] * 4),
         (np.sort, ["1111"] * 4, ["0001", "0100", "0010", "1000"]),
-        (lambda x: np.sort(x.reshape(2, 2), axis=1), ["1100", "1100", "0011", "0011"], ["0100", "1000", "0001", "0010"]),
+        (
+            lambda x: np.sort(x.reshape(2, 2), axis=1),
+            ["1100", "1100", "0011", "0011"],
+            ["0100", "1000", "0001", "0010"],
+        ),
         (np.max, ["1111"], ["1000"]),
         (np.cumsum, ["1000", "1100", "1110", "1111"], ["1000", "1100", "1110", "1111"]),
         (lambda x: x.reshape(2, 2).sum(axis=0), ["1010", "0101"], ["1010", "0101"]),
-        (lambda x: np.array([0.0, 1.0, 0.0, 1.0]) * np.exp(x), ["0000", "0100", "0000", "0001"], ["0000", "0100", "0000", "0001"]),
+        (
+            lambda x: np.array([0.0, 1.0, 0.0, 1.0]) * np.exp(x),
+            ["0000", "0100", "0000", "0001"],
+            ["0000", "0100", "0000", "0001"],
+        ),
         (lambda x: x[np.array([True, False, True, False])], ["1000", "0010"], ["1000", "0010"]),
         (lambda x: x[np.argsort(x)[:1]], ["1111"], ["0001"]),
         (lambda x: np.stack([x[0], x[3]]) ** 2, ["1000", "0001"], ["1000", "0000"]),
         (lambda x: np.floor(x) + wg.stop_gradient(x), ["0000"] * 4, ["0000"] * 4),
         (lambda x: np.concatenate([x[:1], np.ones(1), x[3:]]), ["1000", "0000", "0001"], ["1000", "0000", "0001"]),
         (lambda x: np.convolve(x, [1.0, 1.0], "valid"), ["1100", "0110", "0011"], ["1100", "0110", "0011"]),
-        (lambda x: np.fft.fft(x.reshape(2, 2)).real, ["1100", "1100", "0011", "0011"], ["1100", "1100", "0011", "0011"]),
+        (
+            lambda x: np.fft.fft(x.reshape(2, 2)).real,
+            ["1100", "1100", "0011", "0011"],
+            ["1100", "1100", "0011", "0011"],
+        ),
     ],
 )
 def test_patterns_are_as_small_as_they_can_be(f, everywhere, here):
@@ -172,7 +202,9 @@ def test_convolutions_see_their_windows():
 
 
 def test_one_matrix_for_a_stack_of_them():
-    """The shape of y is that of a stack of vectors as well, but `solve` takes it for a matrix that meets each matrix of x."""
+    """The shape of y is that of a stack of vectors as well, but `solve` takes it for a matrix that meets each matrix of
+    x.
+    """
     x = np.random.default_rng(0).normal(size=(3, 3, 3)) + 3 * np.eye(3)
     y = np.random.default_rng(1).normal(size=(3, 3))
     f = lambda y: np.linalg.solve(x, y)
@@ -207,7 +239,12 @@ def test_integers_are_constants():
 def test_several_arguments_and_results():
     f = lambda a, b: (a * b[0], b[1:])
     pattern = sparsity(f, np.ones(2), np.ones(3), argnums=(0, 1))
-    assert pattern.toarray().astype(int).tolist() == [[1, 0, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
+    assert pattern.toarray().astype(int).tolist() == [
+        [1, 0, 1, 0, 0],
+        [0, 1, 1, 0, 0],
+        [0, 0, 0, 1, 0],
+        [0, 0, 0, 0, 1],
+    ]
 
 
 def test_functions_with_rules_of_their_own():

@@ -42,7 +42,9 @@ def test_the_standard_error_is_that_of_many_estimates():
 
 
 def test_signs_are_exact_for_a_diagonal_matrix():
-    found = hutchinson(lambda x: (x["a"] ** 4).sum() + x["b"] ** 4, {"a": np.arange(3.0), "b": 2.0}, what="diagonal", probes=2, rng=0)
+    found = hutchinson(
+        lambda x: (x["a"] ** 4).sum() + x["b"] ** 4, {"a": np.arange(3.0), "b": 2.0}, what="diagonal", probes=2, rng=0
+    )
     assert found.value["a"].tolist() == [0.0, 12.0, 48.0]
     assert found.value["b"] == 48.0
     assert found.standard_error["b"] == 0.0

@@ -11,7 +11,13 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh, lsmr, minres, svds
 
 import wengert as wg
 from wengert.core.errors import GradientError
-from wengert.structure.operators import Flat, fisher_operator, gauss_newton_operator, hessian_operator, jacobian_operator
+from wengert.structure.operators import (
+    Flat,
+    fisher_operator,
+    gauss_newton_operator,
+    hessian_operator,
+    jacobian_operator,
+)
 
 RNG = np.random.default_rng(11)
 INPUTS, TARGETS = RNG.standard_normal((20, 4)), RNG.standard_normal((20, 2))
@@ -48,7 +54,12 @@ def check(operator, dense):
     assert operator.shape == dense.shape
     assert operator.dtype == dense.dtype
     m, n = dense.shape
-    v, u, many, others = RNG.standard_normal(n), RNG.standard_normal(m), RNG.standard_normal((n, 3)), RNG.standard_normal((m, 3))
+    v, u, many, others = (
+        RNG.standard_normal(n),
+        RNG.standard_normal(m),
+        RNG.standard_normal((n, 3)),
+        RNG.standard_normal((m, 3)),
+    )
     for found, expected in [
         (operator @ v, dense @ v),
         (operator.T @ u, dense.T @ u),
@@ -139,7 +150,9 @@ class TestProducts:
 class TestInsideSciPy:
     def test_cg_minres_and_lsmr(self):
         J = jacobian_operator(outputs, PARAMS)
-        damped = gauss_newton_operator(outputs, PARAMS) + LinearOperator((J.shape[1],) * 2, matvec=lambda v: 0.5 * v, dtype=float)
+        damped = gauss_newton_operator(outputs, PARAMS) + LinearOperator(
+            (J.shape[1],) * 2, matvec=lambda v: 0.5 * v, dtype=float
+        )
         b = RNG.standard_normal(J.shape[1])
         dense = JACOBIAN.T @ JACOBIAN + 0.5 * np.eye(len(b))
         for solve in (cg, minres):
@@ -199,9 +212,14 @@ class TestErrors:
 
 def test_trees_of_tracked_vectors():
     operator = hessian_operator(loss, PARAMS)
-    np.testing.assert_allclose(wg.hessian(lambda v: loss(operator.tree(v)))(POINT), operator @ np.eye(POINT.size), atol=1e-12)
+    np.testing.assert_allclose(
+        wg.hessian(lambda v: loss(operator.tree(v)))(POINT), operator @ np.eye(POINT.size), atol=1e-12
+    )
 
 
 def test_scipy_and_llvm_are_imported_by_the_first_operator():
     code = "import sys, wengert.structure.operators; print('scipy' in sys.modules, 'llvmlite' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["False", "False"]
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == [
+        "False",
+        "False",
+    ]

@@ -66,7 +66,9 @@ def test_jacobians(name):
     assert J.pattern(X) == sparsity(f, X)
     assert kind in (None, J.colors(X).kind)
     for by in ("column", "row", "bidirectional"):
-        np.testing.assert_allclose(sparse_jacobian(f, coloring=by)(X).toarray(), found.toarray(), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            sparse_jacobian(f, coloring=by)(X).toarray(), found.toarray(), rtol=1e-12, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", HESSIANS)
@@ -275,7 +277,9 @@ def test_random_programs(seed):
     if not kept or not 0 < sum(sizes) < 300:
         return
     g = lambda *x: tuple([f(*x)[k] for k in kept])
-    columns = [wg.jvp(lambda *x: g(*x, args[3]), tuple(args[:3]), unit_vector(args[:3], j))[1] for j in range(sum(sizes))]
+    columns = [
+        wg.jvp(lambda *x: g(*x, args[3]), tuple(args[:3]), unit_vector(args[:3], j))[1] for j in range(sum(sizes))
+    ]
     dense = np.array([np.concatenate([np.reshape(t, -1) for t in column]) for column in columns]).T
     for scope in ("global", "local"):
         pattern = sparsity(g, *args, argnums=(0, 1, 2), scope=scope)

@@ -57,7 +57,10 @@ def sines(extra: str = "") -> Program:
     values = [np.array([0.3, 0.8]) + k for k in range(3)]
     texts = ["v0 = np.cos(x0) * 2.0", "v1 = np.sin(v0 + x0)", "v2 = v1 * x0 + 1.0" + extra]
     return Program(
-        (0, 0), [Input("x0", values)], statements=[Statement("test", f"v{k}", text) for k, text in enumerate(texts)], result="total(v2)"
+        (0, 0),
+        [Input("x0", values)],
+        statements=[Statement("test", f"v{k}", text) for k, text in enumerate(texts)],
+        result="total(v2)",
     )
 
 
@@ -111,7 +114,8 @@ def test_what_it_finds_is_made_small(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("phi", "expected"), [(np.sin, 1.0), (lambda t: np.exp(3 * t), 3.0), (lambda t: abs(t - 1e-4) + t, 0.0), (lambda t: 5.0, 0.0)]
+    ("phi", "expected"),
+    [(np.sin, 1.0), (lambda t: np.exp(3 * t), 3.0), (lambda t: abs(t - 1e-4) + t, 0.0), (lambda t: 5.0, 0.0)],
 )
 def test_slopes_by_differences(phi, expected):
     found, error = slope(phi)
@@ -119,7 +123,9 @@ def test_slopes_by_differences(phi, expected):
     assert abs(found - expected) < 1e-8
 
 
-@pytest.mark.parametrize("phi", [abs, lambda t: max(t, 0.0), np.floor, lambda t: np.sqrt(abs(t)), lambda t: float(t > 0)])
+@pytest.mark.parametrize(
+    "phi", [abs, lambda t: max(t, 0.0), np.floor, lambda t: np.sqrt(abs(t)), lambda t: float(t > 0)]
+)
 def test_kinks_and_jumps_have_no_slope(phi):
     assert slope(phi).error > 1e-4
 

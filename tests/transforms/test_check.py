@@ -13,7 +13,9 @@ X = np.array([0.3, 0.8, 1.5])
 def test_right_derivatives_agree():
     report = check.grads(lambda x, y: np.sin(x * y) / y + x @ y, [X, X + 1.0], order=3)
     assert {(row.order, row.argument) for row in report} == {(k, f"argument {i}") for k in (1, 2, 3) for i in (0, 1)}
-    assert {row.modes for row in report if row.order == 2} == {(a, b) for a in ("forward", "reverse") for b in ("forward", "reverse")}
+    assert {row.modes for row in report if row.order == 2} == {
+        (a, b) for a in ("forward", "reverse") for b in ("forward", "reverse")
+    }
     assert str(report) == f"{len(report)} derivatives agree"
 
 

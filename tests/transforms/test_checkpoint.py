@@ -87,7 +87,9 @@ class TestCheckpoint:
         v = wg.tensor(x, requires_grad=True)
         (first,) = wg.autograd.grad(g(v).sum(), [v], create_graph=True)
         np.testing.assert_allclose(wg.autograd.grad(first.sum(), [v])[0].numpy(), second)
-        np.testing.assert_array_equal(reverse(lambda u: checkpoint(lambda a: checkpoint(f)(a) * 1.0)(u), x), reverse(f, x))
+        np.testing.assert_array_equal(
+            reverse(lambda u: checkpoint(lambda a: checkpoint(f)(a) * 1.0)(u), x), reverse(f, x)
+        )
         level = new_level()
         np.testing.assert_allclose(reverse(lambda u: g(Batched(u, level)).value, x), reverse(f, x))
 
@@ -193,7 +195,9 @@ class TestCapture:
         assert x.grad is None
 
     def test_captured_by_a_transform(self):
-        np.testing.assert_array_equal(reverse(lambda w: checkpoint(lambda x: block(x, w))(X), W), gradients(block, X, W)[1])
+        np.testing.assert_array_equal(
+            reverse(lambda w: checkpoint(lambda x: block(x, w))(X), W), gradients(block, X, W)[1]
+        )
         np.testing.assert_array_equal(reverse(lambda w: checkpoint(lambda x: w * x)(w), np.ones(2)), [2.0, 2.0])
 
     def test_returned_as_it_is(self):
@@ -227,7 +231,9 @@ class TestPolicy:
 
     def test_what_is_kept_does_not_run_again(self):
         runs = []
-        square = Primitive("counted_square", lambda x: runs.append(1) or x * x, "elementwise", ("x",), [lambda t, x: 2.0 * t * x]).op
+        square = Primitive(
+            "counted_square", lambda x: runs.append(1) or x * x, "elementwise", ("x",), [lambda t, x: 2.0 * t * x]
+        ).op
         x = wg.tensor(2.0, requires_grad=True)
         checkpoint(lambda x: np.sin(square(np.exp(x))), policy=lambda name: name == "counted_square")(x).backward()
         assert len(runs) == 1
@@ -258,7 +264,9 @@ class TestSequential:
             return x
 
         x = np.linspace(0.1, 1.0, 5)
-        np.testing.assert_array_equal(gradients(plain, x)[0], gradients(lambda x: checkpoint_sequential(functions, segments, x), x)[0])
+        np.testing.assert_array_equal(
+            gradients(plain, x)[0], gradients(lambda x: checkpoint_sequential(functions, segments, x), x)[0]
+        )
 
     def test_segments(self):
         with pytest.raises(ValueError, match="at least one"):
@@ -285,7 +293,11 @@ class TestLoop:
         energy = lambda state: state[0] * state[0] + np.cos(state[1])
         plain = gradients(lambda q, v, g, c: energy(naive((q, v), n, {"g": g, "c": c})), q, v, g, c)
         again = gradients(
-            lambda q, v, g, c: energy(checkpoint_loop(pendulum, (q, v), n, {"g": g, "c": c}, snapshots=snapshots)), q, v, g, c
+            lambda q, v, g, c: energy(checkpoint_loop(pendulum, (q, v), n, {"g": g, "c": c}, snapshots=snapshots)),
+            q,
+            v,
+            g,
+            c,
         )
         for one, two in zip(plain, again, strict=True):
             np.testing.assert_array_equal(one, two)
@@ -312,7 +324,9 @@ class TestLoop:
         np.testing.assert_array_equal(g, expected)
         assert small < full / 10
 
-    @pytest.mark.parametrize(("n", "snapshots", "bound"), [(1000, None, 10), (1000, 5, 8), (100, 1, 100), (64, None, 6)])
+    @pytest.mark.parametrize(
+        ("n", "snapshots", "bound"), [(1000, None, 10), (1000, 5, 8), (100, 1, 100), (64, None, 6)]
+    )
     def test_work_and_memory_of_the_schedule(self, n, snapshots, bound):
         runs = np.zeros(n, int)
 
@@ -348,11 +362,17 @@ class TestLoop:
         f = lambda x: checkpoint_loop(step, x, 5, x)
         np.testing.assert_allclose(forward(f, x), forward(plain, x), rtol=1e-14)
         np.testing.assert_allclose(reverse(f, x), reverse(plain, x), rtol=1e-14)
-        np.testing.assert_allclose(reverse(lambda v: reverse(f, v), x), reverse(lambda v: reverse(plain, v), x), rtol=1e-13)
-        np.testing.assert_allclose(forward(lambda v: reverse(f, v), x), forward(lambda v: reverse(plain, v), x), rtol=1e-13)
+        np.testing.assert_allclose(
+            reverse(lambda v: reverse(f, v), x), reverse(lambda v: reverse(plain, v), x), rtol=1e-13
+        )
+        np.testing.assert_allclose(
+            forward(lambda v: reverse(f, v), x), forward(lambda v: reverse(plain, v), x), rtol=1e-13
+        )
         v = wg.tensor(x, requires_grad=True)
         (first,) = wg.autograd.grad(f(v).sum(), [v], create_graph=True)
-        np.testing.assert_allclose(wg.autograd.grad(first.sum(), [v])[0].numpy(), reverse(lambda v: reverse(plain, v), x), rtol=1e-13)
+        np.testing.assert_allclose(
+            wg.autograd.grad(first.sum(), [v])[0].numpy(), reverse(lambda v: reverse(plain, v), x), rtol=1e-13
+        )
 
     def test_steps_that_change_their_state_in_place(self):
         def step(x, k):
@@ -366,7 +386,9 @@ class TestLoop:
             return x
 
         x = np.array([1.5, 0.9])
-        np.testing.assert_array_equal(gradients(loop, x)[0], gradients(lambda x: checkpoint_loop(step, x * 1.0, 7), x)[0])
+        np.testing.assert_array_equal(
+            gradients(loop, x)[0], gradients(lambda x: checkpoint_loop(step, x * 1.0, 7), x)[0]
+        )
 
     def test_plain_numbers(self):
         assert checkpoint_loop(lambda x, k: x * 2.0, np.float64(1.0), 3) == 8.0

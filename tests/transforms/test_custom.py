@@ -85,7 +85,13 @@ class TestBothRules:
         level, run = new_level(), Run(4)
         y = make()(Jet(Series(run, [np.float64(0.3), np.float64(1.0)]), level))
         s = sigmoid(0.3)
-        expected = [np.log1p(np.exp(0.3)), s, s * (1 - s) / 2, s * (1 - s) * (1 - 2 * s) / 6, s * (1 - s) * (1 - 6 * s + 6 * s * s) / 24]
+        expected = [
+            np.log1p(np.exp(0.3)),
+            s,
+            s * (1 - s) / 2,
+            s * (1 - s) * (1 - 2 * s) / 6,
+            s * (1 - s) * (1 - 6 * s + 6 * s * s) / 24,
+        ]
         np.testing.assert_allclose([y.series[k] for k in range(5)], expected, rtol=1e-12)
 
     @BOTH
@@ -189,7 +195,9 @@ class TestBatch:
             assert type(batched(lambda v, mode=mode: mode(f, v), x)) is np.ndarray
             twice = batched(lambda u, mode=mode: batched(lambda v: mode(lambda a: mode(f, a), v), u), np.stack([x, x]))
             np.testing.assert_allclose(twice, np.stack([s * (1 - s)] * 2))
-        np.testing.assert_allclose(reverse(lambda u: batched(lambda v: batched(f, v), u), np.stack([x, x])), np.stack([s, s]))
+        np.testing.assert_allclose(
+            reverse(lambda u: batched(lambda v: batched(f, v), u), np.stack([x, x])), np.stack([s, s])
+        )
         np.testing.assert_allclose(reverse(lambda v: batched(f, v), x), s)
         np.testing.assert_allclose(forward(lambda v: batched(f, v), x), s.sum())
 
@@ -197,7 +205,12 @@ class TestBatch:
     def test_the_rule_decides_under_a_batch(self, kind):
         if kind == "jvp":
             f = custom_jvp(lambda x, y: x * y)
-            f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * primals[1] * tangents[0] + 100.0 * primals[0] * tangents[1]))
+            f.defjvp(
+                lambda primals, tangents: (
+                    f(*primals),
+                    10.0 * primals[1] * tangents[0] + 100.0 * primals[0] * tangents[1],
+                )
+            )
         else:
             f = custom_vjp(lambda x, y: x * y)
             f.defvjp(lambda x, y: (f(x, y), (x, y)), lambda saved, t: (10.0 * t * saved[1], 100.0 * t * saved[0]))
@@ -231,7 +244,10 @@ class TestArguments:
         def f(p, k):
             return p[0] * p[1] * k
 
-        f.defvjp(lambda p, k: (f(p, k), (p, k)), lambda saved, t: ((t * saved[0][1] * saved[1], t * saved[0][0] * saved[1]), None))
+        f.defvjp(
+            lambda p, k: (f(p, k), (p, k)),
+            lambda saved, t: ((t * saved[0][1] * saved[1], t * saved[0][0] * saved[1]), None),
+        )
         a, b, k = (wg.tensor(v, requires_grad=True) for v in (2.0, 3.0, 4.0))
         f((a, b), k).backward()
         assert (a.grad.item(), b.grad.item(), k.grad) == (12.0, 8.0, None)
@@ -252,7 +268,9 @@ class TestArguments:
         assert reverse(lambda x: f(3, x), 2.0) == 12.0
         assert forward(lambda x: f(n=3, x=x), 2.0) == 12.0
         g = custom_vjp(power, nondiff_argnums=0)
-        g.defvjp(lambda n, x, *, scale=1.0: (power(n, x, scale=scale), scale * x), lambda n, x, t: (n * x ** (n - 1) * t,))
+        g.defvjp(
+            lambda n, x, *, scale=1.0: (power(n, x, scale=scale), scale * x), lambda n, x, t: (n * x ** (n - 1) * t,)
+        )
         assert reverse(lambda x: g(3, x), 2.0) == 12.0
         with pytest.raises(wg.GradientError, match="nondiff_argnums"):
             f(wg.tensor(3.0, requires_grad=True), 2.0)
@@ -360,7 +378,12 @@ class TestPrimitive:
             jvps=(lambda t, w: t @ w.T, lambda t, x: x @ t.T, lambda t, out_spec: wg.broadcast_to(t, out_spec.shape)),
         )
         matrix = primitive(
-            "my_linear_without_bias", lambda x, w: x @ w.T, lambda t, w: t @ w, lambda t, x: t.T @ x, inputs=("x", "w"), kind="multilinear"
+            "my_linear_without_bias",
+            lambda x, w: x @ w.T,
+            lambda t, w: t @ w,
+            lambda t, x: t.T @ x,
+            inputs=("x", "w"),
+            kind="multilinear",
         )
 
         def Linear(input, weight, bias=None):

@@ -76,7 +76,9 @@ class TestValues:
 
         def f(params):
             first, second = params["layers"]
-            return (np.tanh(np.ones(2) @ first.w + first.b) @ second.w).sum() * params["scale"][0] * params["pair"].second
+            return (
+                (np.tanh(np.ones(2) @ first.w + first.b) @ second.w).sum() * params["scale"][0] * params["pair"].second
+            )
 
         found = grad(f)(params)
         assert isinstance(found["layers"][0], Layer)
@@ -84,8 +86,12 @@ class TestValues:
         assert found["pair"] == Pair(0.0, f(params) / 3)
         np.testing.assert_allclose(found["scale"][0], f(params) / 2)
         for name in ("w", "b"):
-            replaced = lambda v, name=name: f({**params, "layers": [Layer(**{**vars(params["layers"][0]), name: v}), params["layers"][1]]})
-            np.testing.assert_allclose(getattr(found["layers"][0], name), tape(replaced, getattr(params["layers"][0], name)))
+            replaced = lambda v, name=name: f(
+                {**params, "layers": [Layer(**{**vars(params["layers"][0]), name: v}), params["layers"][1]]}
+            )
+            np.testing.assert_allclose(
+                getattr(found["layers"][0], name), tape(replaced, getattr(params["layers"][0], name))
+            )
 
     def test_argnums(self):
         f = lambda x, y, z: x * y**2 * z
@@ -127,7 +133,16 @@ class TestValues:
         assert grad(lambda x: stop_gradient({"x": x})["x"] * x)(3.0) == 3.0
 
     @pytest.mark.parametrize(
-        "f", [lambda x: 3, lambda x: True, lambda x: x > 1.0, lambda x: int(np.floor(x)), np.argmax, lambda x: x.astype(int), np.int64]
+        "f",
+        [
+            lambda x: 3,
+            lambda x: True,
+            lambda x: x > 1.0,
+            lambda x: int(np.floor(x)),
+            np.argmax,
+            lambda x: x.astype(int),
+            np.int64,
+        ],
     )
     def test_of_integers_and_booleans_there_is_none(self, f):
         for transform in (grad, lambda f: wg.compile(grad(f)), value_and_grad):
@@ -143,7 +158,9 @@ class TestValues:
             np.testing.assert_array_equal(value, np.full(shape, 9.0), strict=True)  # as the function returned it
             np.testing.assert_array_equal(found, [3.0, 12.0])
         np.testing.assert_array_equal(wg.hvp(f, x, np.ones(2)), [6.0, 12.0])
-        np.testing.assert_allclose(wg.optimize.minimize(lambda x: ((x - 1.0) ** 2).sum().reshape(shape), x).x, [1.0, 1.0], atol=1e-6)
+        np.testing.assert_allclose(
+            wg.optimize.minimize(lambda x: ((x - 1.0) ** 2).sum().reshape(shape), x).x, [1.0, 1.0], atol=1e-6
+        )
         with pytest.raises(wg.GradientError, match=r"shape \(2,\)"):
             grad(lambda x: x)(x)
 

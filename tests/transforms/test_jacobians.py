@@ -31,7 +31,9 @@ def passes(monkeypatch):
 
 
 class TestPasses:
-    @pytest.mark.parametrize(("f", "n", "mode"), [(lambda x: np.sin(A @ x), 3, "forward"), (lambda x: np.sin(x @ A), 1000, "reverse")])
+    @pytest.mark.parametrize(
+        ("f", "n", "mode"), [(lambda x: np.sin(A @ x), 3, "forward"), (lambda x: np.sin(x @ A), 1000, "reverse")]
+    )
     def test_the_fewer(self, passes, f, n, mode):
         x = RNG.normal(size=n)
         found = jacobian(f)(x)
@@ -53,7 +55,8 @@ class TestPasses:
 class TestJacobian:
     @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
     @pytest.mark.parametrize(
-        ("inside", "outside"), [((), ()), ((), (3,)), ((2, 2), ()), ((2, 3), (3, 2)), ((0,), (2,)), ((2,), (0,)), ((1, 2), (3, 2))]
+        ("inside", "outside"),
+        [((), ()), ((), (3,)), ((2, 2), ()), ((2, 3), (3, 2)), ((0,), (2,)), ((2,), (0,)), ((1, 2), (3, 2))],
     )
     def test_shapes(self, mode, inside, outside):
         weights = RNG.normal(size=outside)
@@ -85,7 +88,9 @@ class TestJacobian:
     def test_complex(self):
         z = np.array([0.3 + 0.1j, 1j])
         for mode in ("auto", "forward", "reverse"):
-            np.testing.assert_allclose(jacobian(lambda z: z**2 * z[0], mode=mode, holomorphic=True)(z)[1], [z[1] ** 2, 2 * z[1] * z[0]])
+            np.testing.assert_allclose(
+                jacobian(lambda z: z**2 * z[0], mode=mode, holomorphic=True)(z)[1], [z[1] ** 2, 2 * z[1] * z[0]]
+            )
         f = lambda x: np.exp(1j * x.sum())
         np.testing.assert_allclose(jacobian(f)(np.ones(2)), [1j * np.exp(2j)] * 2)
         assert "complex" in jacobian(f).explain(np.ones(2)).why
@@ -185,7 +190,9 @@ class TestDerivative:
             np.testing.assert_allclose(derivative(np.sin, n)(0.3), expected(0.3))
 
     def test_curves_and_other_arguments(self):
-        found = derivative(lambda t, r, *, phase: {"p": np.stack([r * np.cos(t + phase), r * np.sin(t + phase)])}, 2)(0.0, 2.0, phase=0.0)
+        found = derivative(lambda t, r, *, phase: {"p": np.stack([r * np.cos(t + phase), r * np.sin(t + phase)])}, 2)(
+            0.0, 2.0, phase=0.0
+        )
         np.testing.assert_allclose(found["p"], [-2.0, 0.0], atol=1e-15)
 
     def test_in_a_gradient(self):

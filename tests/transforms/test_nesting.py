@@ -143,4 +143,6 @@ def test_gradient_through_gradient_descent():
         return (w**2).sum()
 
     step = 1e-6
-    np.testing.assert_allclose(grad(trained)(0.05), (trained(0.05 + step) - trained(0.05 - step)) / (2 * step), rtol=1e-6)
+    np.testing.assert_allclose(
+        grad(trained)(0.05), (trained(0.05 + step) - trained(0.05 - step)) / (2 * step), rtol=1e-6
+    )

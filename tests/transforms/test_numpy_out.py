@@ -1,4 +1,7 @@
-"""NumPy goes in and NumPy comes out, whatever constants a function makes on the way; what has a history stays a tensor."""
+"""NumPy goes in and NumPy comes out, whatever constants a function makes on the way.
+
+What has a history stays a tensor.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,9 @@ class TestAgreement:
         np.testing.assert_array_equal(b, np.ones(2))
         np.testing.assert_array_equal(t, np.ones(2))
 
-    @pytest.mark.parametrize("f", [np.sin, np.conj, np.abs, np.real, lambda z: z * z.conj(), lambda z: z.imag * 1j + z.real * 2])
+    @pytest.mark.parametrize(
+        "f", [np.sin, np.conj, np.abs, np.real, lambda z: z * z.conj(), lambda z: z.imag * 1j + z.real * 2]
+    )
     def test_complex(self, f):
         z, v = np.array([0.3 + 0.4j, -1 + 0.5j]), np.array([0.2 - 1j, 1.0 + 0.1j])
         h = 1e-6
@@ -80,7 +82,11 @@ class TestAgreement:
         value, tangent = jvp(f, (z,), (v,))
         np.testing.assert_allclose(tangent, expected, rtol=1e-6)
         np.testing.assert_allclose(linearize(f, z)[1](v), tangent)
-        w = (RNG.normal(size=2) + 1j * RNG.normal(size=2)).astype(value.dtype) if value.dtype.kind == "c" else RNG.normal(size=2)
+        w = (
+            (RNG.normal(size=2) + 1j * RNG.normal(size=2)).astype(value.dtype)
+            if value.dtype.kind == "c"
+            else RNG.normal(size=2)
+        )
         (pulled,) = vjp(f, z)[1](w)
         np.testing.assert_allclose(np.vdot(pulled, v).real, np.vdot(w, tangent).real)
         t = wg.tensor(z, requires_grad=True)
@@ -157,7 +163,10 @@ def test_the_products_agree_for_every_operation(primitive):
     if primitive.kind == "elementwise":
         points = [(sample_of(primitive, shapes), primitive.params or {}) for shapes in SHAPES.values()]
     else:
-        points = [([RNG.normal(size=a) if isinstance(a, tuple) else a for a in case.args], case.params) for case in primitive.cases]
+        points = [
+            ([RNG.normal(size=a) if isinstance(a, tuple) else a for a in case.args], case.params)
+            for case in primitive.cases
+        ]
     for args, params in points:
         live = [i for i in live_arguments(primitive, args) if np.asarray(args[i]).dtype.kind in "fc"]
 
@@ -180,11 +189,15 @@ class TestLinearTranspose:
         np.testing.assert_allclose(found, a.T @ [1.0, 2.0])
         (found,) = linear_transpose(lambda z: (1 + 2j) * z, 0j)(1.0 + 0j)
         assert found == 1 + 2j
-        x, y = linear_transpose(lambda x, y: {"s": np.concatenate([x, y])[::-1] / 2}, np.zeros(1), np.zeros(2))({"s": np.arange(3.0)})
+        x, y = linear_transpose(lambda x, y: {"s": np.concatenate([x, y])[::-1] / 2}, np.zeros(1), np.zeros(2))(
+            {"s": np.arange(3.0)}
+        )
         np.testing.assert_array_equal(x, [1.0])
         np.testing.assert_array_equal(y, [0.5, 0.0])
 
-    @pytest.mark.parametrize(("f", "name"), [(np.sin, "sin"), (lambda x: x * x, "multiply"), (lambda x: 1 / (x + 1), "divide")])
+    @pytest.mark.parametrize(
+        ("f", "name"), [(np.sin, "sin"), (lambda x: x * x, "multiply"), (lambda x: 1 / (x + 1), "divide")]
+    )
     def test_of_others(self, f, name):
         with pytest.raises(wg.GradientError, match=rf"{name} is not linear.*Use vjp"):
             linear_transpose(f, 1.0)

@@ -162,13 +162,17 @@ def test_series_of_complex_powers(name):
     np.testing.assert_allclose(taylor(f, x, order=4), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("exponent", "expected"), [(2.0 + 0.0j, [0, 0, 1, 0]), (1.0 + 0.0j, [0, 1, 0, 0]), (0.0j, [1, 0, 0, 0])])
+@pytest.mark.parametrize(
+    ("exponent", "expected"), [(2.0 + 0.0j, [0, 0, 1, 0]), (1.0 + 0.0j, [0, 1, 0, 0]), (0.0j, [1, 0, 0, 0])]
+)
 def test_series_of_whole_complex_powers_at_zero(exponent, expected):
     np.testing.assert_array_equal(taylor(lambda x: x**exponent, 0.0j, order=3), expected)
 
 
 def test_coefficients_that_are_zero_have_derivatives():
-    """Through quotients whose denominators may vanish: a coefficient of zero times what might be infinite is zero, and depends on it."""
+    """Through quotients whose denominators may vanish: a coefficient of zero times what might be infinite is zero, and
+    depends on it.
+    """
 
     def second(c):
         return wg.taylor(lambda s: np.hypot(1.0 + c * s, 2.0) * np.sqrt(2.0 + c * s * s), 0.0, 2)[2]

@@ -71,7 +71,10 @@ def test_a_traced_function_evaluates_as_itself(name):
 
 def test_keywords_and_specs():
     graph = wg.trace(lambda x, *, scale: x * scale, wg.Spec(3, "f4"), scale=wg.Spec((), np.float64))
-    assert [(given.name, given.shape, given.dtype) for given in graph.inputs] == [("x", (3,), np.float32), ("scale", (), np.float64)]
+    assert [(given.name, given.shape, given.dtype) for given in graph.inputs] == [
+        ("x", (3,), np.float32),
+        ("scale", (), np.float64),
+    ]
     same(graph.evaluate(X.astype(np.float32), scale=np.float64(2.0)), X * 2.0)
     with pytest.raises(TypeError, match="This graph takes"):
         graph.evaluate(X)
@@ -91,7 +94,9 @@ def test_names():
         return outer + inner
 
     assert "inner" in str(wg.trace(named, X).python())
-    assert [node.source.line for node in wg.trace(named, X).operations] == [named.__code__.co_firstlineno + k for k in (1, 2, 3)]
+    assert [node.source.line for node in wg.trace(named, X).operations] == [
+        named.__code__.co_firstlineno + k for k in (1, 2, 3)
+    ]
 
 
 TRANSFORMS = {
@@ -329,7 +334,9 @@ def test_hashes_are_the_same_in_every_process():
     found = []
     for seed in ("0", "1", "random"):
         environment = os.environ | {"PYTHONHASHSEED": seed}
-        run = subprocess.run([sys.executable, "-c", HASHES], capture_output=True, text=True, env=environment, check=True)
+        run = subprocess.run(
+            [sys.executable, "-c", HASHES], capture_output=True, text=True, env=environment, check=True
+        )
         found.append(json.loads(run.stdout))
     assert found[0] == found[1] == found[2]
     assert len(set(found[0])) == 4

@@ -46,7 +46,9 @@ class TestAxes:
         np.testing.assert_allclose(vmap(np.matmul, in_axes=[0, None])(X, W), X @ W)
 
     def test_keywords_are_batched_along_the_first(self):
-        np.testing.assert_array_equal(vmap(lambda x, shift: x + shift, in_axes=1)(X.T, shift=np.arange(4.0)), X + np.arange(4.0)[:, None])
+        np.testing.assert_array_equal(
+            vmap(lambda x, shift: x + shift, in_axes=1)(X.T, shift=np.arange(4.0)), X + np.arange(4.0)[:, None]
+        )
 
     def test_results_that_are_the_same_for_all(self):
         one, three, same = vmap(lambda x: (x, 3.0, W), out_axes=(0, 0, None))(X)
@@ -76,7 +78,9 @@ class TestTrees:
 
     def test_dataclasses(self):
         layer = Layer(W, RNG.normal(size=(4, 3)))
-        found = vmap(lambda p, x: Layer(p.weight, p.weight @ x + p.bias), in_axes=(Layer(None, 0), 0), out_axes=Layer(None, 0))(layer, X)
+        found = vmap(
+            lambda p, x: Layer(p.weight, p.weight @ x + p.bias), in_axes=(Layer(None, 0), 0), out_axes=Layer(None, 0)
+        )(layer, X)
         np.testing.assert_allclose(found.bias, X @ W.T + layer.bias)
         np.testing.assert_array_equal(found.weight, W)
 
@@ -160,7 +164,9 @@ class TestChunks:
 
 
 class TestTraps:
-    """What goes wrong without care goes right in a batch as well, where some elements are at the bad point and others are not."""
+    """What goes wrong without care goes right in a batch as well, where some elements are at the bad point and others
+    are not.
+    """
 
     @pytest.mark.parametrize(
         ("f", "points", "slopes"),
@@ -207,7 +213,9 @@ class TestTraps:
         results = {}
 
         def work(k):
-            results[k] = [vmap(lambda x: vmap(lambda y: x * y)(np.arange(3.0)))(np.full(2, float(k))).sum() for _ in range(100)]
+            results[k] = [
+                vmap(lambda x: vmap(lambda y: x * y)(np.arange(3.0)))(np.full(2, float(k))).sum() for _ in range(100)
+            ]
 
         threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
         for thread in threads:
@@ -219,7 +227,9 @@ class TestTraps:
 
 class TestErrors:
     def test_lengths_that_disagree(self):
-        with pytest.raises(ValueError, match=r"argument 0 has 4 along axis 0, argument 1\['w'\] has 3 along axis 1, at .*test_vmap"):
+        with pytest.raises(
+            ValueError, match=r"argument 0 has 4 along axis 0, argument 1\['w'\] has 3 along axis 1, at .*test_vmap"
+        ):
             vmap(lambda x, p: x, in_axes=(0, {"w": 1}))(X, {"w": X})
         with pytest.raises(ValueError, match=r"argument 0 has 4 along axis 0, argument 'y' has 3 along axis 0"):
             vmap(lambda x, y: x)(X, y=W)
@@ -258,4 +268,6 @@ class TestErrors:
     def test_a_branch_on_a_batched_value(self):
         with pytest.raises(TypeError, match=r"`if`.*batch of 4, at .*test_vmap.*wg\.where"):
             vmap(lambda x: x if x.sum() > 0 else -x)(X)
-        np.testing.assert_array_equal(vmap(lambda x: wg.where(x.sum() > 0, x, -x))(X), np.where(X.sum(1, keepdims=True) > 0, X, -X))
+        np.testing.assert_array_equal(
+            vmap(lambda x: wg.where(x.sum() > 0, x, -x))(X), np.where(X.sum(1, keepdims=True) > 0, X, -X)
+        )

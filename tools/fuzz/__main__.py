@@ -36,7 +36,10 @@ def main() -> int:
             failed += 1
             print(f"\n{'=' * 20} program {index}\n{program.script(differences[0].check)}")
             for difference in differences:
-                print(f"# {difference.check}:\n" + "".join(f"#   {line}\n" for line in difference.message.splitlines()), flush=True)
+                print(
+                    f"# {difference.check}:\n" + "".join(f"#   {line}\n" for line in difference.message.splitlines()),
+                    flush=True,
+                )
         elif program:
             print(program.script("no difference"))
         seconds = time.monotonic() - begin

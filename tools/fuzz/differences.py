@@ -21,8 +21,8 @@ class Slope(NamedTuple):
 def slope(phi: Callable[[float], float]) -> Slope:
     """The derivative of phi at 0: the best of the stencils (8 f(h) - 8 f(-h) - f(2h) + f(-2h)) / 12h for several h.
 
-    Each is compared with that for h/2. A smooth function has equal slopes on both sides up to a multiple of h; where the difference of the
-    two does not shrink with h, the function has a kink at 0, and no error bounds the slope.
+    Each is compared with that for h/2. A smooth function has equal slopes on both sides up to a multiple of h; where
+    the difference of the two does not shrink with h, the function has a kink at 0, and no error bounds the slope.
     """
     at_zero = phi(0.0)
     best = Slope(np.nan, np.inf)

@@ -1,4 +1,6 @@
-"""The expressions of random programs, one a line: `v`, `w`, `x`, `y` stand for values in scope, the rest is filled in by the statement."""
+"""The expressions of random programs, one a line: `v`, `w`, `x`, `y` stand for values in scope, the rest is filled in
+by the statement.
+"""
 
 from __future__ import annotations
 

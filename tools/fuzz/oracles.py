@@ -1,4 +1,6 @@
-"""The comparisons: one program in every mode, each against a mode that shares little with it, and against differences of values."""
+"""The comparisons: one program in every mode, each against a mode that shares little with it, and against differences
+of values.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def to_numpy(y: Any) -> list[np.ndarray]:
 def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
     """The real inner product of two lists of arrays, in double precision."""
     wide = lambda x: x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    return sum(np.sum(np.real(wide(x)) * np.real(y)) + np.sum(np.imag(wide(x)) * np.imag(y)) for x, y in zip(a, b, strict=True))
+    return sum(
+        np.sum(np.real(wide(x)) * np.real(y)) + np.sum(np.imag(wide(x)) * np.imag(y)) for x, y in zip(a, b, strict=True)
+    )
 
 
 class Run:
@@ -122,9 +126,13 @@ class Run:
 
     def is_refusal(self, error: Exception) -> bool:
         """Whether an error is the one that a trace or a batch owes to a program whose numbers Python reads."""
-        return self.program.is_eager_only and (isinstance(error, TrackedValueError) or "Under vmap a shape" in str(error))
+        return self.program.is_eager_only and (
+            isinstance(error, TrackedValueError) or "Under vmap a shape" in str(error)
+        )
 
-    def check(self, name: str, way: Callable, reference: Callable, args: Sequence[Any], order: int = 0, traced: bool = False) -> None:
+    def check(
+        self, name: str, way: Callable, reference: Callable, args: Sequence[Any], order: int = 0, traced: bool = False
+    ) -> None:
         """Compare what two ways give for the same arguments."""
         expected = to_numpy(reference(*args))
         try:
@@ -136,7 +144,9 @@ class Run:
         self.counts["comparisons"] += 1
         self.compare(name, found, expected, reference, args, order)
 
-    def compare(self, name: str, found: list, expected: list, reference: Callable, args: Sequence[Any], order: int) -> None:
+    def compare(
+        self, name: str, found: list, expected: list, reference: Callable, args: Sequence[Any], order: int
+    ) -> None:
         if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in expected]:
             show = lambda arrays: ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
             self.differences.append(Difference(name, f"found {show(found)}, expected {show(expected)}"))
@@ -149,7 +159,9 @@ class Run:
             if is_close(a, b, tolerance, bound):
                 self.counts["ill-conditioned"] += 1
                 continue
-            self.differences.append(Difference(name, f"result {k}: found {a!r}, expected {b!r}, off by {np.max(np.abs(a - b)):.2g}"))
+            self.differences.append(
+                Difference(name, f"result {k}: found {a!r}, expected {b!r}, off by {np.max(np.abs(a - b)):.2g}")
+            )
             return
 
     def conditioning(self, reference: Callable, args: Sequence[Any], k: int) -> float:
@@ -159,7 +171,9 @@ class Run:
         moves = [0.0]
         for _ in range(3):
             nudged = lambda a: a * (1 + nudge * self.rng.uniform(-1, 1))
-            moved = [nudged(a) if i % self.arity in self.live else a for i, a in enumerate(args)]  # of one call, or of several
+            moved = [
+                nudged(a) if i % self.arity in self.live else a for i, a in enumerate(args)
+            ]  # of one call, or of several
             moved = [np.asarray(m, a.dtype) for m, a in zip(moved, args, strict=True)]
             move = np.abs(to_numpy(reference(*moved))[k] - at_first)
             moves.append(float(np.max(move[np.isfinite(move)], initial=0.0)))
@@ -195,7 +209,9 @@ def is_close(a: np.ndarray, b: np.ndarray, tolerance: float, bound: float = 0.0)
 def check_eager(run: Run) -> None:
     """Modes that need no trace: tape, reverse, forward, Taylor, second order in three mixes; and differences."""
     args = run.program.at(0)
-    run.check("tape", lambda *a: run.on_the_tape(run.f, a)[: 1 + len(run.live)], lambda *a: (run.f(*a), run.grad(*a)), args, 1)
+    run.check(
+        "tape", lambda *a: run.on_the_tape(run.f, a)[: 1 + len(run.live)], lambda *a: (run.f(*a), run.grad(*a)), args, 1
+    )
     run.check("forward", run.pushed, run.slope, args, 1)
     run.check("vjp", run.pulled, run.grad, args, 1)
     run.check("reverse over reverse", run.reverse_over_reverse, run.forward_over_reverse, args, 2)
@@ -214,7 +230,9 @@ def check_by_differences(run: Run) -> None:
         line = lambda tau, x=x, v=v: double.f(*[a + tau * v if j == x else a for j, a in enumerate(args)])
         found = inner([run.grad(*run.program.at(0))[i]], [v])
         run.check_differences("differences", lambda tau, line=line: float(to_numpy(line(tau))[0]), found, 1)
-    moved = lambda tau: [a + tau * double.directions[double.live.index(i)] if i in double.live else a for i, a in enumerate(args)]
+    moved = lambda tau: [
+        a + tau * double.directions[double.live.index(i)] if i in double.live else a for i, a in enumerate(args)
+    ]
     phi = lambda tau: float(to_numpy(double.slope(*moved(tau)))[0])
     run.check_differences("differences of gradients", phi, double.curvature(*args), 2)
 
@@ -251,10 +269,15 @@ class Compiled(NamedTuple):
 def compiled_ways(run: Run) -> list[Compiled]:
     """The value and the gradient compiled, and two of the other ways."""
     f = wg.compile(run.f)
-    always = [Compiled("compiled", f, run.f, 0), Compiled("compiled gradient", wg.compile(run.value_and_grad), run.value_and_grad, 1)]
+    always = [
+        Compiled("compiled", f, run.f, 0),
+        Compiled("compiled gradient", wg.compile(run.value_and_grad), run.value_and_grad, 1),
+    ]
     others = [
         Compiled("gradient of compiled", wg.grad(f, run.live), run.grad, 1),
-        Compiled("forward of compiled", lambda *a: wg.jvp(run.along(f, a), run.primals(a), run.directions)[1], run.pushed, 1),
+        Compiled(
+            "forward of compiled", lambda *a: wg.jvp(run.along(f, a), run.primals(a), run.directions)[1], run.pushed, 1
+        ),
         Compiled("compiled forward", wg.compile(run.pushed), run.pushed, 1),
         Compiled("compiled vmap of grad", wg.compile(wg.vmap(run.grad)), one_by_one(run.grad), 1, True),
         Compiled("compiled vmap", wg.compile(wg.vmap(run.f)), one_by_one(run.f), 0, True),
@@ -281,7 +304,9 @@ def compiled_ways(run: Run) -> list[Compiled]:
 
 
 def check_compiled(run: Run) -> None:
-    """Compiled functions at two points, at numbers where formulas break, and again after what they captured has changed."""
+    """Compiled functions at two points, at numbers where formulas break, and again after what they captured has
+    changed.
+    """
     ways = compiled_ways(run)
     check_ways(run, ways, "", run.program.at(0))
     check_ways(run, ways, " at other numbers", run.program.at(1))
@@ -352,7 +377,14 @@ def check_sequence(run: Run, name: str, program: Program, step_of: Callable[[Run
     args: list = []
     for call, point in enumerate(points):
         args += program.at(point)
-        run.check(f"{name}, call {call}", lambda *args: (compiled(*args[-run.arity :]), other.tensors), reference, args, 1, traced=True)
+        run.check(
+            f"{name}, call {call}",
+            lambda *args: (compiled(*args[-run.arity :]), other.tensors),
+            reference,
+            args,
+            1,
+            traced=True,
+        )
         if run.differences:
             return
 

@@ -1,4 +1,6 @@
-"""The names that a random program uses beside `np` and `wg`: `from tools.fuzz.prelude import *` begins every printed one."""
+"""The names that a random program uses beside `np` and `wg`: `from tools.fuzz.prelude import *` begins every printed
+one.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def fit(v: Any, shape: tuple[int, ...]) -> Any:
 
 
 def within(v: Any, low: float, high: float) -> Any:
-    """The elements of v, brought smoothly into an interval; complex ones into a disc above it, away from branch cuts."""
+    """The elements of v, brought smoothly into an interval.
+
+    Complex ones into a disc above it, away from branch cuts.
+    """
     middle, half = (low + high) / 2, (high - low) / 2
     if v.dtype.kind == "c":
         half = min(half, 0.2)
@@ -36,10 +41,16 @@ def within(v: Any, low: float, high: float) -> Any:
 
 
 def case(name: str, index: int, *operands: Any) -> Any:
-    """An operation of the table on the arguments of one of its cases: shapes are filled from operands, arrays moved a little by them."""
+    """An operation of the table on the arguments of one of its cases: shapes are filled from operands, arrays moved a
+    little by them.
+    """
     arguments, params = TABLE[name].cases[index]
     moved = [
-        a if v is None else fit(v, a) if isinstance(a, tuple) else a.astype(v.dtype) + 0.05 * np.tanh(np.real(fit(v, a.shape)))
+        a
+        if v is None
+        else fit(v, a)
+        if isinstance(a, tuple)
+        else a.astype(v.dtype) + 0.05 * np.tanh(np.real(fit(v, a.shape)))
         for a, v in zip(arguments, operands, strict=True)
     ]
     outs = TABLE[name].op(*moved, **params)
@@ -78,7 +89,10 @@ def changed(tensors: Any, values: Any) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Overflow and the like, and derivatives that depend on a choice of vectors, are no news; any other warning is an error."""
+    """Overflow and the like, and derivatives that depend on a choice of vectors, are no news.
+
+    Any other warning is an error.
+    """
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
         for category in (RuntimeWarning, wg.linalg.GaugeWarning):

@@ -128,7 +128,9 @@ class Program:
         """The program as a file that can be run by itself, beside the check that failed."""
         lines = ["from tools.fuzz.oracles import *", "from tools.fuzz.prelude import *", ""]
         lines += [f"{name} = {literal(a)}" for name, a in self.constants.items()]
-        lines += [f"{c.name} = wg.tensor({literal(c.values[0])}, requires_grad={c.requires_grad})" for c in self.captured]
+        lines += [
+            f"{c.name} = wg.tensor({literal(c.values[0])}, requires_grad={c.requires_grad})" for c in self.captured
+        ]
         lines += ["", "", self.source, ""]
         for point in range(POINTS):
             arguments = [f"laid_out({literal(i.values[point])}, {i.layout!r})" for i in self.inputs]
@@ -136,7 +138,10 @@ class Program:
         if self.captured:
             others = ", ".join(literal(c.values[1]) for c in self.captured)
             lines.append(f"# later: changed([{', '.join(c.name for c in self.captured)}], [{others}])")
-        return "\n".join([f"# python -m tools.fuzz --seed {self.seed[0]} --only {self.seed[1]}   ({check})", *lines]) + "\n"
+        return (
+            "\n".join([f"# python -m tools.fuzz --seed {self.seed[0]} --only {self.seed[1]}   ({check})", *lines])
+            + "\n"
+        )
 
 
 def literal(a: np.ndarray) -> str:

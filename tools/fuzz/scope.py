@@ -79,7 +79,9 @@ class Scope:
                 raise NoStatement(text)
         except Exception:
             used = {name: a for name, a in self.program.constants.items() if name in constants}
-            self.program.constants = {name: a for name, a in used.items() if any(name in s.text for s in self.program.statements)}
+            self.program.constants = {
+                name: a for name, a in used.items() if any(name in s.text for s in self.program.statements)
+            }
             return False
         self.program.statements.append(Statement(family, target, text))
         self.unused = [n for n in self.unused if n not in words(text)]

@@ -20,7 +20,9 @@ def smaller(program: Program) -> Iterator[Program]:
     for k in reversed(range(len(program.statements))):
         rest = program.statements[:k] + program.statements[k + 1 :]
         yield replace(program, statements=rest)
-        shorter = replace(program, statements=program.statements[: k + 1], result=f"total({program.statements[k].target})")
+        shorter = replace(
+            program, statements=program.statements[: k + 1], result=f"total({program.statements[k].target})"
+        )
         if shorter.source != program.source:
             yield shorter
         lines = program.statements[k].text.splitlines()

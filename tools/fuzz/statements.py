@@ -1,4 +1,7 @@
-"""The statements of random programs, by family. A maker chooses among the values in scope and returns the lines that define its target."""
+"""The statements of random programs, by family.
+
+A maker chooses among the values in scope and returns the lines that define its target.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ from wengert.core.primitive import TABLE, Primitive
 
 UNKNOWN_SHAPE = ("argwhere", "unique_places", "unique_inverse", "unique_counts")
 """Operations whose results have a shape that depends on numbers."""
-ELEMENTWISE = [p for p in TABLE.values() if p.domain and not p.cases and p.name not in (*UNKNOWN_SHAPE, "stop_gradient")]
+ELEMENTWISE = [
+    p for p in TABLE.values() if p.domain and not p.cases and p.name not in (*UNKNOWN_SHAPE, "stop_gradient")
+]
 CASES = [p for p in TABLE.values() if p.cases and p.kind != "nondifferentiable"]
 CONSTANT = [p for p in TABLE.values() if p.cases and p.kind == "nondifferentiable" and p.name not in UNKNOWN_SHAPE]
 ORDERED = ("maximum", "minimum", "fmax", "fmin", "relu", "max", "min", "divide_live")
@@ -44,7 +49,9 @@ def spelled(scope: Scope, primitive: Primitive) -> str:
     """One of the names under which users call an operation."""
     name = primitive.name
     names = [
-        f"{module}.{name}" for module, owner in (("np", np), ("wg", wg), ("wg.special", wg.special)) if callable(getattr(owner, name, None))
+        f"{module}.{name}"
+        for module, owner in (("np", np), ("wg", wg), ("wg.special", wg.special))
+        if callable(getattr(owner, name, None))
     ]
     return scope.one_of(names) if names and primitive.params is None else f"op({name!r})"
 
@@ -60,7 +67,9 @@ def elementwise(scope: Scope) -> str:
         low, high = primitive.domain[i] if isinstance(primitive.domain[0], tuple) else primitive.domain
         v = scope.pick("f" if primitive.name in ORDERED else "fc")
         values = [point[v] for point in scope.points]
-        is_inside = all(np.all((low < np.real(a)) & (np.real(a) < high)) for a in values) and values[0].dtype.kind == "f"
+        is_inside = (
+            all(np.all((low < np.real(a)) & (np.real(a) < high)) for a in values) and values[0].dtype.kind == "f"
+        )
         arguments.append(v if is_inside else f"within({v}, {low}, {high})")
     return f"{scope.target} = {spelled(scope, primitive)}({', '.join(arguments)})"
 
@@ -74,16 +83,16 @@ def by_case(scope: Scope) -> str:
     for i, a in enumerate(primitive.cases[index].args):
         takes = primitive.vjp or primitive.inputs[0].startswith("*") or primitive.rules[i : i + 1] not in ((), (None,))
         operands.append(scope.pick(kinds) if takes and (isinstance(a, tuple) or a.dtype.kind == "f") else "None")
-    return (
-        f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{0 if primitive.outputs == 1 else scope.number(0, 1)}]"
-    )
+    return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{0 if primitive.outputs == 1 else scope.number(0, 1)}]"
 
 
 def constant_by_case(scope: Scope) -> str:
     """An operation of the table through which no derivative flows, though its result may change with its arguments."""
     primitive = scope.one_of(CONSTANT)
     index = scope.number(0, len(primitive.cases) - 1)
-    operands = [scope.pick("f") if isinstance(a, tuple) or a.dtype.kind == "f" else "None" for a in primitive.cases[index].args]
+    operands = [
+        scope.pick("f") if isinstance(a, tuple) or a.dtype.kind == "f" else "None" for a in primitive.cases[index].args
+    ]
     return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[0] * np.cos({scope.pick('f')})"
 
 
@@ -111,7 +120,9 @@ def arithmetic(scope: Scope) -> str:
 
 def powers(scope: Scope) -> str:
     v = scope.pick("f")
-    k = scope.one_of(["2", "3", "-1", "0", "1", "0.5", "2.0", "-1.5", "within({v}, -1.0, 2.0)", "np.array(3)"]).format(v=scope.pick("f"))
+    k = scope.one_of(["2", "3", "-1", "0", "1", "0.5", "2.0", "-1.5", "within({v}, -1.0, 2.0)", "np.array(3)"]).format(
+        v=scope.pick("f")
+    )
     base = v if k in ("2", "3", "0", "1", "2.0", "np.array(3)") else f"within({v}, 0.3, 2.0)"
     return f"{scope.target} = {base} ** {k}"
 
@@ -167,7 +178,8 @@ def assigned(scope: Scope) -> str:
     v, w = scope.pick(), scope.pick()
     y, shape = scope.target, scope[v].shape
     start = scope.one_of(BUFFERS)
-    # A value without derivative may be a plain array, which takes no assignment of values: let it depend on all of them.
+    # A value without derivative may be a plain array, which takes no assignment of values: let it depend on all of
+    # them.
     sources = ["x0", *(c.name for c in scope.program.captured)]
     start = start.format(u=f"({v} * (1.0 + {' + '.join(f'0.0 * total({name})' for name in sources)}))", shape=shape)
     lines = [f"{y} = {start}"]
@@ -175,10 +187,16 @@ def assigned(scope: Scope) -> str:
         lines.append(f"{y}[...] = {v}")
     for _ in range(scope.number(1, 3)):
         key = any_key(scope, shape)
-        slot = np.zeros(shape)[eval(key if "," not in key else f"({key})", {"np": np})] if ":" not in key and "..." not in key else None
+        slot = (
+            np.zeros(shape)[eval(key if "," not in key else f"({key})", {"np": np})]
+            if ":" not in key and "..." not in key
+            else None
+        )
         lines.append(assignment(scope, y, key, w, None if slot is None else slot.shape))
         if scope.chance(0.2):
-            lines.append(scope.one_of([f"{y} += {w}", f"{y} *= 0.5", f"{y} -= np.sum({w})", f"{y} /= 1.5", f"{y} **= 2"]))
+            lines.append(
+                scope.one_of([f"{y} += {w}", f"{y} *= 0.5", f"{y} -= np.sum({w})", f"{y} /= 1.5", f"{y} **= 2"])
+            )
         if scope.chance(0.2):
             lines.append(f"{y} = {y} * np.sum(np.abs({y}))")
     return "\n".join(lines)
@@ -199,10 +217,13 @@ def loops(scope: Scope) -> str:
     return scope.one_of(
         [
             f"{y} = {v}\nfor k in range({n}):\n    {y} = np.sin({y}) + 0.3 * k * {v}",
-            f"{y} = {v}\nfor k in range({n}):\n    if k % 2:\n        {y} = {y} * 0.5\n    else:\n        {y} = np.tanh({y} + k)",
+            f"{y} = {v}\nfor k in range({n}):\n    if k % 2:\n        {y} = {y} * 0.5\n    else:\n        {y} = "
+            f"np.tanh({y} + k)",
             f"{y} = 0.0 * np.sum({v})\nfor k in range({a.size}):\n    {y} = {y} + {flat}[k] * {flat}[-k] * (k + 1)",
-            f"{y} = wg.zeros({a.size})\nfor k in range({a.size}):\n    {y}[k] = {flat}[k] ** 2 + ({y}[k - 1] if k else 0.0)",
-            f"{y} = 0.0 * np.sum({v})\nfor row in np.reshape({v}, ({a.size}, 1)):\n    {y} = {y} * 0.5 + row[0] * np.cos(row[0])",
+            f"{y} = wg.zeros({a.size})\nfor k in range({a.size}):\n    {y}[k] = {flat}[k] ** 2 + ({y}[k - 1] if k else "
+            f"0.0)",
+            f"{y} = 0.0 * np.sum({v})\nfor row in np.reshape({v}, ({a.size}, 1)):\n    {y} = {y} * 0.5 + row[0] * "
+            f"np.cos(row[0])",
             f"{y} = np.stack([{flat}[k] * k for k in range({flat}.shape[0])])",
             f"{y} = np.stack([np.sum({v} * k) for k in range(1, {n})])",
             f"k = {v}.ndim\n{y} = {v}\nwhile k < {n + 1}:\n    {y} = {y} * np.cos({v} * k)\n    k += 1",

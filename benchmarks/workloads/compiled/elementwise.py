@@ -64,7 +64,8 @@ def c(x: np.ndarray) -> Run:
 def c_fastmath(x: np.ndarray) -> Run:
     """With -ffast-math gcc calls the vector functions of glibc's libmvec, which have errors of up to 4 ulp.
 
-    It does so only where sine and cosine of one number stay two calls: its pass that makes one of them keeps the loop scalar.
+    It does so only where sine and cosine of one number stay two calls: its pass that makes one of them keeps the loop
+    scalar.
     """
     return in_c(x, "-ffast-math", "-fdisable-tree-sincos")
 
@@ -82,11 +83,21 @@ def in_c(x: np.ndarray, *flags: str) -> Run:
 
 @cache
 def compiled_loop(*flags: str) -> Callable:
-    """The loop as a function of a size and two addresses. It is mapped into the process, so that its file need not outlive this call."""
+    """The loop as a function of a size and two addresses.
+
+    It is mapped into the process, so that its file need not outlive this call.
+    """
     with tempfile.TemporaryDirectory() as folder:
         code, library = Path(folder) / "loop.o", Path(folder) / "loop.so"
         compiling = ["gcc", "-O3", "-march=native", *flags, "-fPIC", "-c", "-x", "c", "-", "-o", str(code)]
-        linking = ["gcc", "-shared", str(code), "-o", str(library), "-lm"]  # without -ffast-math, which would flush subnormals everywhere
+        linking = [
+            "gcc",
+            "-shared",
+            str(code),
+            "-o",
+            str(library),
+            "-lm",
+        ]  # without -ffast-math, which would flush subnormals everywhere
         for command in (compiling, linking):
             run = subprocess.run(command, input=LOOP, text=True, capture_output=True)
             if run.returncode:

@@ -1,4 +1,6 @@
-"""A recurrent network with long short-term memory, its steps unrolled by a Python loop: a program for which compile time counts."""
+"""A recurrent network with long short-term memory, its steps unrolled by a Python loop: a program for which compile
+time counts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ BATCH, INPUTS, HIDDEN = 16, 32, 64
 
 
 def data(steps: int) -> tuple:
-    """The weights of inputs, of hidden states, and biases, of the four gates side by side; the inputs and targets of each step."""
+    """The weights of inputs, of hidden states, and biases, of the four gates side by side.
+
+    The inputs and targets of each step.
+    """
     rng = np.random.default_rng(0)
     normal = rng.standard_normal
     params = [0.2 * normal((INPUTS, 4 * HIDDEN)), 0.1 * normal((HIDDEN, 4 * HIDDEN)), 0.1 * normal(4 * HIDDEN)]

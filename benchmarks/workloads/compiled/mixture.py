@@ -1,4 +1,6 @@
-"""A mixture of Gaussians with full covariances, parametrised as in ADBench: small matrix products, a reduction, and many points."""
+"""A mixture of Gaussians with full covariances, parametrised as in ADBench: small matrix products, a reduction, and
+many points.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ PARAMETERS = (0, 1, 2, 3)
 
 
 def data(points: int) -> tuple:
-    """Weights (K) before softmax, means (K, D), the inverse square roots of the covariances as log-diagonals (K, D) and what stands
-    below the diagonal (K, D (D - 1) / 2), and the points (N, D)."""
+    """Weights (K) before softmax, means (K, D), the inverse square roots of the covariances as log-diagonals (K, D) and
+    what stands below the diagonal (K, D (D - 1) / 2), and the points (N, D).
+    """
     rng = np.random.default_rng(0)
     normal = rng.standard_normal
     below = DIMENSIONS * (DIMENSIONS - 1) // 2
@@ -25,7 +28,10 @@ def data(points: int) -> tuple:
 
 
 def places(dimensions: int) -> np.ndarray:
-    """Where each entry of a matrix stands in its packed lower part; everything else is one place further, where a zero follows."""
+    """Where each entry of a matrix stands in its packed lower part.
+
+    Everything else is one place further, where a zero follows.
+    """
     below = np.tril_indices(dimensions, -1)
     where = np.full((dimensions, dimensions), len(below[0]))
     where[below] = np.arange(len(below[0]))
@@ -33,7 +39,9 @@ def places(dimensions: int) -> np.ndarray:
 
 
 def log_likelihood(weights: Any, means: Any, logs: Any, below: Any, points: Any, m: Any, logsumexp: Callable) -> Any:
-    """The sum over n of log sum_k w_k N(x_n | mean_k, (Q_k^T Q_k)^-1), with the lower triangular Q_k = diag(exp(log_k)) + below_k."""
+    """The sum over n of log sum_k w_k N(x_n | mean_k, (Q_k^T Q_k)^-1), with the lower triangular Q_k = diag(exp(log_k))
+    + below_k.
+    """
     n, d = points.shape
     padded = m.concatenate([below, m.zeros((len(means), 1))], axis=1)
     q = m.exp(logs)[:, :, None] * m.eye(d) + padded[:, places(d)]
@@ -44,7 +52,8 @@ def log_likelihood(weights: Any, means: Any, logs: Any, below: Any, points: Any,
 
 workload = Workload(
     "gmm",
-    "the log-likelihood of 1 000 and 10 000 points in 10 dimensions under 25 Gaussians with full covariances, compiled: gradient",
+    "the log-likelihood of 1 000 and 10 000 points in 10 dimensions under 25 Gaussians with full covariances, "
+    "compiled: gradient",
     data=data,
     sizes={"medium": 1_000, "large": 10_000},
     targets={"medium": {"jax": 1 / 1.3}, "large": {"jax": 1 / 2}},

@@ -1,7 +1,7 @@
 """Bundle adjustment, with the camera of ADBench: the Jacobians of 30 000 pairs of residuals by 15 parameters each.
 
-The parameters of one observation are the camera's rotation vector (3), centre (3), focal length, principal point (2) and radial
-distortion (2), then the point (3) and the weight of the observation.
+The parameters of one observation are the camera's rotation vector (3), centre (3), focal length, principal point (2)
+and radial distortion (2), then the point (3) and the weight of the observation.
 """
 
 from __future__ import annotations
@@ -28,12 +28,22 @@ def data(observations: int) -> tuple:
     focal, principal, distortion = uniform(400.0, 600.0, 1), uniform(-10.0, 10.0, 2), uniform(-0.1, 0.1, 2)
     point = np.concatenate([uniform(-2.0, 2.0, 2), uniform(6.0, 12.0, 1)], axis=1)
     weight = uniform(0.5, 1.5, 1)
-    return np.concatenate([rotation, centre, focal, principal, distortion, point, weight], axis=1), uniform(-300.0, 300.0, 2)
+    return np.concatenate([rotation, centre, focal, principal, distortion, point, weight], axis=1), uniform(
+        -300.0, 300.0, 2
+    )
 
 
 def residual(p: Any, observed: Any, m: Any) -> Any:
     """The weighted difference between where the camera shows the point and where it was seen, for one observation."""
-    rotation, centre, focal, principal, distortion, point, weight = p[:3], p[3:6], p[6], p[7:9], p[9:11], p[11:14], p[14]
+    rotation, centre, focal, principal, distortion, point, weight = (
+        p[:3],
+        p[3:6],
+        p[6],
+        p[7:9],
+        p[9:11],
+        p[11:14],
+        p[14],
+    )
     angle = m.sqrt(rotation @ rotation)
     axis, away = rotation / angle, point - centre
     turned = m.cos(angle) * away + m.sin(angle) * m.cross(axis, away) + (1 - m.cos(angle)) * (axis @ away) * axis
@@ -44,7 +54,8 @@ def residual(p: Any, observed: Any, m: Any) -> Any:
 
 workload = Workload(
     "reprojection",
-    "the Jacobians (2 by 15) of 30 000 reprojection residuals of bundle adjustment, batched and compiled; JAX in its better mode",
+    "the Jacobians (2 by 15) of 30 000 reprojection residuals of bundle adjustment, batched and compiled; JAX in its "
+    "better mode",
     data=data,
     sizes={"large": 30_000},
     targets={"large": {"jax": 1.0}},
@@ -111,7 +122,9 @@ def numpy(p: np.ndarray, observed: np.ndarray) -> Run:
         u = y[:, :2] / y[:, 2:]
         square = dot(u, u)
         stretch = 1 + k1 * square + k2 * square**2
-        perspective = np.concatenate([np.broadcast_to(np.eye(2), (len(p), 2, 2)), -u[:, :, None]], axis=2) / y[:, 2:, None]
+        perspective = (
+            np.concatenate([np.broadcast_to(np.eye(2), (len(p), 2, 2)), -u[:, :, None]], axis=2) / y[:, 2:, None]
+        )
         distorted = stretch[:, :, None] * np.eye(2) + outer(u, 2 * u * (k1 + 2 * k2 * square))
         by_y = (weight * focal)[:, :, None] * distorted @ perspective
 

@@ -1,4 +1,6 @@
-"""Rosenbrock's valley, compiled: what a call costs when there is almost nothing to compute, and a Hessian that is mostly zeros."""
+"""Rosenbrock's valley, compiled: what a call costs when there is almost nothing to compute, and a Hessian that is
+mostly zeros.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Derivatives that are mostly zeros: the Jacobian of a reaction with diffusion on a torus, and Hessians with a few dense rows."""
+"""Derivatives that are mostly zeros: the Jacobian of a reaction with diffusion on a torus, and Hessians with a few
+dense rows.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ def backward(
     create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add the derivatives of all `tensors` together to the `grad` of the leaves they were computed from, or of `inputs`.
+    """Add the derivatives of all `tensors` together to the `grad` of the leaves they were computed from, or of
+    `inputs`.
 
     `grad_tensors` has one vector of the vector-Jacobian product for each; a single number needs none.
 
@@ -33,7 +34,13 @@ def backward(
     tensor(7.)
     """
     outputs = sequence(tensors)
-    walk(outputs, vectors(grad_tensors, outputs), retain_graph, create_graph, None if inputs is None else sequence(inputs))
+    walk(
+        outputs,
+        vectors(grad_tensors, outputs),
+        retain_graph,
+        create_graph,
+        None if inputs is None else sequence(inputs),
+    )
 
 
 def grad(
@@ -45,9 +52,12 @@ def grad(
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of `outputs` (summed over them) with respect to each of `inputs`, leaves or intermediate values; `grad` is not touched.
+    """The gradients of `outputs` (summed over them) with respect to each of `inputs`, leaves or intermediate values.
 
-    An input that the outputs do not depend on is an error, unless `allow_unused` (its gradient is None) or `materialize_grads` (zeros).
+    `grad` is not touched.
+
+    An input that the outputs do not depend on is an error, unless `allow_unused` (its gradient is None) or
+    `materialize_grads` (zeros).
 
     >>> x = Tensor(np.float64(3.0)).requires_grad_()
     >>> (dx,) = grad(x * x, x, create_graph=True)
@@ -55,7 +65,9 @@ def grad(
     (tensor(2.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("grad: materialize_grads=True needs allow_unused=True (or left out), since it is about unused inputs.")
+        raise ValueError(
+            "grad: materialize_grads=True needs allow_unused=True (or left out), since it is about unused inputs."
+        )
     results, wanted = sequence(outputs), sequence(inputs)
     found: dict[Node, Any] = {}
     walk(results, vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
@@ -79,7 +91,9 @@ def grad(
 
 def sequence(tensors: Any) -> list[Tensor]:
     """One tensor or several, as a list."""
-    return list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor | np.ndarray) else [tensors]
+    return (
+        list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor | np.ndarray) else [tensors]
+    )
 
 
 def vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:
@@ -89,5 +103,8 @@ def vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:
     several = isinstance(gradients, tuple | list) and (len(outputs) != 1 or len(gradients) == 1)
     given = list(gradients) if several else [gradients]
     if len(given) != len(outputs):
-        raise GradientError(f"{len(given)} gradients were given for {len(outputs)} outputs, at {user_line()}. Give one, or None, for each.")
+        raise GradientError(
+            f"{len(given)} gradients were given for {len(outputs)} outputs, at {user_line()}. Give one, or None, for "
+            f"each."
+        )
     return given

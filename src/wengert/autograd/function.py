@@ -1,4 +1,7 @@
-"""Function: an operation of the user's own, with its derivative written by hand. Each subclass is one primitive, outside the table."""
+"""Function: an operation of the user's own, with its derivative written by hand.
+
+Each subclass is one primitive, outside the table.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ OPAQUE = Spec((), np.dtype(object))
 class Function:
     """Base of operations with a derivative written by hand. Subclass it, and call `.apply(...)`.
 
-    `forward(ctx, *args)` computes, unrecorded, on tensors without history; `backward(ctx, *grad_outputs)` returns one gradient for each
-    argument of forward, None where there is none; trailing Nones may be left out.
+    `forward(ctx, *args)` computes, unrecorded, on tensors without history; `backward(ctx, *grad_outputs)` returns one
+    gradient for each argument of forward, None where there is none; trailing Nones may be left out.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -55,7 +58,11 @@ class Function:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.primitive = Primitive(
-            cls.__name__, lambda *x, ctx: cls.forward(ctx, *x), "function", ("*x",), vjp=lambda t, ctx: pull(cls, t, ctx)
+            cls.__name__,
+            lambda *x, ctx: cls.forward(ctx, *x),
+            "function",
+            ("*x",),
+            vjp=lambda t, ctx: pull(cls, t, ctx),
         )
 
     @staticmethod
@@ -68,7 +75,10 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward`, and record it if an argument requires a gradient. Arguments by keyword have gradients too, in forward's order."""
+        """Run `forward`, and record it if an argument requires a gradient.
+
+        Arguments by keyword have gradients too, in forward's order.
+        """
         if kwargs:
             bound = inspect.signature(cls.forward).bind(None, *args, **kwargs)
             bound.apply_defaults()
@@ -97,19 +107,27 @@ def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     for x in tree.flatten(([bottom(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
         if isinstance(x, Tensor) and x.requires_grad and recording.recording():
             raise GradientError(
-                f"{name}.apply got a tensor that requires a gradient inside a container, or as a keyword-only argument, at {user_line()}: "
+                f"{name}.apply got a tensor that requires a gradient inside a container, or as a keyword-only "
+                f"argument, at {user_line()}: "
                 f"its gradient would be lost. Pass it as a positional argument of its own."
             )
         if isinstance(x, Array) and not isinstance(x, Tensor):
-            raise TypeError(f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}, at {user_line()}.")
+            raise TypeError(
+                f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}, at {user_line()}."
+            )
 
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
     """Raise where a gradient would be lost: outputs in containers."""
     for x in tree.flatten([y for y in returned if not isinstance(y, Array | np.ndarray)])[0]:
-        if isinstance(x, Array | np.ndarray) and x.dtype.kind in "fc" and not any(x is c for c in ctx._nondifferentiable):
+        if (
+            isinstance(x, Array | np.ndarray)
+            and x.dtype.kind in "fc"
+            and not any(x is c for c in ctx._nondifferentiable)
+        ):
             raise GradientError(
-                f"{ctx._name}.forward returned a tensor or array inside a container, at {user_line()}: its gradient would be lost. "
+                f"{ctx._name}.forward returned a tensor or array inside a container, at {user_line()}: its gradient "
+                f"would be lost. "
                 f"Return it as an output of its own, or call ctx.mark_non_differentiable with it."
             )
 
@@ -126,8 +144,18 @@ class Outputs:
         self.values = [plain(y) for y in returned]
         self.specs = [Spec.of(v) if isinstance(v, np.ndarray | np.generic) else OPAQUE for v in self.values]
         constant = ctx._nondifferentiable
-        self.live = [s.dtype.kind in "fc" and not any(y is c for c in constant) for y, s in zip(returned, self.specs, strict=True)]
-        sources = [*inputs, *(Source(~j, y, y.value if isinstance(y, Tensor) else y, True) for j, y in enumerate(returned) if self.live[j])]
+        self.live = [
+            s.dtype.kind in "fc" and not any(y is c for c in constant)
+            for y, s in zip(returned, self.specs, strict=True)
+        ]
+        sources = [
+            *inputs,
+            *(
+                Source(~j, y, y.value if isinstance(y, Tensor) else y, True)
+                for j, y in enumerate(returned)
+                if self.live[j]
+            ),
+        ]
         saved = ctx._close(lambda x: not any(s.tracked and (x is s.value or overlap(x, s.numbers)) for s in sources))
         self.arrays = [not isinstance(x, Tensor) for x in saved]
         self.origins = [origin(x, sources) for x in saved]
@@ -140,7 +168,13 @@ class Outputs:
         parents = tuple(x.node if x is not None and x.level == level else None for x in operands)
         nodes: Sequence[Node | None] = [None] * len(self.values)
         if recorded and any(parents) and any(self.live):
-            saved = Saved([self.at_level(i, operands, level) for i in range(len(self.saved))], self.arrays, self.origins, level, self.below)
+            saved = Saved(
+                [self.at_level(i, operands, level) for i in range(len(self.saved))],
+                self.arrays,
+                self.origins,
+                level,
+                self.below,
+            )
             ctx = copy.copy(self.ctx) if self.below else self.ctx
             make = recording.special_node if recording.active else Node
             nodes = several(primitive, {"ctx": ctx}, parents, (saved,), self.specs, make)
@@ -179,7 +213,9 @@ class Source(NamedTuple):
 
     place: int
     value: Any
-    numbers: Any  # those that an input came with: forward may have changed it in place, and then it is no longer the input
+    numbers: (
+        Any  # those that an input came with: forward may have changed it in place, and then it is no longer the input
+    )
     tracked: bool  # whether it has a history
 
 
@@ -209,12 +245,18 @@ def frozen(x: Any) -> Any:
 
 
 def pull(cls: type[Function], t: list, ctx: Context) -> list:
-    """The vjp of a Function: cotangents of the outputs to those of the arguments, in public convention for the user in between."""
+    """The vjp of a Function: cotangents of the outputs to those of the arguments, in public convention for the user in
+    between.
+    """
     saved = ctx._open()
     whole = saved.whole
     recorded = saved.nested or any(isinstance(c, Tensor) for c in t)
     grad_outputs = [
-        public(c) if c is not None else Tensor(np.zeros(shape, dtype)) if ctx._materialize and dtype.kind != "O" else None
+        public(c)
+        if c is not None
+        else Tensor(np.zeros(shape, dtype))
+        if ctx._materialize and dtype.kind != "O"
+        else None
         for c, shape, dtype in zip(t, whole.shape, whole.dtype, strict=True)
     ]
     with recording.switched(enabled=recorded):
@@ -223,11 +265,15 @@ def pull(cls: type[Function], t: list, ctx: Context) -> list:
 
 
 def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
-    """The gradients that a backward returned, one for each argument; trailing ones that are missing, and not needed, are None."""
+    """The gradients that a backward returned, one for each argument.
+
+    Trailing ones that are missing, and not needed, are None.
+    """
     surplus, missing = gradients[len(parents) :], parents[len(gradients) :]
     if any(g is not None for g in surplus) or any(missing):
         raise GradientError(
-            f"{name}.backward returned {len(gradients)} gradients for the {len(parents)} arguments of forward, at {user_line()}. "
+            f"{name}.backward returned {len(gradients)} gradients for the {len(parents)} arguments of forward, at "
+            f"{user_line()}. "
             f"Return one for each, in the same order, and None for those without a gradient."
         )
     gradients = gradients[: len(parents)] + [None] * len(missing)
@@ -240,14 +286,17 @@ def checked_one(name: str, i: int, gradient: Any, parent: Node | None) -> Tensor
     t = internal(as_tensor(gradient))
     if t.shape != parent.shape:
         raise GradientError(
-            f"{name}.backward returned a gradient of shape {t.shape} for argument {i}, which has shape {parent.shape}, at {user_line()}. "
+            f"{name}.backward returned a gradient of shape {t.shape} for argument {i}, which has shape {parent.shape}, "
+            f"at {user_line()}. "
             f"They must be equal; sum over the axes that were broadcast."
         )
     return t
 
 
 def once_differentiable(backward: Callable) -> Callable:
-    """Decorates, under `@staticmethod`, a backward not written in differentiable operations: a second derivative through it raises."""
+    """Decorates, under `@staticmethod`, a backward not written in differentiable operations: a second derivative
+    through it raises.
+    """
 
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:

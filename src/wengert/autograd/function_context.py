@@ -1,8 +1,9 @@
 """What the forward of a Function leaves for its backward, and what is known of the histories of those values.
 
-Of each saved value it is known whether it was an input, an output, or something in between. When the walk back is itself recorded, inputs
-and outputs come back with their history, so that a backward written in differentiable operations can be differentiated again. Something
-in between comes back with a dead end for a history, which raises if a gradient arrives there: terms are never dropped silently.
+Of each saved value it is known whether it was an input, an output, or something in between. When the walk back is
+itself recorded, inputs and outputs come back with their history, so that a backward written in differentiable
+operations can be differentiated again. Something in between comes back with a dead end for a history, which raises if a
+gradient arrives there: terms are never dropped silently.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Context:
         for x in tensors:
             if x is not None and not isinstance(x, Array | np.ndarray | np.generic):
                 raise TypeError(
-                    f"{self._name}: save_for_backward takes tensors, arrays and None, not a {type(x).__name__}, at {user_line()}. "
+                    f"{self._name}: save_for_backward takes tensors, arrays and None, not a {type(x).__name__}, at "
+                    f"{user_line()}. "
                     f"Keep it as an attribute instead: ctx.name = value."
                 )
         self._to_save = tensors
@@ -68,11 +70,14 @@ class Context:
 
     def _open(self) -> Saved:
         if self._saved is None:
-            raise GradientError(f"{self._name}: saved tensors exist once forward has returned and was recorded, at {user_line()}.")
+            raise GradientError(
+                f"{self._name}: saved tensors exist once forward has returned and was recorded, at {user_line()}."
+            )
         saved = self._saved()
         if saved is None:
             raise GradientError(
-                f"The tensors that {self._name} saved were released, at {user_line()}. Pass retain_graph=True to the earlier backward."
+                f"The tensors that {self._name} saved were released, at {user_line()}. Pass retain_graph=True to the "
+                f"earlier backward."
             )
         return saved
 
@@ -94,15 +99,22 @@ class Context:
 class Saved:
     """What one node of a Function keeps. The node alone owns it: when the node is released, so is this.
 
-    `origins` says where each value comes from: `i` is input i, `~j` is output j, None anything in between. `below` has the histories of
-    the inputs at lower levels.
+    `origins` says where each value comes from: `i` is input i, `~j` is output j, None anything in between. `below` has
+    the histories of the inputs at lower levels.
     """
 
     __slots__ = ("__weakref__", "arrays", "below", "level", "node", "origins", "unpack", "values")
 
     unpack: Callable | None
 
-    def __init__(self, values: Sequence[Any], arrays: Sequence[bool], origins: Sequence[int | None], level: int, below: Sequence[tuple]):
+    def __init__(
+        self,
+        values: Sequence[Any],
+        arrays: Sequence[bool],
+        origins: Sequence[int | None],
+        level: int,
+        below: Sequence[tuple],
+    ):
         self.values, self.unpack = tuple(values), None
         packing = recording.current().packing
         if packing is not None:
@@ -143,7 +155,11 @@ class Saved:
             if origin is None:
                 return ended(value, self.histories, unknown_history(self.whole.name))
             if not self.level:
-                node = self.whole.parents[origin] if origin >= 0 else Node(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
+                node = (
+                    self.whole.parents[origin]
+                    if origin >= 0
+                    else Node(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
+                )
                 if node is not None:
                     return Tensor(value, 0, node)
         return value if self.arrays[i] else Tensor(value)
@@ -179,7 +195,9 @@ def ended(value: Any, histories: Sequence[tuple[int, tuple]], reason: str) -> An
 
 def unknown_history(name: str) -> str:
     return (
-        f"The second derivative of {name} needs a value that its forward computed in between and saved, and how that depends on the inputs "
-        f"is unknown. Compute it in backward from saved inputs or outputs, or return it as one more output; if it is constant, keep it as "
+        f"The second derivative of {name} needs a value that its forward computed in between and saved, and how that "
+        f"depends on the inputs "
+        f"is unknown. Compute it in backward from saved inputs or outputs, or return it as one more output; if it is "
+        f"constant, keep it as "
         f"a plain array: ctx.name = array."
     )

@@ -17,11 +17,14 @@ from wengert.modes import recording
 from wengert.modes.reverse import Tensor, as_tensor
 
 DISGUISED = frozenset(("contextlib", "_pytest.fixtures"))
-"""Modules whose generators are context managers: what they switch is meant for those who run while they are suspended."""
+"""Modules whose generators are context managers: what they switch is meant for those who run while they are suspended.
+"""
 
 
 def generator_of(frame: FrameType | None) -> FrameType | None:
-    """The frame of the generator whose block is entered or left in this frame, and that may be suspended inside it; None if there is none.
+    """The frame of the generator whose block is entered or left in this frame, and that may be suspended inside it.
+
+    None if there is none.
 
     A block in a function under `contextlib.contextmanager` belongs to whoever is inside the `with` of that.
     """
@@ -37,7 +40,10 @@ def generator_of(frame: FrameType | None) -> FrameType | None:
 
 
 class Switch:
-    """Settings of recording while the context lasts; may be entered again inside itself, and by several threads, tasks and generators."""
+    """Settings of recording while the context lasts.
+
+    May be entered again inside itself, and by several threads, tasks and generators.
+    """
 
     def __init__(self, **settings: Any):
         self.settings = settings
@@ -61,7 +67,9 @@ class Switch:
     def __call__(self, function: Callable) -> Callable:
         """`function`, run inside this context."""
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{type(self).__name__} cannot decorate the asynchronous {function.__name__}: use `with` inside it.")
+            raise TypeError(
+                f"{type(self).__name__} cannot decorate the asynchronous {function.__name__}: use `with` inside it."
+            )
         settings = self.settings
 
         @functools.wraps(function)
@@ -173,7 +181,8 @@ class detect_anomaly(Switch):
 
 
 class saved_tensors_hooks(Switch):
-    """Keep what the tape saves in another form: `pack(tensor)` is called when a value is saved, `unpack` of its result when it is needed.
+    """Keep what the tape saves in another form: `pack(tensor)` is called when a value is saved, `unpack` of its result
+    when it is needed.
 
     >>> x = Tensor(np.float64(3.0)).requires_grad_()
     >>> with saved_tensors_hooks(lambda t: t.astype(np.float16), lambda half: half.astype(float)):
@@ -194,7 +203,10 @@ class Packed(NamedTuple):
 
 
 def packed(pack: Callable, unpack: Callable, saved: Any) -> Any:
-    """One entry of what a node saves: arrays are packed, also inside the tuple of a variable number of arguments; specs are not."""
+    """One entry of what a node saves: arrays are packed, also inside the tuple of a variable number of arguments.
+
+    Specs are not.
+    """
     if isinstance(saved, np.ndarray | np.generic):
         return Packed(pack(Tensor(saved)), unpack, Spec.of(saved))
     if type(saved) is tuple:
@@ -211,7 +223,8 @@ def unpacked(saved: Any) -> Any:
     value = as_tensor(saved.unpack(saved.form)).value
     if value.shape != saved.spec.shape:
         raise GradientError(
-            f"saved_tensors_hooks: `unpack` returned shape {value.shape} for a saved value of shape {saved.spec.shape}, at {user_line()}. "
+            f"saved_tensors_hooks: `unpack` returned shape {value.shape} for a saved value of shape "
+            f"{saved.spec.shape}, at {user_line()}. "
             f"It must give back what `pack` was given."
         )
     return value.astype(saved.spec.dtype, copy=False)

@@ -71,11 +71,13 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
 ) -> bool:
-    """Check the derivative of `fn(*inputs)` with respect to each input that requires a gradient, entry by entry, by central differences.
+    """Check the derivative of `fn(*inputs)` with respect to each input that requires a gradient, entry by entry, by
+    central differences.
 
-    By default the step and the tolerances suit the coarsest dtype involved: 1e-6, 1e-4 and 1e-3 for float64. The step is relative to
-    entries larger than 1. Complex entries are checked along their real and imaginary directions. Backward is run twice, and the two must
-    agree to `nondet_tol`. Outputs may be in containers; those without history, plain arrays and numbers too, must be constant.
+    By default the step and the tolerances suit the coarsest dtype involved: 1e-6, 1e-4 and 1e-3 for float64. The step
+    is relative to entries larger than 1. Complex entries are checked along their real and imaginary directions.
+    Backward is run twice, and the two must agree to `nondet_tol`. Outputs may be in containers; those without history,
+    plain arrays and numbers too, must be constant.
 
     >>> gradcheck(lambda x: x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
@@ -100,7 +102,8 @@ def gradgradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
 ) -> bool:
-    """Check the second derivative: `gradcheck` of the vector-Jacobian product, in the inputs and in the vector (random by default).
+    """Check the second derivative: `gradcheck` of the vector-Jacobian product, in the inputs and in the vector (random
+    by default).
 
     >>> gradgradcheck(lambda x: x * x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
@@ -114,13 +117,17 @@ def gradgradcheck(
     if grad_outputs is None:
         random = np.random.default_rng(0)
         grad_outputs = [random_like(y, random) for y in outputs]
-    vectors = [tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]]
+    vectors = [
+        tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]
+    ]
 
     def pulled(*args: Any) -> tuple:
         xs, vs = args[: len(points)], args[len(points) :]
         ys = differentiable(fn(*xs))
         used = [(y, v) for y, v in zip(ys, vs, strict=True) if y.requires_grad]
-        return grad([y for y, _ in used], [xs[i] for i in live], [v for _, v in used], create_graph=True, materialize_grads=True)
+        return grad(
+            [y for y, _ in used], [xs[i] for i in live], [v for _, v in used], create_graph=True, materialize_grads=True
+        )
 
     return gradcheck(pulled, (*points, *vectors), eps, atol, rtol, raise_exception, nondet_tol)
 
@@ -151,7 +158,9 @@ def differentiable(returned: Any) -> list[Tensor]:
         if isinstance(y, Tensor) and y.dtype.kind in "fc":
             outputs.append(y)
     if not outputs:
-        raise ValueError("gradcheck needs at least one output of floating-point or complex numbers; the function returned none.")
+        raise ValueError(
+            "gradcheck needs at least one output of floating-point or complex numbers; the function returned none."
+        )
     return outputs
 
 
@@ -197,13 +206,20 @@ class Check:
     def run(self, nondet_tol: float) -> None:
         for k, (y, again) in enumerate(zip(self.outputs, self.values(leaves(self.inputs)), strict=True)):
             if not np.allclose(components(np.asarray(y.value)), again, rtol=0.0, atol=nondet_tol, equal_nan=True):
-                raise GradcheckError(f"The function is not deterministic: output {k} differs between two runs at the same point.")
+                raise GradcheckError(
+                    f"The function is not deterministic: output {k} differs between two runs at the same point."
+                )
         analytical = self.analytical()
         for first, second in zip(analytical, self.analytical(), strict=True):
             for i, one, two in zip(self.live, first, second, strict=True):
                 if not np.allclose(one, two, rtol=0.0, atol=nondet_tol, equal_nan=True):
-                    raise GradcheckError(f"Backward is not deterministic: two runs differ by {np.abs(one - two).max():.3g} for input {i}.")
-        wrong = [mismatch for n in range(len(self.live)) for mismatch in self.compare(n, [rows[n] for rows in analytical])]
+                    raise GradcheckError(
+                        f"Backward is not deterministic: two runs differ by {np.abs(one - two).max():.3g} for input "
+                        f"{i}."
+                    )
+        wrong = [
+            mismatch for n in range(len(self.live)) for mismatch in self.compare(n, [rows[n] for rows in analytical])
+        ]
         if wrong:
             raise GradcheckError(self.report(wrong))
 
@@ -221,7 +237,12 @@ class Check:
                 for row, g in zip(rows, gradients, strict=True):
                     row.append(components(np.asarray(g.value)))  # type: ignore[union-attr]  # zeros were asked for, not None
             count = len(list(entries(y)))
-            jacobians.append([np.array(r) if r else np.zeros((count, len(list(entries(x))))) for r, x in zip(rows, wanted, strict=True)])
+            jacobians.append(
+                [
+                    np.array(r) if r else np.zeros((count, len(list(entries(x)))))
+                    for r, x in zip(rows, wanted, strict=True)
+                ]
+            )
         return jacobians
 
     def compare(self, n: int, analytical: list[np.ndarray]) -> Iterator[Mismatch]:
@@ -238,7 +259,17 @@ class Check:
                     left, right = (y - y_minus[row]) / (middle - below), (y_plus[row] - y) / (here - middle)
                     kink = not np.isclose(left, right, rtol=self.rtol, atol=self.atol)
                     y_entry = list(entries(self.outputs[k]))[row]
-                    yield Mismatch(k, y_entry, i, x_entry, float(numerical[row]), float(a[row]), float(left), float(right), bool(kink))
+                    yield Mismatch(
+                        k,
+                        y_entry,
+                        i,
+                        x_entry,
+                        float(numerical[row]),
+                        float(a[row]),
+                        float(left),
+                        float(right),
+                        bool(kink),
+                    )
 
     def moved(self, i: int, entry: Entry, sign: int) -> tuple[float, list[np.ndarray]]:
         """The function one step away along an entry of input `i`, with the coordinate as it was rounded."""
@@ -250,13 +281,21 @@ class Check:
         return coordinate(value, entry), self.values(points)
 
     def report(self, wrong: list[Mismatch]) -> str:
-        worst = sorted(wrong, key=lambda m: -abs(m.numerical - m.analytical) if np.isfinite(m.numerical - m.analytical) else -np.inf)
-        lines = [f"The derivative differs from central differences in {len(wrong)} entries:", *map(str, worst[:REPORTED])]
+        worst = sorted(
+            wrong,
+            key=lambda m: -abs(m.numerical - m.analytical) if np.isfinite(m.numerical - m.analytical) else -np.inf,
+        )
+        lines = [
+            f"The derivative differs from central differences in {len(wrong)} entries:",
+            *map(str, worst[:REPORTED]),
+        ]
         if len(wrong) > REPORTED:
             lines.append(f"  and {len(wrong) - REPORTED} more")
         coarse = [i for i in self.live if precision(self.inputs[i].dtype) != DOUBLE]
         if coarse:
-            lines.append(f"Inputs {coarse} are less precise than float64, where differences are rough: check them in float64.")
+            lines.append(
+                f"Inputs {coarse} are less precise than float64, where differences are rough: check them in float64."
+            )
         for a, b in self.overlapping():
             lines.append(f"Inputs {a} and {b} share memory; they were checked as two independent values.")
         return "\n".join(lines)

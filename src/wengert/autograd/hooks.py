@@ -1,4 +1,7 @@
-"""Hooks on the nodes of the tape: `y.grad_fn.register_hook` and `register_prehook`. Hooks on values are methods of Tensor."""
+"""Hooks on the nodes of the tape: `y.grad_fn.register_hook` and `register_prehook`.
+
+Hooks on values are methods of Tensor.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from wengert.modes.tape import Handle, Hooks, Node
 
 
 def register_hook(node: Node, hook: Callable[[tuple, tuple], Any]) -> Handle:
-    """Call `hook(grad_inputs, grad_outputs)` after this node's backward; what it returns, if anything, replaces `grad_inputs`.
+    """Call `hook(grad_inputs, grad_outputs)` after this node's backward.
+
+    What it returns, if anything, replaces `grad_inputs`.
 
     Both are tuples of tensors, with None where no gradient flows.
     """
@@ -36,7 +41,9 @@ def register_prehook(node: Node, hook: Callable[[tuple], Any]) -> Handle:
 
 def hooks_of(node: Node) -> Hooks:
     if node.primitive is None:
-        raise GradientError(f"A leaf has no backward to hook into, at {user_line()}. Use x.register_hook(fn) on the tensor itself.")
+        raise GradientError(
+            f"A leaf has no backward to hook into, at {user_line()}. Use x.register_hook(fn) on the tensor itself."
+        )
     return node.hooked()
 
 

@@ -6,7 +6,9 @@ import sys
 def missing_part() -> str | None:
     """Why there is no native code on this system, or None if there is."""
     if sys.platform == "win32" or sys.maxsize < 2**32 or sys.implementation.name != "cpython":
-        return f"it is made for CPython on 64-bit Linux and macOS, and this is {sys.implementation.name} on {sys.platform}"
+        return (
+            f"it is made for CPython on 64-bit Linux and macOS, and this is {sys.implementation.name} on {sys.platform}"
+        )
     try:
         import llvmlite.binding  # noqa: F401  # only whether it is there
     except (ImportError, OSError) as error:
@@ -15,6 +17,8 @@ def missing_part() -> str | None:
 
 
 if (_why := missing_part()) is not None:
-    raise ImportError(f"There is no compiler here: {_why}. Functions run without wg.compile, and have all their derivatives.")
+    raise ImportError(
+        f"There is no compiler here: {_why}. Functions run without wg.compile, and have all their derivatives."
+    )
 
 from wengert.compiler import aspects  # noqa: E402, F401  # says how each operation becomes native code

@@ -26,7 +26,9 @@ def across(fold: Fold, x: Lanes) -> Lanes:
         for start in (0, half):
             if half > 1:
                 order = ", ".join(f"i32 {start + i}" for i in range(half))
-                parts.append(code.add(f"shufflevector {x.typed}, {x.typed}, <{half} x i32> <{order}>", Type(x.type.kind, half)))
+                parts.append(
+                    code.add(f"shufflevector {x.typed}, {x.typed}, <{half} x i32> <{order}>", Type(x.type.kind, half))
+                )
             else:
                 parts.append(code.add(f"extractelement {x.typed}, i64 {start}", Type(x.type.kind)))
         x = fold(*parts)

@@ -1,7 +1,7 @@
 """Places in arrays: affine functions of loop counters.
 
-An element of a view is an element of what it views, at another place. So views cost nothing: a kernel asks for an element, and the place is
-followed back to where numbers are made or stored.
+An element of a view is an element of what it views, at another place. So views cost nothing: a kernel asks for an
+element, and the place is followed back to where numbers are made or stored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """BLAS: products of matrices and triangular systems, by the library that NumPy itself uses.
 
-Matrices here are stored by rows and BLAS counts by columns, so the product of the transposes is asked for, in reverse order.
+Matrices here are stored by rows and BLAS counts by columns, so the product of the transposes is asked for, in reverse
+order.
 """
 
 from __future__ import annotations
@@ -75,11 +76,17 @@ def zeros_on_diagonals(code: Code, matrices: Node, pointer: Lanes) -> Lanes:
 
 def is_for_blas(node: Operation) -> bool:
     """Whether the operands are matrices of one floating-point dtype, or stacks of them that need no broadcasting."""
-    return node.dtype.kind == "f" and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args) and is_uniform_stack(node)
+    return (
+        node.dtype.kind == "f"
+        and all(a.ndim >= 2 and a.dtype == node.dtype for a in node.args)
+        and is_uniform_stack(node)
+    )
 
 
 def fills_result(node: Operation) -> bool:
-    """Whether the right-hand sides of systems fill the place of the result, in which they are solved, and nothing is a mere number."""
+    """Whether the right-hand sides of systems fill the place of the result, in which they are solved, and nothing is a
+    mere number.
+    """
     return node.size > 1 and node.args[1].shape == node.shape and node.args[0].size > 1
 
 
@@ -97,7 +104,9 @@ def is_uniform_stack(out: Operation) -> bool:
     return all(math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack for a in out.args)
 
 
-def gemm(code: Code, element: Type, sizes: tuple[int, int, int], x: tuple[Lanes, bool], y: tuple[Lanes, bool], out: Lanes) -> None:
+def gemm(
+    code: Code, element: Type, sizes: tuple[int, int, int], x: tuple[Lanes, bool], y: tuple[Lanes, bool], out: Lanes
+) -> None:
     m, n, k = sizes
     if not m * n:
         return

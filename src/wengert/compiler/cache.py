@@ -1,8 +1,8 @@
 """Compiled programs on disk, so that a second process compiles nothing: bytes by key.
 
-Machine code that is loaded is trusted. So it is read only from a folder and from files that nobody else can write to, and only if its
-checksum is right. The cache is a help and never a hindrance: whatever the disk does, `load` finds nothing or `store` does
-nothing at worst, and a warning says so once.
+Machine code that is loaded is trusted. So it is read only from a folder and from files that nobody else can write to,
+and only if its checksum is right. The cache is a help and never a hindrance: whatever the disk does, `load` finds
+nothing or `store` does nothing at worst, and a warning says so once.
 
 `WENGERT_CACHE_DIR` names the folder ("off" or nothing: no cache), `WENGERT_CACHE_SIZE` the bytes that it may hold.
 """
@@ -73,7 +73,10 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, data: bytes) -> None:
-    """Keep bytes under a key, in place of what was there. Other processes see the old or the new, and nothing in between."""
+    """Keep bytes under a key, in place of what was there.
+
+    Other processes see the old or the new, and nothing in between.
+    """
     place = _folder()
     if place is None or len(data) > (allowed := _allowed_size()):
         return
@@ -95,7 +98,8 @@ def store(key: str, data: bytes) -> None:
         _bound(place, len(data), allowed)
     except OSError as error:
         _warn(
-            f"Compiled programs cannot be kept in {place} ({error.strerror or error}), so that they are compiled in each process. "
+            f"Compiled programs cannot be kept in {place} ({error.strerror or error}), so that they are compiled in "
+            f"each process. "
             f"Name another folder in WENGERT_CACHE_DIR, or set it to off."
         )
 
@@ -142,7 +146,10 @@ def _path(place: Path, key: str) -> Path:
 
 
 def _private(status: os.stat_result) -> bool:
-    """Whether only this user, or the system's administrator, can have written something. Windows sees to that in a user's own folder."""
+    """Whether only this user, or the system's administrator, can have written something.
+
+    Windows sees to that in a user's own folder.
+    """
     if sys.platform == "win32":
         return True
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -1,4 +1,6 @@
-"""Compiled functions under transforms: a call is one operation, whose derivative, batch and tangent are compiled functions again."""
+"""Compiled functions under transforms: a call is one operation, whose derivative, batch and tangent are compiled
+functions again.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,17 @@ def operation_of(name: str) -> Primitive:
 class CompiledCall(Call):
     """One call of a compiled function with values of some mode among its arguments, or captured ones.
 
-    Derivatives are those of the graph as it was traced; their functions know that graph and not this call, so that nothing is kept alive.
+    Derivatives are those of the graph as it was traced; their functions know that graph and not this call, so that
+    nothing is kept alive.
     """
 
     def __init__(self, signature: Signature, leaves: Sequence[Any]):
         self.name, self.signature = signature.name, signature
         self.arrays = [*[x for x in leaves if is_traced(x)], *signature.captured]
         self.has_values = True
-        self.is_tracked = recording.recording() and any(x.node is not None for a in self.arrays for x in layers(a) if isinstance(x, Tensor))
+        self.is_tracked = recording.recording() and any(
+            x.node is not None for a in self.arrays for x in layers(a) if isinstance(x, Tensor)
+        )
         self.structure_out = flatten([0] * len(signature.graph.outputs))[1]
         self.specs = [node.spec for node in signature.graph.outputs]
 
@@ -62,14 +67,18 @@ class CompiledCall(Call):
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         return self.pushed(x, t, tuple([i for i, v in enumerate(x) if is_smooth(v)]))
 
-    def pushed(self, x: Sequence[Any], t: Sequence[Any], chosen: tuple[int, ...]) -> tuple[Sequence[Any], Sequence[Any]]:
+    def pushed(
+        self, x: Sequence[Any], t: Sequence[Any], chosen: tuple[int, ...]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Values and tangents of the results, where those of the `chosen` inputs are not zero."""
         function = self.signature.derived("jvp", chosen, lambda graph: pushforward(graph, chosen))
         return function(tuple(x), tuple([t[i] for i in chosen]))
 
     def dual(self, level: int, x: Sequence[Any]) -> tuple:
         mine = tuple([i for i, a in enumerate(x) if isinstance(a, Dual) and a.level == level])
-        outs, pushed = self.pushed([a.value if i in mine else a for i, a in enumerate(x)], [getattr(a, "tangent", None) for a in x], mine)
+        outs, pushed = self.pushed(
+            [a.value if i in mine else a for i, a in enumerate(x)], [getattr(a, "tangent", None) for a in x], mine
+        )
         return tuple([Dual(y, t, level) if is_smooth(y) else y for y, t in zip(outs, pushed, strict=True)])
 
     def jet(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
@@ -79,8 +88,12 @@ class CompiledCall(Call):
     def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         mine = tuple([isinstance(a, Batched) and a.level == top.level for a in x])
         axes = tuple([0 if m else None for m in mine])
-        whole = self.signature.derived("vmap", mine, lambda graph: vmap(lambda *x: tuple(evaluate(graph, x)), in_axes=axes))
-        return tuple([Batched(y, top.level) for y in whole(*[a.value if m else a for a, m in zip(x, mine, strict=True)])])
+        whole = self.signature.derived(
+            "vmap", mine, lambda graph: vmap(lambda *x: tuple(evaluate(graph, x)), in_axes=axes)
+        )
+        return tuple(
+            [Batched(y, top.level) for y in whole(*[a.value if m else a for a, m in zip(x, mine, strict=True)])]
+        )
 
 
 def partly(graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequence[bool] | None = None) -> Callable:

@@ -1,7 +1,8 @@
 """What a function captures, watched: `compile(f, check=True)` says which constant of its trace has changed since.
 
-A trace has the numbers that plain arrays, globals and attributes had when it was made. They are found in two ways: the arrays that the
-trace has met, which the user may have changed in place; and the names that the function's code reads, which may stand for something else.
+A trace has the numbers that plain arrays, globals and attributes had when it was made. They are found in two ways: the
+arrays that the trace has met, which the user may have changed in place; and the names that the function's code reads,
+which may stand for something else.
 """
 
 from __future__ import annotations
@@ -56,8 +57,10 @@ class Captures:
             now = read()
             if fingerprint(now) != state:
                 raise RuntimeError(
-                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to {show(now)}, "
-                    f"at {user_line()}. Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile anew."
+                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to "
+                    f"{show(now)}, "
+                    f"at {user_line()}. Pass it as an argument, make it a tensor (wg.tensor), which is read at each "
+                    f"call, or compile anew."
                 )
 
 
@@ -81,7 +84,9 @@ def show(x: Any) -> str:
 
 
 def fingerprint(x: Any, depth: int = DEPTH) -> Any:
-    """What makes two constants the same to a trace: numbers by value, containers by what they hold, all else by identity."""
+    """What makes two constants the same to a trace: numbers by value, containers by what they hold, all else by
+    identity.
+    """
     if isinstance(x, np.ndarray) and x.dtype.kind in "biufc":
         return "array", x.shape, x.dtype.str, digest(x)
     if isinstance(x, np.generic | int | float | complex | str | bytes) or x is None:
@@ -117,7 +122,9 @@ class Same:
 
 
 def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The names that a function, and the user's functions that it calls, read from outside, each with a way to read it again."""
+    """The names that a function, and the user's functions that it calls, read from outside, each with a way to read it
+    again.
+    """
     seen: set[int] = set()
     stack: list[Any] = [f]
     while stack:
@@ -135,7 +142,9 @@ def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
             defaults = (plain.__defaults__ or (), plain.__kwdefaults__ or {})
             yield f"a default of {plain.__name__}", partial(same, defaults)
             stack += [value for value in (*defaults[0], *defaults[1].values()) if is_followed(value)]
-        elif isinstance(plain, FunctionType):  # of a library: a transform, say, which has closed over a function of the user's
+        elif isinstance(
+            plain, FunctionType
+        ):  # of a library: a transform, say, which has closed over a function of the user's
             stack += [value for cell in plain.__closure__ or () if is_followed(value := content(cell))]
         elif callable(getattr(function, "f", None)):  # a compiled function, or one with a rule
             stack.append(function.f)
@@ -155,7 +164,9 @@ def is_users(module: str) -> bool:
 
 
 def chains(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The names that a function's own code reads: closed over, global, and attributes of these (`model.scale`) or of a method's `owner`."""
+    """The names that a function's own code reads: closed over, global, and attributes of these (`model.scale`) or of a
+    method's `owner`.
+    """
     code = function.__code__
     roots: dict[str, Callable[[], Any]] = {}
     if owner is not MISSING and code.co_argcount:

@@ -6,7 +6,17 @@ from enum import Enum
 
 from wengert.compiler.affine import Affine, Counter
 from wengert.compiler.gather import is_native_key
-from wengert.compiler.lowering import SUPPORTED, Choice, Gather, Instructions, LibraryCall, Reduction, Scatter, View, lowering
+from wengert.compiler.lowering import (
+    SUPPORTED,
+    Choice,
+    Gather,
+    Instructions,
+    LibraryCall,
+    Reduction,
+    Scatter,
+    View,
+    lowering,
+)
 from wengert.compiler.short_rows import in_rows
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
@@ -46,7 +56,11 @@ def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
         return Kind.GIVEN
     if node.primitive is OUTPUT:
         return Kind.OUTPUT
-    if node.spec.__class__ is not Spec or node.dtype not in SUPPORTED or any(a.dtype not in SUPPORTED for a in node.args):
+    if (
+        node.spec.__class__ is not Spec
+        or node.dtype not in SUPPORTED
+        or any(a.dtype not in SUPPORTED for a in node.args)
+    ):
         return Kind.FALLBACK
     found = lowering.of(node.primitive)
     if isinstance(found, View):

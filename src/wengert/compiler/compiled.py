@@ -1,4 +1,7 @@
-"""`compile`: a function that is traced once for each signature and runs as native code from then on; and `function`, from symbols."""
+"""`compile`: a function that is traced once for each signature and runs as native code from then on.
+
+And `function`, from symbols.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ LOCK = threading.RLock()
 
 
 def _hold() -> None:
-    """Before a fork: let other threads finish with LLVM, which has a lock of its own that the child could never take again."""
+    """Before a fork: let other threads finish with LLVM, which has a lock of its own that the child could never take
+    again.
+    """
     LOCK.acquire()
     llvm_lock.__enter__()
 
@@ -65,17 +70,22 @@ if hasattr(os, "register_at_fork") and llvm_lock is not None:
 
 
 def compile(
-    f: Callable | None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
+    f: Callable | None = None,
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
 ) -> Any:
     """A function as native code: `compile(f)`, or as a decorator.
 
-    It is traced once for each structure, shapes and dtypes of its arguments. Arguments named in `static_argnums` or `static_argnames` are
-    constants, and a new value of them is traced anew; so are truth values, texts, and whatever is no number. The result can be
-    differentiated, batched and compiled again.
+    It is traced once for each structure, shapes and dtypes of its arguments. Arguments named in `static_argnums` or
+    `static_argnames` are constants, and a new value of them is traced anew; so are truth values, texts, and whatever is
+    no number. The result can be differentiated, batched and compiled again.
 
-    Arrays, globals and attributes that the function captures are constants, and keep the numbers that they had when it was traced; with
-    `check`, they are compared at each call, and an error says which one has changed. Tensors (`wg.tensor`) are read at each call, receive
-    gradients, and may be assigned to (`w -= 0.1 * g`): what is assigned is written into the tensor when the program has run.
+    Arrays, globals and attributes that the function captures are constants, and keep the numbers that they had when it
+    was traced; with `check`, they are compared at each call, and an error says which one has changed. Tensors
+    (`wg.tensor`) are read at each call, receive gradients, and may be assigned to (`w -= 0.1 * g`): what is assigned is
+    written into the tensor when the program has run.
 
     >>> square = compile(lambda x: x * x)
     >>> square(3.0)
@@ -110,7 +120,9 @@ def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
     missing = [node for node in graph.nodes if isinstance(node, Input) and node not in nodes]
     if missing:
         names = ", ".join(node.name or "?" for node in missing)
-        raise ValueError(f"The outputs depend on {names}, not among the inputs of the function, at {user_line()}. Add them.")
+        raise ValueError(
+            f"The outputs depend on {names}, not among the inputs of the function, at {user_line()}. Add them."
+        )
     return compile(Evaluated(graph))
 
 
@@ -124,14 +136,22 @@ class Evaluated:
     def __call__(self, *args: Any) -> Any:
         inputs = self.graph.inputs
         if len(args) != len(inputs):
-            raise TypeError(f"This function takes {len(inputs)} arguments, and was given {len(args)}, at {user_line()}.")
+            raise TypeError(
+                f"This function takes {len(inputs)} arguments, and was given {len(args)}, at {user_line()}."
+            )
         return self.graph.evaluate(*[astype(a, node.dtype) for a, node in zip(args, inputs, strict=True)])
 
 
 class Compiled:
     """A function that runs as native code."""
 
-    def __init__(self, f: Callable, static_argnums: tuple[int, ...] = (), static_argnames: tuple[str, ...] = (), check: bool = False):
+    def __init__(
+        self,
+        f: Callable,
+        static_argnums: tuple[int, ...] = (),
+        static_argnames: tuple[str, ...] = (),
+        check: bool = False,
+    ):
         update_wrapper(self, f, updated=())
         self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
         self.places, self.names = static_arguments(f, static_argnums, static_argnames)
@@ -164,7 +184,9 @@ class Compiled:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
         else:
             targets = signature.targets()
-            outs = signature.native([*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]], targets)
+            outs = signature.native(
+                [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]], targets
+            )
             if any(x.has_derivative for x in signature.captured):
                 outs = [Tensor(y) for y in outs]  # else NumPy goes in, and NumPy comes out
             if signature.native.entry is not None and not self.check:
@@ -210,11 +232,14 @@ class Compiled:
     def __reduce__(self) -> str | tuple:
         """By name where the name stands for this object, as it does for a decorated function; else by the function.
 
-        cloudpickle takes functions of `__main__` along, and of modules that it was told of, for processes that do not know them.
+        cloudpickle takes functions of `__main__` along, and of modules that it was told of, for processes that do not
+        know them.
         """
         try:
             name: str = self.__dict__["__qualname__"]
-            if attrgetter(name)(sys.modules[self.__module__]) is self and self.__module__ not in taken_along(sys._getframe(1)):
+            if attrgetter(name)(sys.modules[self.__module__]) is self and self.__module__ not in taken_along(
+                sys._getframe(1)
+            ):
                 return name
         except (AttributeError, KeyError):
             pass
@@ -247,7 +272,9 @@ class Signature:
         self.graph, self.captured = lift(run.graph)
         positional, keywords = structure.children
         is_flat = all(child is LEAF for child in positional.children) and not keywords.children
-        self.arguments = [Argument.of(x) if is_traced(x) else None for x in plain] if is_flat and not any(fixed) else None
+        self.arguments = (
+            [Argument.of(x) if is_traced(x) else None for x in plain] if is_flat and not any(fixed) else None
+        )
         self.known: dict[Any, Compiled] = {}
         self._native: Native | None = None
 
@@ -278,21 +305,33 @@ class Signature:
         result = as_result(self.result, iter([node.spec for node in self.graph.outputs]))
         arguments = [a for a in self.arguments or () if a is not None]
         has_state = self.captured or self.assignments
-        if self.arguments is None or len(arguments) < len(self.arguments) or has_state or result is None or not supported():
+        if (
+            self.arguments is None
+            or len(arguments) < len(self.arguments)
+            or has_state
+            or result is None
+            or not supported()
+        ):
             return None, None
         return (arguments, result) if is_short(arguments, result) else (None, None)
 
     def refuse_assignments(self, leaves: Sequence[Any]) -> None:
-        """Raise where a transform around a call would outlive itself in what the program assigns: in a batch, or with a derivative."""
+        """Raise where a transform around a call would outlive itself in what the program assigns: in a batch, or with a
+        derivative.
+        """
         given = [x for x in leaves if is_traced(x)]
         live: set[Node] = {
-            node for node, x in zip(self.graph.inputs, given, strict=False) if isinstance(x, Array) and x.level and x.has_derivative
+            node
+            for node, x in zip(self.graph.inputs, given, strict=False)
+            if isinstance(x, Array) and x.level and x.has_derivative
         }
         batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
         if batched or any(depends(assignment.node, live) for assignment in self.assigned()):
             raise GradientError(
-                f"{self.name} assigns to a tensor that it captures, inside {'vmap' if batched else 'a transform that differentiates it'}, "
-                f"at {user_line()}: what the tensor should be afterwards is not defined. Return the new value as a result, or assign "
+                f"{self.name} assigns to a tensor that it captures, inside "
+                f"{'vmap' if batched else 'a transform that differentiates it'}, "
+                f"at {user_line()}: what the tensor should be afterwards is not defined. Return the new value as a "
+                f"result, or assign "
                 f"wg.stop_gradient(v)."
             )
 
@@ -311,10 +350,15 @@ class Signature:
         """The buffers of tensors that the program can write straight to, because nobody else has them."""
         first = len(self.graph.inputs) - len(self.captured)
         pairs = self.native.build.program.in_place if self.assignments else ()
-        return {o: t.value for i, o in pairs if is_sole_owner(t := self.captured[i - first]) and t.value.flags.c_contiguous}
+        return {
+            o: t.value for i, o in pairs if is_sole_owner(t := self.captured[i - first]) and t.value.flags.c_contiguous
+        }
 
     def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
-        """Assign to captured values what the program has computed for them, the last of its outputs; returns the others."""
+        """Assign to captured values what the program has computed for them, the last of its outputs.
+
+        Returns the others.
+        """
         n = len(outs) - len(self.assignments)
         for target, _, is_recorded in self.assignments:
             if is_recorded and recording.recording() and isinstance(target, Tensor):
@@ -341,7 +385,9 @@ class Signature:
         return self.known[key]
 
 
-def static_arguments(f: Callable, numbers: tuple[int, ...], names: tuple[str, ...]) -> tuple[frozenset[int], frozenset[str]]:
+def static_arguments(
+    f: Callable, numbers: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[frozenset[int], frozenset[str]]:
     """The places and names of static arguments, each by both if the signature of the function tells."""
     if not numbers and not names:
         return frozenset(), frozenset()
@@ -354,7 +400,9 @@ def static_arguments(f: Callable, numbers: tuple[int, ...], names: tuple[str, ..
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
         beyond = [i for i in numbers if not -len(placed) <= i < len(placed)]
         if beyond:
-            raise ValueError(f"There is no argument {beyond[0]} to make static in a function of {len(placed)}, at {user_line()}.")
+            raise ValueError(
+                f"There is no argument {beyond[0]} to make static in a function of {len(placed)}, at {user_line()}."
+            )
         numbers = tuple([i % len(placed) for i in numbers])
     unknown = [name for name in names if name not in {p.name for p in parameters}]
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
@@ -364,9 +412,13 @@ def static_arguments(f: Callable, numbers: tuple[int, ...], names: tuple[str, ..
 
 
 def taken_along(pickler: FrameType) -> Collection[str]:
-    """The modules of which a pickler takes functions along instead of their names: none, unless it is cloudpickle, or a copy of it."""
+    """The modules of which a pickler takes functions along instead of their names: none, unless it is cloudpickle, or a
+    copy of it.
+    """
     known = pickler.f_globals
-    return ("__main__", *known.get("_PICKLE_BY_VALUE_MODULES", ())) if "cloudpickle" in known.get("__name__", "") else ()
+    return (
+        ("__main__", *known.get("_PICKLE_BY_VALUE_MODULES", ())) if "cloudpickle" in known.get("__name__", "") else ()
+    )
 
 
 def missed(*args: Any) -> Any:
@@ -396,7 +448,8 @@ def unhashable(leaves: Sequence[Any]) -> TypeError:
             break
     what = "A static argument" if isinstance(x, Fixed) else "An argument that is neither an array nor a number"
     return TypeError(
-        f"{what} is a constant of a compiled function and must be hashable; this is a {type(value).__name__}, at {user_line()}. "
+        f"{what} is a constant of a compiled function and must be hashable; this is a {type(value).__name__}, at "
+        f"{user_line()}. "
         f"Pass a number, a text or a tuple, or arrays in lists, dicts or dataclasses."
     )
 

@@ -13,9 +13,11 @@ import numpy as np
 
 
 def constant_key(x: Any) -> Any:
-    """A key that is the same for the same constants: 2 is not 2.0, nor is 0.0 the same as -0.0, while a NaN is the same as itself.
+    """A key that is the same for the same constants: 2 is not 2.0, nor is 0.0 the same as -0.0, while a NaN is the same
+    as itself.
 
-    What is inside of tuples, sets, mappings, slices and dataclasses counts like that, too. The key of what is not hashable is not, either.
+    What is inside of tuples, sets, mappings, slices and dataclasses counts like that, too. The key of what is not
+    hashable is not, either.
     """
     kind = x.__class__
     if kind in (int, bool, str, bytes) or isinstance(x, Enum):

@@ -1,7 +1,7 @@
 """Elements: what a kernel computes for one place, by following it back through the graph.
 
-`Elements` writes the instructions for each pair of node and place once. The places that an element needs are found first, so that nothing
-recurses, however deep the program is.
+`Elements` writes the instructions for each pair of node and place once. The places that an element needs are found
+first, so that nothing recurses, however deep the program is.
 """
 
 from __future__ import annotations
@@ -31,9 +31,14 @@ Want = tuple[Node, Place]
 
 
 class Elements:
-    """The elements of one kernel, which runs at one stage of the schedule. `pointer` gives the address where a stored value begins."""
+    """The elements of one kernel, which runs at one stage of the schedule.
 
-    def __init__(self, code: Code, schedule: Schedule, stage: int, pointer: Callable[[Node], Lanes], is_flat: bool = False):
+    `pointer` gives the address where a stored value begins.
+    """
+
+    def __init__(
+        self, code: Code, schedule: Schedule, stage: int, pointer: Callable[[Node], Lanes], is_flat: bool = False
+    ):
         self.code, self.schedule, self.stage, self.pointer, self.is_flat = code, schedule, stage, pointer, is_flat
         self.known: dict[Want, Lanes] = {}
         self.counters: dict[Counter, Lanes] = {}
@@ -49,7 +54,10 @@ class Elements:
         self.splats.clear()
 
     def at(self, node: Node, place: Place) -> Lanes:
-        """The element of a node at a place; as many lanes as the place has, one if it does not depend on the vector's counter."""
+        """The element of a node at a place.
+
+        As many lanes as the place has, one if it does not depend on the vector's counter.
+        """
         known = self.known
         stack = [(node, place)]
         while stack:
@@ -81,7 +89,9 @@ class Elements:
         kind = self.schedule.kinds[node]
         if kind is Kind.ELEMENT:
             # in a flat loop the last number of a place counts all elements, even where the last axis has one
-            return [(a, place if self.is_flat and a.shape == node.shape else broadcast(place, a.shape)) for a in node.args]
+            return [
+                (a, place if self.is_flat and a.shape == node.shape else broadcast(place, a.shape)) for a in node.args
+            ]
         if kind is Kind.VIEW:
             return [(node.args[0], self.viewed(node, place))]
         if kind is Kind.CHOICE:
@@ -197,7 +207,10 @@ class Elements:
         return 0, 1
 
     def loaded(self, node: Node, place: Place) -> Lanes:
-        """An element of a value in memory. Places that may lie outside, on the side of a choice that is not taken, read zeros."""
+        """An element of a value in memory.
+
+        Places that may lie outside, on the side of a choice that is not taken, read zeros.
+        """
         if isinstance(node, Constant) and (node.weak or node.size == 1):
             value = node.value.item() if isinstance(node.value, np.ndarray | np.generic) else node.value
             return self.code.constant(value, Type.from_dtype(node.dtype))
@@ -267,7 +280,8 @@ class Elements:
         return value
 
     def factors(self, node: Operation) -> tuple[Node, Node] | None:
-        """The two factors of what is summed, if it is a product that nothing else needs: then it is added without being rounded first.
+        """The two factors of what is summed, if it is a product that nothing else needs: then it is added without being
+        rounded first.
 
         So does BLAS, and the order of a sum is free anyway.
         """
@@ -279,7 +293,10 @@ class Elements:
         return (x, y) if alone and node.dtype.kind == "f" and x.dtype == y.dtype == node.dtype else None
 
     def folded(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
-        """The terms of a reduction one after the other, as NumPy adds few of them; a sum starts with zero, so it is never negative zero."""
+        """The terms of a reduction one after the other, as NumPy adds few of them.
+
+        A sum starts with zero, so it is never negative zero.
+        """
         kind = accumulated(node, 1).kind
         terms = [p.to(kind) for p in self.aligned(parts)]
         if self.factors(node) is not None:
@@ -291,7 +308,11 @@ class Elements:
 
     def indices(self, arrays: Sequence[Node], found: Gathered) -> list[Want]:
         """The elements of the index arrays, which broadcast against each other."""
-        return [(arrays[a.operand], broadcast(found.at, arrays[a.operand].shape)) for a in found.axes if a.operand is not None]
+        return [
+            (arrays[a.operand], broadcast(found.at, arrays[a.operand].shape))
+            for a in found.axes
+            if a.operand is not None
+        ]
 
     def gathered(self, node: Operation, place: Place) -> Lanes:
         """An element at a place that other values name."""
@@ -338,7 +359,11 @@ class Elements:
         if self.out_of_bounds is None:
             return
         code = self.code
-        some = bad if bad.type.lanes == 1 else code.intrinsic("vector.reduce.or", Type("i1"), bad, overload=f"v{bad.type.lanes}i1")
+        some = (
+            bad
+            if bad.type.lanes == 1
+            else code.intrinsic("vector.reduce.or", Type("i1"), bad, overload=f"v{bad.type.lanes}i1")
+        )
         code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
 
 
@@ -346,7 +371,9 @@ class Elements:
 
 
 def load(code: Code, address: Lanes, type: Type, align: int, is_overwritten: bool = False) -> Lanes:
-    return code.add(f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type)
+    return code.add(
+        f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type
+    )
 
 
 def splat(x: Lanes, lanes: int) -> Lanes:
@@ -365,7 +392,9 @@ def masked_load(address: Lanes, type: Type, align: int, mask: Lanes) -> Lanes:
     code = address.code
     symbol = f"@llvm.masked.load.{type.suffix}.p0"
     code.declarations.setdefault(symbol, f"declare {type.text} {symbol}(ptr, i32, {mask.type.text}, {type.text})")
-    return code.add(f"call {type.text} {symbol}({address.typed}, i32 {align}, {mask.typed}, {type.text} zeroinitializer)", type)
+    return code.add(
+        f"call {type.text} {symbol}({address.typed}, i32 {align}, {mask.typed}, {type.text} zeroinitializer)", type
+    )
 
 
 def gather(base: Lanes, places: Lanes, type: Type, align: int, mask: Lanes | None) -> Lanes:
@@ -375,8 +404,12 @@ def gather(base: Lanes, places: Lanes, type: Type, align: int, mask: Lanes | Non
     addresses = code.add(f"getelementptr {type.scalar}, {base.typed}, {places.typed}", pointers)
     every = mask if mask is not None else code.constant(True, Type("i1", lanes))
     symbol = f"@llvm.masked.gather.{type.suffix}.v{lanes}p0"
-    code.declarations.setdefault(symbol, f"declare {type.text} {symbol}({pointers.text}, i32, {every.type.text}, {type.text})")
-    return code.add(f"call {type.text} {symbol}({addresses.typed}, i32 {align}, {every.typed}, {type.text} zeroinitializer)", type)
+    code.declarations.setdefault(
+        symbol, f"declare {type.text} {symbol}({pointers.text}, i32, {every.type.text}, {type.text})"
+    )
+    return code.add(
+        f"call {type.text} {symbol}({addresses.typed}, i32 {align}, {every.typed}, {type.text} zeroinitializer)", type
+    )
 
 
 def scatter(value: Lanes, base: Lanes, places: Lanes, align: int) -> None:
@@ -385,5 +418,7 @@ def scatter(value: Lanes, base: Lanes, places: Lanes, align: int) -> None:
     addresses = code.add(f"getelementptr {value.type.scalar}, {base.typed}, {places.typed}", pointers)
     every = code.constant(True, Type("i1", lanes))
     symbol = f"@llvm.masked.scatter.{value.type.suffix}.v{lanes}p0"
-    code.declarations.setdefault(symbol, f"declare void {symbol}({value.type.text}, {pointers.text}, i32, {every.type.text})")
+    code.declarations.setdefault(
+        symbol, f"declare void {symbol}({value.type.text}, {pointers.text}, i32, {every.type.text})"
+    )
     code.do(f"call void {symbol}({value.typed}, {addresses.typed}, i32 {align}, {every.typed})")

@@ -1,9 +1,11 @@
-"""The native call: from Python's arguments to `wengert.run` and back to NumPy's arrays, without a line of Python in between.
+"""The native call: from Python's arguments to `wengert.run` and back to NumPy's arrays, without a line of Python in
+between.
 
-A compiled program is a module with `define i32 @wengert.run(ptr %inputs, ptr %outputs)`, which reads the data of each input, fills the data
-of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up. Behind the pointers to data are those to the
-objects that the data belong to, null where there is none. `text` writes the function that CPython calls (METH_FASTCALL) for one
-signature; it gives `NotImplemented` for arguments of any other, and the caller then takes the general path.
+A compiled program is a module with `define i32 @wengert.run(ptr %inputs, ptr %outputs)`, which reads the data of each
+input, fills the data of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up.
+Behind the pointers to data are those to the objects that the data belong to, null where there is none. `text` writes
+the function that CPython calls (METH_FASTCALL) for one signature; it gives `NotImplemented` for arguments of any other,
+and the caller then takes the general path.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ from wengert.core.spec import Spec
 RUN, ENTRY = "wengert.run", "wengert.entry"
 
 Result: TypeAlias = "Spec | tuple[Result, ...]"
-"""What a call returns: an array, or a NumPy scalar if it has no axes, or tuples of these. Outputs are numbered from left to right."""
+"""What a call returns: an array, or a NumPy scalar if it has no axes, or tuples of these.
+
+Outputs are numbered from left to right.
+"""
 
 MOST = 256
 """So many arguments and results have a native entry, which keeps all of them on the stack."""
@@ -43,7 +48,10 @@ class Argument(NamedTuple):
 
     @classmethod
     def of(cls, value: Any) -> Argument | None:
-        """The description of a value, or None if no native call takes such a thing. An int counts as int64, whatever its size."""
+        """The description of a value, or None if no native call takes such a thing.
+
+        An int counts as int64, whatever its size.
+        """
         kind = type(value)
         if kind is float:
             return cls("float", Spec((), np.dtype(np.float64)))
@@ -85,8 +93,8 @@ def text(arguments: Sequence[Argument], result: Result, release_gil: bool = Fals
 class _Writer:
     """Writes one entry.
 
-    Everything is made before anything is joined: first the arrays, after the run the scalars, then the tuples, each kept in a list on the
-    stack. Whatever fails on the way, dropping these is all that there is to undo.
+    Everything is made before anything is joined: first the arrays, after the run the scalars, then the tuples, each
+    kept in a list on the stack. Whatever fails on the way, dropping these is all that there is to undo.
     """
 
     def __init__(self, arguments: Sequence[Argument], result: Result, release_gil: bool):
@@ -126,7 +134,15 @@ class _Writer:
     def module(self) -> str:
         """All lines, with the declarations of what they use."""
         head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %count) {UNOPTIMISED} {{"
-        lines = [*self.globals.values(), *self.code.declarations.values(), PIECES, head, "entry:", *self.code.hoisted, *self.code.lines]
+        lines = [
+            *self.globals.values(),
+            *self.code.declarations.values(),
+            PIECES,
+            head,
+            "entry:",
+            *self.code.hoisted,
+            *self.code.lines,
+        ]
         return "\n".join([*lines, "}", ""])
 
     # Pieces
@@ -169,8 +185,14 @@ class _Writer:
     def described(self, spec: Spec) -> tuple[Lanes, Lanes, Lanes]:
         """An array's dtype, its number of axes and the address of its shape."""
         name = symbol(f"shape.{'.'.join(map(str, spec.shape))}")
-        self.globals[name] = f"{name} = private unnamed_addr constant [{spec.ndim} x i64] [{', '.join(f'i64 {n}' for n in spec.shape)}]"
-        return self.outside(f"{native(spec.dtype)}.dtype"), self.code.constant(spec.ndim, _I32), Lanes(self.code, name, PTR)
+        self.globals[name] = (
+            f"{name} = private unnamed_addr constant [{spec.ndim} x i64] [{', '.join(f'i64 {n}' for n in spec.shape)}]"
+        )
+        return (
+            self.outside(f"{native(spec.dtype)}.dtype"),
+            self.code.constant(spec.ndim, _I32),
+            Lanes(self.code, name, PTR),
+        )
 
     # Arguments and results
 
@@ -181,7 +203,9 @@ class _Writer:
             return self.piece("array_data", given, *self.described(spec))
         if kind == "int":
             return self.piece("int_data", given, self.place(8))
-        return self.piece("number_data", given, self.outside("float" if kind == "float" else f"{native(spec.dtype)}.type"))
+        return self.piece(
+            "number_data", given, self.outside("float" if kind == "float" else f"{native(spec.dtype)}.type")
+        )
 
     def new_array(self, spec: Spec) -> Lanes:
         return self.piece("new_array", *self.described(spec))
@@ -190,7 +214,9 @@ class _Writer:
         """A NumPy scalar, as its type makes it; of booleans there are only two, which NumPy finds."""
         if dtype.kind == "b":
             return self.keep(self.python("PyArray_Scalar", PTR, number, self.outside("bool.dtype"), self.null()))
-        new = self.keep(self.python(f"{native(dtype)}.new", PTR, self.outside(f"{native(dtype)}.type"), self.code.constant(0, I64)))
+        new = self.keep(
+            self.python(f"{native(dtype)}.new", PTR, self.outside(f"{native(dtype)}.type"), self.code.constant(0, I64))
+        )
         bits, align = Type(f"i{8 * dtype.itemsize}"), dtype.alignment
         self.code.store(self.code.load(number, bits, align), self.code.offset(new, NUMBER, _I8), align)
         return new
@@ -249,11 +275,18 @@ def _count_tuples(result: Result) -> int:
 class _Method(ctypes.Structure):
     """CPython's PyMethodDef."""
 
-    _fields_ = (("name", ctypes.c_char_p), ("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
 
 
 class _Owner:
-    """The `self` of a native function: keeps its code and its description for as long as it lives, and answers for a run that gave up."""
+    """The `self` of a native function: keeps its code and its description for as long as it lives, and answers for a
+    run that gave up.
+    """
 
     __slots__ = ("failure", "loaded", "method")
 
@@ -272,9 +305,14 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 )
 
 
-def callable_from(loaded: Loaded, name: str = "compiled", failure: Callable[[int], BaseException] | None = None) -> Callable[..., Any]:
-    """The entry in a loaded module as a function of Python. It gives `NotImplemented` for arguments that it was not made for, and raises
-    the `failure` of the status where the program gave up."""
+def callable_from(
+    loaded: Loaded, name: str = "compiled", failure: Callable[[int], BaseException] | None = None
+) -> Callable[..., Any]:
+    """The entry in a loaded module as a function of Python.
+
+    It gives `NotImplemented` for arguments that it was not made for, and raises the `failure` of the status where the
+    program gave up.
+    """
     owner = _Owner(loaded, name, failure)
     return _new_function(ctypes.addressof(owner.method), owner, None)
 
@@ -285,17 +323,24 @@ NO_TARGETS: Mapping[int, np.ndarray] = {}
 class Caller:
     """The call through ctypes: slower, with no assumption about Python's objects, and for arrays of any layout.
 
-    It gives the status of the run and a list of arrays, of which those of scalars have no axes. Exceptions of Python's in it are raised.
+    It gives the status of the run and a list of arrays, of which those of scalars have no axes. Exceptions of Python's
+    in it are raised.
     """
 
     def __init__(self, loaded: Loaded, inputs: Sequence[Spec], outputs: Sequence[Spec], release_gil: bool = False):
         self.loaded, self.inputs, self.outputs = loaded, tuple(inputs), tuple(outputs)
-        prototype = (ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE)(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        prototype = (ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE)(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
+        )
         self._run = prototype(loaded.address(RUN))
 
-    def __call__(self, values: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS) -> tuple[int, list[np.ndarray]]:
+    def __call__(
+        self, values: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS
+    ) -> tuple[int, list[np.ndarray]]:
         inputs = [_usable(value, spec) for value, spec in zip(values, self.inputs, strict=True)]
-        outputs = [targets[i] if i in targets else np.empty(spec.shape, spec.dtype) for i, spec in enumerate(self.outputs)]
+        outputs = [
+            targets[i] if i in targets else np.empty(spec.shape, spec.dtype) for i, spec in enumerate(self.outputs)
+        ]
         status = self._run(_addresses(inputs), _addresses(outputs))
         return status, outputs
 

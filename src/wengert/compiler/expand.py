@@ -1,4 +1,5 @@
-"""Operations that are made of simpler ones, written out: what remains is elementwise, a view, a plain reduction, a matrix product, or rare.
+"""Operations that are made of simpler ones, written out: what remains is elementwise, a view, a plain reduction, a
+matrix product, or rare.
 
 The rules are written in the operations themselves, and compute what NumPy's implementations do.
 """

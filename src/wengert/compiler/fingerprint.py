@@ -27,7 +27,8 @@ COARSE = 0.01
 def surroundings() -> str | None:
     """A hash of everything that machine code depends on, for the keys of the disk cache.
 
-    The sources are told by their contents. None where these cannot be read, or are no longer the ones that this process has imported.
+    The sources are told by their contents. None where these cannot be read, or are no longer the ones that this process
+    has imported.
     """
     try:
         parts = contents(), versions(), target()
@@ -53,7 +54,10 @@ def source_files(folder: str | Path) -> Iterator[os.DirEntry[str]]:
 
 
 def changed_at(file: os.DirEntry[str]) -> float:
-    """When a file was last changed. Tools that install files set its time of modification, but not that of its status."""
+    """When a file was last changed.
+
+    Tools that install files set its time of modification, but not that of its status.
+    """
     status = file.stat()
     return status.st_mtime if sys.platform == "win32" else status.st_ctime
 
@@ -70,12 +74,24 @@ def contents() -> str:
 
 @cache
 def versions() -> tuple:
-    """Of what is called, of what computes constants while a program is compiled, and of the forms of numbers and objects."""
+    """Of what is called, of what computes constants while a program is compiled, and of the forms of numbers and
+    objects.
+    """
     scipy = find_spec("scipy")
     known = Path(scipy.origin).with_name("version.py") if scipy is not None and scipy.origin is not None else None
     return (
-        *(sys.implementation.cache_tag, platform.python_version(), getattr(sys, "abiflags", ""), sys.byteorder, sys.maxsize),
-        *(np.__version__, getattr(np._core._multiarray_umath, "__cpu_features__", None), os.environ.get("OPENBLAS_CORETYPE")),  # type: ignore[attr-defined]  # NumPy's own
+        *(
+            sys.implementation.cache_tag,
+            platform.python_version(),
+            getattr(sys, "abiflags", ""),
+            sys.byteorder,
+            sys.maxsize,
+        ),
+        *(
+            np.__version__,
+            getattr(np._core._multiarray_umath, "__cpu_features__", None),
+            os.environ.get("OPENBLAS_CORETYPE"),
+        ),  # type: ignore[attr-defined]  # NumPy's own
         known.read_text() if known is not None and known.exists() else None,
         *(llvmlite.__version__, llvm.llvm_version_info),
         ("BLAS", integer_bits()),

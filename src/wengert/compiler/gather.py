@@ -37,7 +37,9 @@ def is_native_key(key: Index, shape: tuple[int, ...], indices: Sequence[Node]) -
 
 
 def gathered(shape: tuple[int, ...], key: Index, indices: Sequence[Node], place: Place) -> Gathered:
-    """Follows NumPy: the axes of the index arrays come where the first one stands, or in front if slices stand between them."""
+    """Follows NumPy: the axes of the index arrays come where the first one stands, or in front if slices stand between
+    them.
+    """
     result = np.broadcast_shapes(*[i.shape for i in indices])
     parts = key.parts(len(shape))
     advanced = [k for k, p in enumerate(parts) if isinstance(p, Hole) or (indices and not isinstance(p, slice))]

@@ -1,9 +1,9 @@
 """A kernel as text: loops over its domain, elements in the middle, reductions in accumulators.
 
-The last loop advances by a vector of lanes. Where an extent is no multiple of it, the last vector is moved back so that it ends with the
-array: maps store some elements twice, with the same numbers, and reductions leave out what was counted before. So there is one body and no
-remainder. A reduction of many terms is cut into pieces whose number depends on nothing but the shape, and the pieces are added in order:
-the result is the same whatever the number of threads.
+The last loop advances by a vector of lanes. Where an extent is no multiple of it, the last vector is moved back so that
+it ends with the array: maps store some elements twice, with the same numbers, and reductions leave out what was counted
+before. So there is one body and no remainder. A reduction of many terms is cut into pieces whose number depends on
+nothing but the shape, and the pieces are added in order: the result is the same whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class Extent(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A kernel's text. `extent` is how far its outermost loop goes, in steps of `grain`; `combine` folds what its pieces made."""
+    """A kernel's text.
+
+    `extent` is how far its outermost loop goes, in steps of `grain`; `combine` folds what its pieces made.
+    """
 
     name: str
     text: str
@@ -138,7 +141,9 @@ class KernelWriter:
         return self.pointers[slot]
 
     def choose_vector(self) -> tuple[int | None, int]:
-        """The axis whose neighbours are computed together, and how many: where most of them are neighbours in memory, if it is long."""
+        """The axis whose neighbours are computed together, and how many: where most of them are neighbours in memory,
+        if it is long.
+        """
         if not self.domain or 0 in self.domain:
             return None, 1  # no element has a neighbour
         if self.kernel.scatter is not None and len(self.kernel.scatter.args) > 1:
@@ -188,7 +193,9 @@ class KernelWriter:
 
     @property
     def is_element_by_element(self) -> bool:
-        """Whether each element is read and written once, by the same lanes: then results may take the place of what they are made of."""
+        """Whether each element is read and written once, by the same lanes: then results may take the place of what
+        they are made of.
+        """
         return self.extent.is_flat and self.domain[0] % self.lanes == 0
 
     def partials(self) -> dict[Node, int]:
@@ -242,7 +249,9 @@ class KernelWriter:
         else:
             extent, grain = self.domain[outer], self.lanes if outer == self.vector_axis else 1
         may_split = (self.cut_axis is not None or outer in order) and self.kernel.scatter is None
-        return Written(self.name, text, extent, grain, self.is_large and may_split and extent >= 2 * grain, combine, code)
+        return Written(
+            self.name, text, extent, grain, self.is_large and may_split and extent >= 2 * grain, combine, code
+        )
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -254,7 +263,10 @@ class KernelWriter:
 
     @contextmanager
     def counted(self, axis: int, start: Lanes | int, stop: Lanes | int) -> Iterator[Lanes]:
-        """A loop over an axis. Of a vector that would go beyond the end, the first lane is moved back; yields where it would have been."""
+        """A loop over an axis.
+
+        Of a vector that would go beyond the end, the first lane is moved back; yields where it would have been.
+        """
         counter = self.counters[axis]
         with self.loop(start, stop, counter.lanes) as i:
             first = i
@@ -289,7 +301,9 @@ class KernelWriter:
         old = total = self.code.load(slot, type)
         if factors is not None:
             for place in places:
-                x, y = (elements.splat(elements.at(a, self.operand_place(a, operand, place)), type.lanes) for a in factors)
+                x, y = (
+                    elements.splat(elements.at(a, self.operand_place(a, operand, place)), type.lanes) for a in factors
+                )
                 total = fma(x, y, total)
         else:
             terms = [elements.splat(elements.at(operand, place).to(type.kind), type.lanes) for place in places]
@@ -330,7 +344,9 @@ class KernelWriter:
             return
         for want in elements.indices(node.args[1:], found):
             elements.at(*want)
-        target = code.offset(self.hoisted(self.memory.target(node)), elements.computed_place(node.args[1:], found), value.type)
+        target = code.offset(
+            self.hoisted(self.memory.target(node)), elements.computed_place(node.args[1:], found), value.type
+        )
         code.store(code.load(target, value.type) + value if node.params["key"].repeats else value, target)
 
     # Reductions
@@ -360,7 +376,11 @@ class KernelWriter:
         """The loops over the reduced axes; a piece covers a part of one of them."""
         with ExitStack() as loops:
             for axis in reduced:
-                start, stop = self.piece_of(axis, piece) if axis == self.cut_axis and piece is not None else (0, self.domain[axis])
+                start, stop = (
+                    self.piece_of(axis, piece)
+                    if axis == self.cut_axis and piece is not None
+                    else (0, self.domain[axis])
+                )
                 if bounds is not None and axis == reduced[0] and piece is None:
                     start, stop = bounds
                 if axis == self.vector_axis and self.parallel_accumulators() > 1:
@@ -413,7 +433,9 @@ class KernelWriter:
                 value = fold(value, code.load(slot, type))
             if self.vector_axis in self.axes and type.lanes > 1:
                 value = across(fold, value)
-            looped = () if self.extent.is_flat else tuple([p for i, p in enumerate(self.place(node)) if i not in self.axes])
+            looped = (
+                () if self.extent.is_flat else tuple([p for i, p in enumerate(self.place(node)) if i not in self.axes])
+            )
             place = looped + kept
             shape = tuple([n for i, n in enumerate(node.args[0].shape) if i not in node.params["axis"]])
             where = flat(place, shape) if shape else ZERO

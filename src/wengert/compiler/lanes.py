@@ -1,8 +1,9 @@
-"""LLVM's language, written by Python: `Lanes` are the values of W neighbouring elements in one register, `Code` the lines of one function.
+"""LLVM's language, written by Python: `Lanes` are the values of W neighbouring elements in one register, `Code` the
+lines of one function.
 
-Operators on lanes write instructions, so that a formula reads as mathematics: `x * x + 1.0` writes a product and a sum. Numbers on either
-side become constants of the other side's type. Nothing is reassociated, contracted or assumed: what is rounded here is rounded as in NumPy;
-a fused multiply-add is written only where `fma` asks for one.
+Operators on lanes write instructions, so that a formula reads as mathematics: `x * x + 1.0` writes a product and a sum.
+Numbers on either side become constants of the other side's type. Nothing is reassociated, contracted or assumed: what
+is rounded here is rounded as in NumPy; a fused multiply-add is written only where `fma` asks for one.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def literal(value: Number, type: Type) -> str:
 class Code:
     """The lines of one function, and the functions of the module that it calls.
 
-    `calls` counts what is called by name; `declarations` are those of functions outside, `hoisted` lines belong to the function's start.
+    `calls` counts what is called by name; `declarations` are those of functions outside, `hoisted` lines belong to the
+    function's start.
     """
 
     def __init__(self) -> None:

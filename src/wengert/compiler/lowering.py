@@ -1,4 +1,5 @@
-"""How an operation becomes native code: what `aspects/` and `simd/` say of each operation, and the forms in which they say it.
+"""How an operation becomes native code: what `aspects/` and `simd/` say of each operation, and the forms in which they
+say it.
 
     lowering.enter(numbers(lambda x: -x), negative)
 
@@ -6,7 +7,8 @@
     @View
     def flipped(place, x, axis): ...
 
-`lowering` has the native code of an operation, `expansion` the simpler operations that it is made of. NumPy runs what has neither.
+`lowering` has the native code of an operation, `expansion` the simpler operations that it is made of. NumPy runs what
+has neither.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ class Lowering:
 class Instructions(Lowering):
     """Each element by instructions on lanes, as NumPy computes it.
 
-    `body` is called with one value for each operand, all of one kind of number, and with the operation's metadata by name. `results` are
-    the kinds of dtypes that it can give: "f" floats, "i" integers, "b" booleans.
+    `body` is called with one value for each operand, all of one kind of number, and with the operation's metadata by
+    name. `results` are the kinds of dtypes that it can give: "f" floats, "i" integers, "b" booleans.
     """
 
     def __init__(self, body: Callable[..., Lanes], results: str, cost: int = 1):
@@ -46,7 +48,9 @@ class Instructions(Lowering):
 
     def is_for(self, operands: Sequence[Spec], out: Spec) -> bool:
         """Whether there are instructions for these dtypes. NumPy's own conversion makes integers of floats."""
-        return out.dtype.kind in self.results and not (out.dtype.kind == "i" and any(o.dtype.kind == "f" for o in operands))
+        return out.dtype.kind in self.results and not (
+            out.dtype.kind == "i" and any(o.dtype.kind == "f" for o in operands)
+        )
 
     def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
         """The result; `kind` is what it is computed with."""
@@ -60,7 +64,9 @@ class Predicate(Instructions):
         super().__init__(body, "b")
 
     def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
-        return super().write(operands, "i8" if kind == "i1" else kind, params)  # one signed bit would order True before False
+        return super().write(
+            operands, "i8" if kind == "i1" else kind, params
+        )  # one signed bit would order True before False
 
 
 def floats(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
@@ -84,7 +90,8 @@ def bits(body: Callable[..., Lanes]) -> Instructions:
 
 
 class View(Lowering):
-    """Shows elements of its operand: `place` gives the place in the operand for a place in the result, or None where that is not affine.
+    """Shows elements of its operand: `place` gives the place in the operand for a place in the result, or None where
+    that is not affine.
 
     It is called with the place, the operand's spec, and the operation's metadata by name.
     """
@@ -95,10 +102,12 @@ class View(Lowering):
 
 
 class Choice(Lowering):
-    """Takes each element from one operand or another: `reads` gives the places that it may come from, the first whose guards hold.
+    """Takes each element from one operand or another: `reads` gives the places that it may come from, the first whose
+    guards hold.
 
-    It is called with a place in the result, the specs of the operands, and the operation's metadata by name, and gives None where the
-    places are not affine. `arity` is the number of operands, apart from the arrays in a key: with these it is no choice.
+    It is called with a place in the result, the specs of the operands, and the operation's metadata by name, and gives
+    None where the places are not affine. `arity` is the number of operands, apart from the arrays in a key: with these
+    it is no choice.
     """
 
     def __init__(self, reads: Callable[..., list[Read] | None], arity: int | None = 1):
@@ -115,7 +124,9 @@ class Gather(Lowering):
 
 
 class Reduction(Lowering):
-    """Folds the elements along axes: `fold` makes one of two partial results, `identity` is what it starts with in some type."""
+    """Folds the elements along axes: `fold` makes one of two partial results, `identity` is what it starts with in some
+    type.
+    """
 
     def __init__(self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any]):
         super().__init__()
@@ -133,9 +144,14 @@ class LibraryCall(Lowering):
 lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="by its expansion")
 
 expansion: Aspect[Callable[..., Any]] = Aspect(
-    "expansion", "the simpler operations that it is made of in native code", rest="it is native as it is, or runs by NumPy"
+    "expansion",
+    "the simpler operations that it is made of in native code",
+    rest="it is native as it is, or runs by NumPy",
 )
-"""A function of the operands as symbols and the metadata by name, written in operations; it gives None where the operation stays."""
+"""A function of the operands as symbols and the metadata by name, written in operations.
+
+It gives None where the operation stays.
+"""
 
 Form = TypeVar("Form", bound=Lowering)
 

@@ -1,8 +1,9 @@
-"""Where each stored value lies: inputs, outputs and constants where they are, everything else at an offset in one arena.
+"""Where each stored value lies: inputs, outputs and constants where they are, everything else at an offset in one
+arena.
 
-A kernel finds all of it through a table of pointers: the status first, then inputs, outputs, constants, and the arena; after these, for
-operations that Python runs, the objects that the inputs and outputs belong to. Offsets are reused as soon as the last step that reads a
-value is over.
+A kernel finds all of it through a table of pointers: the status first, then inputs, outputs, constants, and the arena;
+after these, for operations that Python runs, the objects that the inputs and outputs belong to. Offsets are reused as
+soon as the last step that reads a value is over.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ class Slot(NamedTuple):
 
 
 class Memory:
-    """The plan for one schedule. `reads` has the stored values that each step reads, `partials` the buffers that only it needs."""
+    """The plan for one schedule.
+
+    `reads` has the stored values that each step reads, `partials` the buffers that only it needs.
+    """
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
@@ -39,7 +43,9 @@ class Memory:
         self.given: dict[Node, Slot] = {node: Slot(self.first_input + i) for i, node in enumerate(graph.inputs)}
         self.given |= {node: Slot(self.first_constant + i) for i, node in enumerate(self.constants)}
         self.outputs: dict[Node, Slot] = {}
-        self.copies: list[tuple[Node, Slot]] = []  # outputs that lie elsewhere: what is given, and what is an output already
+        self.copies: list[
+            tuple[Node, Slot]
+        ] = []  # outputs that lie elsewhere: what is given, and what is an output already
         for i, node in enumerate(graph.outputs):
             base = schedule.aliases.get(node, node)
             if base in self.outputs or base is not node or base in self.given:
@@ -49,7 +55,9 @@ class Memory:
         self.temporary: dict[Node, Slot] = {}
         self.partials: dict[Node, Slot] = {}
 
-    def plan(self, reads: Iterable[Iterable[Node]], writes: Iterable[Iterable[Node]], partials: Iterable[dict[Node, int]]) -> None:
+    def plan(
+        self, reads: Iterable[Iterable[Node]], writes: Iterable[Iterable[Node]], partials: Iterable[dict[Node, int]]
+    ) -> None:
         """Give every value that is neither given nor an output an offset in the arena."""
         reads, writes = [list(r) for r in reads], [list(w) for w in writes]
         last: dict[Node, int] = {}
@@ -102,7 +110,12 @@ class Memory:
 
 def is_immediate(node: Node) -> bool:
     """Whether a constant is written into the code."""
-    return isinstance(node, Constant) and (node.weak is not None or node.size == 1) and node.dtype.kind in "fib" and not node.is_captured
+    return (
+        isinstance(node, Constant)
+        and (node.weak is not None or node.size == 1)
+        and node.dtype.kind in "fib"
+        and not node.is_captured
+    )
 
 
 def aligned(size: int) -> int:

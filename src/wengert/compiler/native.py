@@ -68,12 +68,16 @@ class Native:
             addresses |= blas().addresses
         self.loaded = target.Loaded(build.code, addresses)
         constants = [np.ascontiguousarray(value) for value in made.constants]
-        upcalls = [upcall(work, made, constants) for work in made.fallbacks]  # which do not know this object: that would be a cycle
+        upcalls = [
+            upcall(work, made, constants) for work in made.fallbacks
+        ]  # which do not know this object: that would be a cycle
         self.loaded.fill("wengert.constants", [array.ctypes.data for array in constants], constants)
         self.loaded.fill("wengert.upcalls", list(map(id, upcalls)), upcalls)
         self.failure = partial(failure, made.arena)
         self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
-        self.entry: Callable | None = entry.callable_from(self.loaded, name, self.failure) if arguments is not None else None
+        self.entry: Callable | None = (
+            entry.callable_from(self.loaded, name, self.failure) if arguments is not None else None
+        )
 
     def __call__(self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = entry.NO_TARGETS) -> list:
         """The results; of those that have a target, where the program can write them, that is filled in."""
@@ -101,13 +105,19 @@ def native(
     name: str,
     updates: Sequence[tuple[int, int]] = (),
 ) -> Native:
-    """The program of a graph, from the disk if it was compiled before. With `arguments` it also has an entry for Python.
+    """The program of a graph, from the disk if it was compiled before.
+
+    With `arguments` it also has an entry for Python.
 
     `updates` pairs inputs with the outputs that take their place when the program has run.
     """
     signature = repr((arguments, result, tuple(updates))) if arguments is not None or updates else ""
     around = surroundings() if is_portable(graph) else None
-    key = hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest() if around is not None else None
+    key = (
+        hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest()
+        if around is not None
+        else None
+    )
     stored = disk.load(key) if key is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever it is that cannot be read, it is compiled again
@@ -120,7 +130,10 @@ def native(
 
 
 def compiled(
-    graph: Graph, arguments: Sequence[entry.Argument] | None, result: entry.Result | None, updates: Sequence[tuple[int, int]] = ()
+    graph: Graph,
+    arguments: Sequence[entry.Argument] | None,
+    result: entry.Result | None,
+    updates: Sequence[tuple[int, int]] = (),
 ) -> Build:
     """trace -> passes -> schedule -> memory plan -> LLVM -> machine code."""
     start = time.perf_counter()
@@ -140,7 +153,9 @@ def compiled(
 def joined(text: str, more: str) -> str:
     """Two texts as one module: what both declare is declared once."""
     known = set(text.splitlines())
-    return "\n".join([text, "", *[line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]])
+    return "\n".join(
+        [text, "", *[line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]]
+    )
 
 
 def prepared(graph: Graph) -> Graph:

@@ -24,11 +24,17 @@ RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
 """What `run` returns where something went wrong; where Python raised an exception, it is still set."""
 
 LONG, LONG_KERNEL = 4000, 400
-"""In a program of so many lines, kernels that are not large are translated quickly rather than well; so are kernels of so many lines most
-of which prepare calls of vector functions: between these nothing stays in registers anyway."""
+"""In a program of so many lines, kernels that are not large are translated quickly rather than well.
+
+So are kernels of so many lines most of which prepare calls of vector functions: between these nothing stays in
+registers anyway.
+"""
 STACK = 1 << 15
-"""An arena of so many bytes is on the stack; a larger one is allocated for each call, and so is every one in a program that calls Python,
-which may keep memory, or call the program again."""
+"""An arena of so many bytes is on the stack.
+
+A larger one is allocated for each call, and so is every one in a program that calls Python, which may keep memory, or
+call the program again.
+"""
 STACK_TABLE = 256
 """As many pointers are on the stack."""
 
@@ -38,7 +44,9 @@ SMALL = 1 << 15
 
 
 class Where(NamedTuple):
-    """How a fallback finds an operand: a place in memory, the number of a constant, or, without a spec, the operand itself."""
+    """How a fallback finds an operand: a place in memory, the number of a constant, or, without a spec, the operand
+    itself.
+    """
 
     slot: Slot | None
     spec: Spec | None
@@ -77,7 +85,10 @@ class Program(NamedTuple):
 
 
 def write(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
-    """The native program of a graph that has been expanded. `updates` pairs inputs with the outputs that take their place afterwards."""
+    """The native program of a graph that has been expanded.
+
+    `updates` pairs inputs with the outputs that take their place afterwards.
+    """
     schedule = Schedule(graph)
     memory = Memory(schedule)
     reads, writes = [], []
@@ -91,7 +102,11 @@ def write(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
             writes.append(list(step.roots))
         else:
             reads.append([stored_base(schedule, a) for a in step.args])
-            writes.append([step] if step.spec.__class__ is Spec else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT])
+            writes.append(
+                [step]
+                if step.spec.__class__ is Spec
+                else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT]
+            )
     partials = [w.partials() if w is not None else {} for w in writers]
     memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
     in_place = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
@@ -102,16 +117,25 @@ def write(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
 def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], i: int, o: int) -> bool:
     """Whether an output may be written to the memory of an input; its kernel is told so.
 
-    It may if the kernel that makes it is the last to read the input, and reads each element where it writes one; and if nothing can go
-    wrong on the way: after an error, the input must be what it was.
+    It may if the kernel that makes it is the last to read the input, and reads each element where it writes one; and if
+    nothing can go wrong on the way: after an error, the input must be what it was.
     """
     old, new = schedule.graph.inputs[i], schedule.graph.outputs[o]
-    if memory.outputs.get(new) != Slot(memory.first_output + o) or old.spec != new.spec or any(base is old for base, _ in memory.copies):
+    if (
+        memory.outputs.get(new) != Slot(memory.first_output + o)
+        or old.spec != new.spec
+        or any(base is old for base, _ in memory.copies)
+    ):
         return False
     may_fail = (Kind.FALLBACK, Kind.GATHER, Kind.SCATTER)
-    if any(kind in may_fail or kind is Kind.LIBRARY and node.primitive is not MATMUL for node, kind in schedule.kinds.items()):  # type: ignore[attr-defined]  # an operation
+    if any(
+        kind in may_fail or kind is Kind.LIBRARY and node.primitive is not MATMUL
+        for node, kind in schedule.kinds.items()
+    ):  # type: ignore[attr-defined]  # an operation
         return False
-    home = next(k for k, step in enumerate(schedule.steps) if new in (step.roots if isinstance(step, Kernel) else (step,)))
+    home = next(
+        k for k, step in enumerate(schedule.steps) if new in (step.roots if isinstance(step, Kernel) else (step,))
+    )
     for step, writer in list(zip(schedule.steps, writers, strict=True))[home + 1 :]:
         nodes = writer.extent.nodes if writer is not None else [stored_base(schedule, a) for a in step.args]
         if any(schedule.aliases.get(node, node) is old for node in nodes):
@@ -134,7 +158,13 @@ def stored_base(schedule: Schedule, node: Node) -> Node:
 class ProgramWriter:
     """Writes the function that runs all steps."""
 
-    def __init__(self, schedule: Schedule, memory: Memory, written: Sequence[Written | None], in_place: tuple[tuple[int, int], ...]):
+    def __init__(
+        self,
+        schedule: Schedule,
+        memory: Memory,
+        written: Sequence[Written | None],
+        in_place: tuple[tuple[int, int], ...],
+    ):
         self.schedule, self.memory, self.written, self.in_place = schedule, memory, written, in_place
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
@@ -235,15 +265,25 @@ class ProgramWriter:
         extent = code.constant(kernel.extent, I64)
         if step.scatter is not None:
             zeros = self.address(self.memory.target(step.scatter)), code.constant(0, Type("i8"))
-            code.call("@llvm.memset.p0.i64", None, *zeros, code.constant(step.scatter.nbytes, I64), code.constant(False, Type("i1")))
+            code.call(
+                "@llvm.memset.p0.i64",
+                None,
+                *zeros,
+                code.constant(step.scatter.nbytes, I64),
+                code.constant(False, Type("i1")),
+            )
         if kernel.is_large:
-            code.do(f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})")
+            code.do(
+                f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
+            )
         else:
             code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
         if kernel.combine is not None:
             code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
         stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
-        self.summary.append(f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else ""))
+        self.summary.append(
+            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
+        )
 
     def run_matmul(self, step: Operation) -> None:
         operands = []
@@ -287,18 +327,24 @@ class ProgramWriter:
             results = (Where(self.memory.target(step), step.spec),)
         else:
             used = {u.params["index"]: u for u in self.schedule.consumers.get(step, ()) if u.primitive is OUTPUT}
-            results = tuple([Where(self.memory.target(used[i]), used[i].spec) if i in used else None for i in range(len(step.spec))])
+            results = tuple(
+                [Where(self.memory.target(used[i]), used[i].spec) if i in used else None for i in range(len(step.spec))]
+            )
         operands = tuple([self.where(a) for a in step.args])
         self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
         given = [(w.slot, w.spec.size * w.spec.dtype.itemsize if w.is_small and w.spec else ADDRESS) for w in operands]
         given += [(where.slot, ADDRESS) for where in results if where is not None]
         places = [
-            f"{PLACE} {{ i64 {s.entry}, i64 {s.offset}, i64 {n} }}" if s else f"{PLACE} {{ i64 0, i64 0, i64 {NOTHING} }}" for s, n in given
+            f"{PLACE} {{ i64 {s.entry}, i64 {s.offset}, i64 {n} }}"
+            if s
+            else f"{PLACE} {{ i64 0, i64 0, i64 {NOTHING} }}"
+            for s, n in given
         ]
         self.places.append(f"@places.{number} = private constant [{len(places)} x {PLACE}] [{', '.join(places)}]")
         upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
         status = code.add(
-            f"call i32 @wengert.entry.upcall({upcall.typed}, {table.typed}, ptr @places.{number}, i64 {len(places)})", Type("i32")
+            f"call i32 @wengert.entry.upcall({upcall.typed}, {table.typed}, ptr @places.{number}, i64 {len(places)})",
+            Type("i32"),
         )
         self.require(status.eq(0), RAISED)
 
@@ -314,7 +360,12 @@ class ProgramWriter:
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         code = self.code
-        arguments = self.address(target), self.address(source), code.constant(size, I64), code.constant(False, Type("i1"))
+        arguments = (
+            self.address(target),
+            self.address(source),
+            code.constant(size, I64),
+            code.constant(False, Type("i1")),
+        )
         code.call("@llvm.memcpy.p0.p0.i64", None, *arguments)
 
     def release(self) -> None:
@@ -334,7 +385,9 @@ class ProgramWriter:
         code.do(f"ret {status.typed}")
 
     def modules(self) -> tuple[str, str, tuple[tuple[str, Type], ...]]:
-        """The texts of what is translated well and what quickly, and the vector functions that they call but do not contain."""
+        """The texts of what is translated well and what quickly, and the vector functions that they call but do not
+        contain.
+        """
         kernels = [w for w in self.written if w is not None]
         calls: dict[tuple[str, Type], int] = {}
         for w in kernels:
@@ -342,12 +395,18 @@ class ProgramWriter:
                 calls[key] = calls.get(key, 0) + count
         inlined = is_inlined(calls)
         is_long = sum(w.length for w in kernels) > LONG
-        quick = [w for w in kernels if not inlined and (is_long and not w.is_large or w.length > LONG_KERNEL and w.is_mostly_calls)]
+        quick = [
+            w
+            for w in kernels
+            if not inlined and (is_long and not w.is_large or w.length > LONG_KERNEL and w.is_mostly_calls)
+        ]
         names = {w.name for w in quick}
         well = [self.run_text(), *self.texts([w for w in kernels if w.name not in names])]
         declarations = self.declarations([w for w in kernels if w.name not in names]) | self.code.declarations
         declarations |= {w.name: f"declare void @{w.name}(ptr, i64, i64)" for w in quick}
-        declarations |= {f"{w.name}.combine": f"declare void @{w.name}.combine(ptr, i64, i64)" for w in quick if w.combine}
+        declarations |= {
+            f"{w.name}.combine": f"declare void @{w.name}.combine(ptr, i64, i64)" for w in quick if w.combine
+        }
         functions: list[str] = []
         if inlined:
             functions, needed = definitions(calls)
@@ -361,7 +420,9 @@ class ProgramWriter:
             functions += [*self.places, UPCALL]
             declarations |= NEEDED_BY_UPCALL
         counts = {"constants": len(self.memory.constants), "upcalls": len(self.fallbacks)}
-        data = "\n".join([f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()])
+        data = "\n".join(
+            [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
+        )
         text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *well])
         if not quick:
             return text, "", () if inlined else tuple(calls)

@@ -1,7 +1,8 @@
 """CPython's and NumPy's objects as they lie in memory, and the addresses that native code needs to read and make them.
 
-Offsets may stand in cached machine code, addresses may not: they differ from process to process and enter as symbols when code is loaded.
-`supported` compares everything that is assumed here with live objects; where it says no, arrays go by ctypes (`entry.Caller`).
+Offsets may stand in cached machine code, addresses may not: they differ from process to process and enter as symbols
+when code is loaded. `supported` compares everything that is assumed here with live objects; where it says no, arrays go
+by ctypes (`entry.Caller`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ _USABLE = 0x101
 """NumPy's flags for data that are C-contiguous and aligned."""
 
 _PYTHON = (
-    *("PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong"),
+    *(
+        "PyErr_Occurred",
+        "PyEval_RestoreThread",
+        "PyEval_SaveThread",
+        "PyLong_AsLongLongAndOverflow",
+        "PyLong_FromLongLong",
+    ),
     *("PyLong_FromVoidPtr", "PyBytes_FromStringAndSize", "PyObject_CallObject", "PyObject_CallOneArg"),
     *("PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "Py_IncRef"),
 )
@@ -80,7 +87,9 @@ def _numpy_table() -> Any:
     """NumPy's C functions and types: an array of addresses."""
     from numpy._core.multiarray import _ARRAY_API  # where C extensions find it, too
 
-    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
     return ctypes.cast(pointer(_ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
 
 
@@ -108,7 +117,17 @@ def _sample_arrays() -> list[np.ndarray]:
     fixed.flags.writeable = False
     shifted = np.zeros(17, np.int8)[1:].view(np.float64)
     swapped = np.zeros(3, np.dtype(np.int32).newbyteorder())
-    return [whole, whole[::2, 1:, ::-1], whole.T, whole[0, 0, :1], whole[:0], np.zeros((), np.bool), fixed, shifted, swapped]
+    return [
+        whole,
+        whole[::2, 1:, ::-1],
+        whole.T,
+        whole[0, 0, :1],
+        whole[:0],
+        np.zeros((), np.bool),
+        fixed,
+        shifted,
+        swapped,
+    ]
 
 
 def _array_agrees(array: np.ndarray) -> bool:
@@ -121,7 +140,11 @@ def _array_agrees(array: np.ndarray) -> bool:
     if pointer(TYPE) != id(np.ndarray) or pointer(DESCR) != id(array.dtype) or number(NDIM) != array.ndim:
         return False
     order = ctypes.c_char.from_address(id(array.dtype) + BYTE_ORDER).value.decode()
-    if pointer(DATA) != array.__array_interface__["data"][0] or number(FLAGS) != array.flags.num or order != array.dtype.byteorder:
+    if (
+        pointer(DATA) != array.__array_interface__["data"][0]
+        or number(FLAGS) != array.flags.num
+        or order != array.dtype.byteorder
+    ):
         return False
     return array.ndim == 0 or (ctypes.c_ssize_t * array.ndim).from_address(pointer(SHAPE))[:] == list(array.shape)
 
@@ -272,7 +295,9 @@ end:
 """The functions that an entry is put together from."""
 
 PLACE = "{ i64, i64, i64 }"
-"""What an upcall is given: the entry of the table and the offset behind it, and how many bytes there are to copy, or one of these:"""
+"""What an upcall is given: the entry of the table and the offset behind it, and how many bytes there are to copy, or
+one of these:
+"""
 ADDRESS, NOTHING = -1, -2
 
 UPCALL = re.sub(

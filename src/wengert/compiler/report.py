@@ -35,7 +35,8 @@ class Report:
         lines = [
             f"{self.name}: {self.operations_traced} operations traced, {self.operations} after the passes",
             f"  {len(self.kernels)} kernels, {len(self.calls)} BLAS calls, {len(self.fallbacks)} operations by NumPy",
-            f"  memory: {self.arena_bytes} bytes of intermediate results, {self.constant_bytes} of constants, {self.code_bytes} of code",
+            f"  memory: {self.arena_bytes} bytes of intermediate results, {self.constant_bytes} of constants, "
+            f"{self.code_bytes} of code",
             f"  {origin}compiled in {1e3 * self.seconds:.1f} ms",
         ]
         return "\n".join(lines + [f"    {step}" for step in self.steps])

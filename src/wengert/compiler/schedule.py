@@ -1,8 +1,10 @@
-"""Which values are stored, and which are computed where they are needed: a graph as kernels, library calls and fallbacks.
+"""Which values are stored, and which are computed where they are needed: a graph as kernels, library calls and
+fallbacks.
 
-A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise operations and views need
-stay in registers. Each value has a stage: it is one higher than that of every value that must be in memory before it can be computed, so
-kernels of one stage do not depend on each other, and those of one stage and domain are one loop.
+A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise
+operations and views need stay in registers. Each value has a stage: it is one higher than that of every value that must
+be in memory before it can be computed, so kernels of one stage do not depend on each other, and those of one stage and
+domain are one loop.
 """
 
 from __future__ import annotations
@@ -20,15 +22,19 @@ from wengert.graph.ir import Node, Operation
 TINY = 400
 """A program of so many scalar operations is written out without loops."""
 CHEAP, CHEAP_IF_LARGE = 12, 48
-"""What costs no more is computed again rather than stored, where it is needed in several kernels: so many operations take less time than to
-write an element to memory and read it again, in the processor's cache or, for arrays that are large, beyond it."""
+"""What costs no more is computed again rather than stored, where it is needed in several kernels: so many operations
+take less time than to write an element to memory and read it again, in the processor's cache or, for arrays that are
+large, beyond it.
+"""
 BEYOND_CACHE = 1 << 20
 OUTSIDE = (Kind.LIBRARY, Kind.FALLBACK, Kind.SCATTER)
 """What a program that is written out cannot have."""
 
 
 class Kernel:
-    """A loop nest over `domain`, that stores `maps` and makes `reductions` over the `axes` of the domain, or one `scatter`."""
+    """A loop nest over `domain`, that stores `maps` and makes `reductions` over the `axes` of the domain, or one
+    `scatter`.
+    """
 
     def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
         self.domain, self.stage, self.axes = domain, stage, axes
@@ -168,7 +174,9 @@ class Schedule:
         self.costs[node] = self.cost(node)
 
     def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
-        """Whether an operand is computed at the same place of the same loop: no view in between, or one that stays within the row."""
+        """Whether an operand is computed at the same place of the same loop: no view in between, or one that stays
+        within the row.
+        """
         if self.domain(base) != domain:
             return False
         if not in_rows(base, self.rows):
@@ -314,10 +322,14 @@ class Schedule:
             if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.OUTPUT, Kind.REDUCE, Kind.SCATTER):
                 continue
             stage, domain = self.stages[node], self.domain(node)
-            home = next((k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None), None)
+            home = next(
+                (k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None), None
+            )
             if home is None:
                 home = kernels[domain, stage, ()] = Kernel(domain, stage)
             home.maps.append(node)
-        steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [(s, 1, node) for s, node in others]
+        steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [
+            (s, 1, node) for s, node in others
+        ]
         steps.sort(key=lambda step: step[:2])
         return [step[2] for step in steps]

@@ -1,7 +1,8 @@
 """Rows: arrays with few elements behind their first axes.
 
-A loop then goes over the first axes only, its lanes are neighbouring rows, and the elements of a row are written out one by one. So what
-mixes the elements of a row (small products, reductions, slices, joins) happens in registers: a batch of small problems is one loop.
+A loop then goes over the first axes only, its lanes are neighbouring rows, and the elements of a row are written out
+one by one. So what mixes the elements of a row (small products, reductions, slices, joins) happens in registers: a
+batch of small problems is one loop.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from wengert.ops.shape.casting import _copy
 COPY = primitive_of(_copy)
 
 ROW, LONGEST_ROW = 48, 128
-"""Arrays with so many elements behind their first axes are rows: loops go over the first axes only, and the elements of a row are written
-out. The axes are chosen by arrays with short rows; then those with longer ones take part."""
+"""Arrays with so many elements behind their first axes are rows: loops go over the first axes only, and the elements of
+a row are written out. The axes are chosen by arrays with short rows; then those with longer ones take part.
+"""
 ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
-"""So many operations may be written out for one row, and at least so many for each number that is read or stored: the lanes read numbers
-that are a row apart."""
+"""So many operations may be written out for one row, and at least so many for each number that is read or stored: the
+lanes read numbers that are a row apart.
+"""
 READ_AGAIN = 4
 """What is read so many times is laid out by columns first."""
 
@@ -60,11 +63,16 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     else:
         reads = lowering_of(node, Choice).reads(place, *specs, **node.params) or ()
         found = [(r.operand, r.place) for r in reads if r.operand is not None]
-    return all(inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found)
+    return all(
+        inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found
+    )
 
 
 def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
-    """The graph with copies of what is read again for each of the first axes, in which lanes are neighbours; and the copies."""
+    """The graph with copies of what is read again for each of the first axes, in which lanes are neighbours.
+
+    And the copies.
+    """
     new: dict[Node, Node] = {}
     columns: dict[Node, Node] = {}
     copies: set[Node] = set()
@@ -85,7 +93,9 @@ def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
 
 
 def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
-    """The axis of an operand that the lanes of a loop over rows run along, where it has none of the other axes, and rows of its own."""
+    """The axis of an operand that the lanes of a loop over rows run along, where it has none of the other axes, and
+    rows of its own.
+    """
     axis = len(rows) - 1 - (node.ndim - a.ndim)
     if not is_elementwise(node.primitive) or not in_rows(node, rows) or in_rows(a, rows) or not 0 <= axis < a.ndim - 1:
         return None

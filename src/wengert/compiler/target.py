@@ -1,6 +1,7 @@
 """The machine: its vectors, and LLVM's text turned into code that can be called.
 
-`WENGERT_TARGET` names a level of x86-64 processors to make code for (x86-64-v2, x86-64-v3, x86-64-v4), instead of this one (native).
+`WENGERT_TARGET` names a level of x86-64 processors to make code for (x86-64-v2, x86-64-v3, x86-64-v4), instead of this
+one (native).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ LEVELS: dict[str, tuple[str, ...]] = {
 
 
 class Target(NamedTuple):
-    """What code is made for: a processor as LLVM names it, what it has beyond its name, and the width of its vectors in bytes."""
+    """What code is made for: a processor as LLVM names it, what it has beyond its name, and the width of its vectors in
+    bytes.
+    """
 
     triple: str
     cpu: str
@@ -41,17 +44,26 @@ def target() -> Target:
     chosen = os.environ.get("WENGERT_TARGET", "").strip() or "native"
     host, triple = llvm.get_host_cpu_features(), llvm.get_process_triple()
     if chosen == "native":
-        return Target(triple, llvm.get_host_cpu_name(), host.flatten(), 64 if host.get("avx512f") else 32 if host.get("avx2") else 16)
+        return Target(
+            triple,
+            llvm.get_host_cpu_name(),
+            host.flatten(),
+            64 if host.get("avx512f") else 32 if host.get("avx2") else 16,
+        )
     if chosen not in LEVELS:
         raise ValueError(
-            f"WENGERT_TARGET is {chosen!r}, which is none of {', '.join([*LEVELS, 'native'])}. Set it to one of these, or unset it."
+            f"WENGERT_TARGET is {chosen!r}, which is none of {', '.join([*LEVELS, 'native'])}. Set it to one of these, "
+            f"or unset it."
         )
     if chosen not in runnable_levels():
         missing = [name for name in needed_features(chosen) if not host.get(name)]
         raise ValueError(
-            f"WENGERT_TARGET is {chosen}, and this processor ({triple}) lacks {', '.join(missing)}. Choose a lower level, or unset it."
+            f"WENGERT_TARGET is {chosen}, and this processor ({triple}) lacks {', '.join(missing)}. Choose a lower "
+            f"level, or unset it."
         )
-    return Target(triple, chosen, *{"x86-64-v2": ("", 16), "x86-64-v3": ("", 32), "x86-64-v4": ("-prefer-256-bit", 64)}[chosen])
+    return Target(
+        triple, chosen, *{"x86-64-v2": ("", 16), "x86-64-v3": ("", 32), "x86-64-v4": ("-prefer-256-bit", 64)}[chosen]
+    )
 
 
 def needed_features(level: str) -> list[str]:
@@ -75,14 +87,17 @@ def machine(level: int = 2) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     made_for = target()
-    return llvm.Target.from_triple(made_for.triple).create_target_machine(cpu=made_for.cpu, features=made_for.features, opt=level, jit=True)
+    return llvm.Target.from_triple(made_for.triple).create_target_machine(
+        cpu=made_for.cpu, features=made_for.features, opt=level, jit=True
+    )
 
 
 def object_code(text: str, is_long: bool = False) -> bytes:
     """A module of LLVM's text as machine code, optimised without loop vectorisation: vectors are written out.
 
-    A long program is translated quickly rather than well: the time grows with its length and not faster. Most of it are calls of vector
-    functions, between which nothing stays in registers anyway, or many small kernels, of which none takes long.
+    A long program is translated quickly rather than well: the time grows with its length and not faster. Most of it are
+    calls of vector functions, between which nothing stays in registers anyway, or many small kernels, of which none
+    takes long.
     """
     with _LOCK:
         translator = machine(0 if is_long else 2)

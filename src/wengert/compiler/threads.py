@@ -1,7 +1,7 @@
 """Kernels on all cores: each thread takes a part of the outermost loop.
 
-Threads are started for a kernel and end with it, which costs some ten microseconds, so only large kernels use them. In return nothing is
-left behind: a process can fork at any time, and two threads of the user do not wait for each other.
+Threads are started for a kernel and end with it, which costs some ten microseconds, so only large kernels use them. In
+return nothing is left behind: a process can fork at any time, and two threads of the user do not wait for each other.
 """
 
 PARALLEL = """\

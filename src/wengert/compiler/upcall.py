@@ -1,8 +1,9 @@
 """Operations that NumPy runs between native parts, on memory of the program.
 
-Arrays that leave native code are read-only, and good for as long as anybody has them: a traceback or the user's own code may keep them. A
-small operand is copied. A large one is an array on the program's memory, which keeps its owner alive: the caller's array, or the arena,
-which belongs to Python while the operation runs, and goes back to the program if nobody has kept an array on it.
+Arrays that leave native code are read-only, and good for as long as anybody has them: a traceback or the user's own
+code may keep them. A small operand is copied. A large one is an array on the program's memory, which keeps its owner
+alive: the caller's array, or the arena, which belongs to Python while the operation runs, and goes back to the program
+if nobody has kept an array on it.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ class Large(Result):
 
 
 def upcall(work: Fallback, program: Program, constants: Sequence[np.ndarray]) -> Callable[..., None]:
-    """What native code calls for an operation, with the address of the program's table of pointers, and what `memory` says of each operand
-    and each result that is needed."""
+    """What native code calls for an operation, with the address of the program's table of pointers, and what `memory`
+    says of each operand and each result that is needed.
+    """
     first_constant = 1 + len(program.inputs) + len(program.outputs)
     arena_entry = first_constant + len(constants)
 
@@ -140,7 +142,9 @@ def upcall(work: Fallback, program: Program, constants: Sequence[np.ndarray]) ->
 
     impl, params = np.errstate(all="ignore")(work.primitive.impl), work.params
     operands = [operand(where) for where in work.operands]
-    results = [(i, Result(where.spec)) for i, where in enumerate(work.results) if where is not None and where.spec is not None]
+    results = [
+        (i, Result(where.spec)) for i, where in enumerate(work.results) if where is not None and where.spec is not None
+    ]
     count, has_one_result, size = len(operands), work.primitive.outputs == 1, program.arena
     lends_arena = any(isinstance(x, Large) and x.owner is None for x in operands)
 

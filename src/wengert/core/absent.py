@@ -1,6 +1,7 @@
 """What NumPy has and Wengert has not: why, and what to use instead.
 
-A test compares both namespaces, so that each public name of NumPy is either here or in Wengert. `docs/absent.py` makes a page of it.
+A test compares both namespaces, so that each public name of NumPy is either here or in Wengert. `docs/absent.py` makes
+a page of it.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ FUNCTIONS = (
         "Layout in memory",
         "a value is its numbers, wherever they are: operations may share memory or not",
         "wg.asarray(x), or np.{name} on x.detach().numpy()",
-        "asanyarray ascontiguousarray asfortranarray getbufsize isfortran may_share_memory require setbufsize shares_memory",
+        "asanyarray ascontiguousarray asfortranarray getbufsize isfortran may_share_memory require setbufsize "
+        "shares_memory",
     ),
     Absence(
         "A Python function for each element",
@@ -79,18 +81,42 @@ FUNCTIONS = (
         """broadcast errstate euler_gamma exceptions geterr geterrcall index_exp iterable isscalar little_endian mgrid ndindex ogrid s_
         seterr seterrcall""",
     ),
-    Absence("Joining by indexing", "NumPy would make plain arrays of its parts", "wg.concatenate, wg.stack or wg.column_stack", "c_ r_"),
-    Absence("Matrix objects", "NumPy advises against them", "arrays of two axes, x @ y and wg.block", "asmatrix bmat matrix"),
+    Absence(
+        "Joining by indexing",
+        "NumPy would make plain arrays of its parts",
+        "wg.concatenate, wg.stack or wg.column_stack",
+        "c_ r_",
+    ),
+    Absence(
+        "Matrix objects", "NumPy advises against them", "arrays of two axes, x @ y and wg.block", "asmatrix bmat matrix"
+    ),
     Absence(
         "Polynomials as objects",
         "they compute with plain coefficients",
         "wg.polyval, wg.polyfit, wg.roots and their like, on arrays of coefficients",
         "poly1d polynomial",
     ),
-    Absence("Masked arrays", "a value has no mask", "wg.where(mask, x, 0), or the functions that leave NaNs out: wg.nansum ...", "ma"),
-    Absence("Real in, complex out", "a type that depends on numbers is no type", "wg.sqrt(wg.astype(x, complex)), and so on", "emath"),
-    Absence("The order of an einsum", "the order is chosen by wg.einsum", "wg.einsum(..., optimize=True)", "einsum_path"),
-    Absence("Checked input", "a value is checked where you wish", "wg.asarray(x), and wg.isfinite(x).all()", "asarray_chkfinite"),
+    Absence(
+        "Masked arrays",
+        "a value has no mask",
+        "wg.where(mask, x, 0), or the functions that leave NaNs out: wg.nansum ...",
+        "ma",
+    ),
+    Absence(
+        "Real in, complex out",
+        "a type that depends on numbers is no type",
+        "wg.sqrt(wg.astype(x, complex)), and so on",
+        "emath",
+    ),
+    Absence(
+        "The order of an einsum", "the order is chosen by wg.einsum", "wg.einsum(..., optimize=True)", "einsum_path"
+    ),
+    Absence(
+        "Checked input",
+        "a value is checked where you wish",
+        "wg.asarray(x), and wg.isfinite(x).all()",
+        "asarray_chkfinite",
+    ),
     Absence("Deprecated", "NumPy has deprecated it", "wg.vstack", "row_stack"),
     Absence(
         "NumPy itself",
@@ -108,8 +134,18 @@ METHODS = (
         "x.detach().numpy().{name}",
         "base byteswap ctypes flags getfield setfield setflags strides",
     ),
-    Absence("The same memory as another type", "a value has one type", "x.astype(dtype), or x.detach().numpy().view(dtype)", "view"),
-    Absence("Writing", "what is written are plain numbers", "x.detach().numpy().{name}, or pickle of a leaf", "dump dumps tofile"),
+    Absence(
+        "The same memory as another type",
+        "a value has one type",
+        "x.astype(dtype), or x.detach().numpy().view(dtype)",
+        "view",
+    ),
+    Absence(
+        "Writing",
+        "what is written are plain numbers",
+        "x.detach().numpy().{name}, or pickle of a leaf",
+        "dump dumps tofile",
+    ),
     Absence("Another size in place", "a value keeps its shape", "wg.resize(x, shape), which makes a new one", "resize"),
 )
 """Of `np.ndarray`, without those that begin with an underscore."""
@@ -142,4 +178,6 @@ def why_absent(name: str) -> str | None:
 def missing(module: str, name: str, namespace: str) -> AttributeError:
     """The error for an attribute that a module does not have."""
     why = why_absent(f"{namespace}.{name}")
-    return AttributeError(f"module {module!r} has no attribute {name!r}" + (f", which is in {namespace}. {why}" if why else ""))
+    return AttributeError(
+        f"module {module!r} has no attribute {name!r}" + (f", which is in {namespace}. {why}" if why else "")
+    )

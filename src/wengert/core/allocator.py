@@ -1,8 +1,9 @@
 """Keeping freed memory in the process.
 
-A derivative allocates many arrays, frees them all, and the next one allocates them again. By default the C library hands each of these
-over to the operating system and asks for it again, page by page, which takes far longer than the arithmetic (for functions of 100 000
-variables, five times as long). So, before the first derivative is computed, it is told to keep some of what is freed.
+A derivative allocates many arrays, frees them all, and the next one allocates them again. By default the C library
+hands each of these over to the operating system and asks for it again, page by page, which takes far longer than the
+arithmetic (for functions of 100 000 variables, five times as long). So, before the first derivative is computed, it is
+told to keep some of what is freed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Array: the base of every value that flows through user code in place of a plain array.
 
-Operators and methods are those of `numpy.ndarray`; `ops/methods.py` attaches them, because they are operations of the table. Through
-NumPy's protocols, plain NumPy code runs on an Array: what the table knows goes there, what it does not know is an error, never a
-silent conversion that would lose the gradient.
+Operators and methods are those of `numpy.ndarray`; `ops/methods.py` attaches them, because they are operations of the
+table. Through NumPy's protocols, plain NumPy code runs on an Array: what the table knows goes there, what it does not
+know is an error, never a silent conversion that would lose the gradient.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ UFUNC_METHODS: dict[tuple[np.ufunc, str], Callable] = {}
 """The same for `np.add.reduce` and its like."""
 
 SCIPY_UFUNCS: dict[str, Callable] = {}
-"""What runs when a ufunc of `scipy.special` of this name is called on an Array: by name, so that SciPy need not be imported."""
+"""What runs when a ufunc of `scipy.special` of this name is called on an Array: by name, so that SciPy need not be
+imported.
+"""
 
 FUNCTIONS: dict[Callable, Callable] = {}
 """What runs when any other NumPy function is called on an Array."""
@@ -57,10 +59,11 @@ def implements(*functions: Callable) -> Callable[[Callable], Callable]:
 
 
 class Array:
-    """A value of some mode: a level, a payload (a plain array or an Array of a lower level), and what its mode adds to them.
+    """A value of some mode: a level, a payload (a plain array or an Array of a lower level), and what its mode adds to
+    them.
 
-    All modes share this layout, so that assignment in place can turn a value of one mode into one of another: `y[0] = x` in an array `y`
-    of plain zeros makes `y` what `x` is.
+    All modes share this layout, so that assignment in place can turn a value of one mode into one of another: `y[0] =
+    x` in an array `y` of plain zeros makes `y` what `x` is.
     """
 
     __slots__ = ("__weakref__", "_changes", "_grad", "extra", "level", "value")
@@ -142,7 +145,9 @@ class Array:
 
     @property
     def is_live(self) -> bool:
-        """Whether a derivative may flow through this value at its own level: integers and booleans have none in any mode."""
+        """Whether a derivative may flow through this value at its own level: integers and booleans have none in any
+        mode.
+        """
         return self.dtype.kind in "fc"
 
     @property
@@ -158,13 +163,16 @@ class Array:
     def __bool__(self) -> bool:
         return bool(self.value)
 
-    # Becoming plain numbers, which only a value without a derivative can: then the numbers at the bottom are all there is to it.
+    # Becoming plain numbers, which only a value without a derivative can: then the numbers at the bottom are all there
+    # is to it.
 
     def _plain(self, what: str) -> np.ndarray:
         if self.is_live:
             raise TrackedValueError(
-                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative, "
-                f"at {user_line()}. {own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
+                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose "
+                f"its derivative, "
+                f"at {user_line()}. "
+                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
                 f"or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow."
             )
         value = self.value
@@ -209,7 +217,8 @@ class Array:
                 raise
         try:
             return self._plain(
-                "Assignment to an element of a plain ndarray (make it by wg.zeros, or by np.zeros_like(x), to hold such values)"
+                "Assignment to an element of a plain ndarray (make it by wg.zeros, or by np.zeros_like(x), to hold "
+                "such values)"
             )
         except TrackedValueError as error:
             raise_in(frame, error)
@@ -222,7 +231,9 @@ class Array:
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         if api_version not in (None, *STANDARDS):
-            raise ValueError(f"Wengert follows the versions {', '.join(STANDARDS)} of the array API standard, not {api_version!r}.")
+            raise ValueError(
+                f"Wengert follows the versions {', '.join(STANDARDS)} of the array API standard, not {api_version!r}."
+            )
         return sys.modules["wengert"]
 
     @property
@@ -255,14 +266,19 @@ class Array:
     def _rebind(self, new: Array) -> None:
         if not isinstance(new, Array):
             raise TrackedValueError(
-                f"A {type(self).__name__} was changed in place under no_grad, at {user_line()}: its derivative would not be that of its "
+                f"A {type(self).__name__} was changed in place under no_grad, at {user_line()}: its derivative would "
+                f"not be that of its "
                 f"numbers any more. Make a new value instead, or assign outside of no_grad."
             )
         if new.shape != self.shape:
-            raise ValueError(f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}.")
+            raise ValueError(
+                f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}."
+            )
         if new.dtype != self.dtype:
             if not np.can_cast(new.dtype, self.dtype, "same_kind"):
-                raise TypeError(f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}.")
+                raise TypeError(
+                    f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}."
+                )
             new = new.astype(self.dtype)
         self._become(new)
 
@@ -284,7 +300,8 @@ class Array:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if kwargs.pop("out", None) is not None:
             raise TypeError(
-                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an operand is a "
+                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an "
+                f"operand is a "
                 f"{type(self).__name__}, at {user_line()}. Write `a = a + x` instead, or make `a` a wg.tensor."
             )
         target = UFUNCS.get(ufunc) or of_scipy(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
@@ -292,7 +309,9 @@ class Array:
             raise unknown(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         dtype = kwargs.pop("dtype", None)
         if method == "__call__" and kwargs and not ufunc.signature:
-            raise TypeError(f"np.{ufunc.__name__} on a {type(self).__name__} does not take {', '.join(kwargs)}, at {user_line()}.")
+            raise TypeError(
+                f"np.{ufunc.__name__} on a {type(self).__name__} does not take {', '.join(kwargs)}, at {user_line()}."
+            )
         result = target(*inputs, **kwargs)
         return result if dtype is None else result.astype(dtype)
 
@@ -301,7 +320,10 @@ class Array:
         if target is None:
             raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
         if kwargs.pop("out", None) is not None:
-            raise TypeError(f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its result.")
+            raise TypeError(
+                f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its "
+                f"result."
+            )
         if kwargs:
             args, kwargs = in_order(function, target, args, kwargs)
         return target(*args, **kwargs)
@@ -327,7 +349,9 @@ def in_order(function: Callable, target: Callable, args: tuple, kwargs: dict[str
 
 
 def own_function() -> str | None:
-    """What to use in place of a function of NumPy or SciPy that is about to lose a derivative: the one of its name, or its module."""
+    """What to use in place of a function of NumPy or SciPy that is about to lose a derivative: the one of its name, or
+    its module.
+    """
     call = library_call()
     if call is None:
         return None

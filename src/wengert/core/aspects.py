@@ -1,8 +1,8 @@
 """Aspects: what a layer above the table adds to operations, found from the operation itself.
 
-The table says what is mathematically true. A layer needs more of an operation: how it prints, its form in another library, its native
-code. Each such thing is an aspect, a small table from operations to entries, filled in the layer that uses it, in one file for each family
-of `ops/`. Nobody keeps lists of names.
+The table says what is mathematically true. A layer needs more of an operation: how it prints, its form in another
+library, its native code. Each such thing is an aspect, a small table from operations to entries, filled in the layer
+that uses it, in one file for each family of `ops/`. Nobody keeps lists of names.
 
     lowering: Aspect[Lowering] = Aspect("lowering", "the instructions for one element")
 
@@ -30,12 +30,17 @@ ASPECTS: dict[str, Aspect] = {}
 class Aspect(Generic[Entry]):
     """One thing that a layer needs to know of operations.
 
-    `default` answers for operations without an entry, by their kind, or gives None. An aspect that is meant for some operations only says
-    in `rest` what becomes of the others, once for all of them, or for each kind that has no entries by itself.
+    `default` answers for operations without an entry, by their kind, or gives None. An aspect that is meant for some
+    operations only says in `rest` what becomes of the others, once for all of them, or for each kind that has no
+    entries by itself.
     """
 
     def __init__(
-        self, name: str, meaning: str, default: Callable[[Primitive], Entry | None] | None = None, rest: str | Mapping[str, str] = ""
+        self,
+        name: str,
+        meaning: str,
+        default: Callable[[Primitive], Entry | None] | None = None,
+        rest: str | Mapping[str, str] = "",
     ):
         if name in ASPECTS:
             raise ValueError(f"there is an aspect {name!r} already; choose another name")
@@ -75,11 +80,18 @@ class Aspect(Generic[Entry]):
         return found
 
     def reason(self, operation: Operation) -> str | None:
-        """Why an operation has no entry: its own reason, or that of its kind; None where there is an entry, or where nobody said why."""
+        """Why an operation has no entry: its own reason, or that of its kind.
+
+        None where there is an entry, or where nobody said why.
+        """
         primitive = primitive_of(operation)
         if primitive in self:
             return None
-        return self.reasons.get(primitive) or (self.rest if isinstance(self.rest, str) else self.rest.get(primitive.kind)) or None
+        return (
+            self.reasons.get(primitive)
+            or (self.rest if isinstance(self.rest, str) else self.rest.get(primitive.kind))
+            or None
+        )
 
     def __contains__(self, operation: Operation) -> bool:
         return self.of(operation) is not None

@@ -1,8 +1,8 @@
 """`a[0] = x`, where `a` is a plain array and `x` a value that is being differentiated: the error that the user sees.
 
-NumPy asks x for a number, and whatever error that raises, it raises one of its own instead: "setting an array element with a sequence".
-Ours, which says what to do, would be its cause only. Nothing stands between NumPy and the user's line but a trace function, so one is
-set for this moment; under a debugger, which has its own, NumPy's error stays.
+NumPy asks x for a number, and whatever error that raises, it raises one of its own instead: "setting an array element
+with a sequence". Ours, which says what to do, would be its cause only. Nothing stands between NumPy and the user's line
+but a trace function, so one is set for this moment; under a debugger, which has its own, NumPy's error stays.
 """
 
 from __future__ import annotations

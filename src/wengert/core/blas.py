@@ -1,7 +1,8 @@
-"""BLAS: the library that NumPy itself uses, found without importing more, and called without another one's threads in its way.
+"""BLAS: the library that NumPy itself uses, found without importing more, and called without another one's threads in
+its way.
 
-SciPy brings a library of its own. Where both take turns on large matrices, the threads of one wait busily while those of the other work,
-and everything takes several times as long.
+SciPy brings a library of its own. Where both take turns on large matrices, the threads of one wait busily while those
+of the other work, and everything takes several times as long.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def bundled() -> Blas | None:
             functions = {name: getattr(library, f"scipy_{name}_64_") for name in FUNCTIONS}
         except AttributeError:
             continue
-        return Blas({f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64)
+        return Blas(
+            {f"wengert.{name}": ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}, 64
+        )
     return None
 
 
@@ -63,7 +66,8 @@ def from_scipy() -> Blas:
 
 @cache
 def solver(char: str) -> Callable[[np.ndarray, np.ndarray, bool, bool, bool], None]:
-    """trsm for arrays of this dtype: solves a triangular system in the place of its right-hand sides, both stored by rows.
+    """trsm for arrays of this dtype: solves a triangular system in the place of its right-hand sides, both stored by
+    rows.
 
     What is stored by rows BLAS reads as the transpose, stored by columns, and so it solves from the other side.
     """
@@ -74,9 +78,18 @@ def solver(char: str) -> Callable[[np.ndarray, np.ndarray, bool, bool, bool], No
     one = np.ones(1, char)
 
     def solve(x: np.ndarray, y: np.ndarray, lower: bool, transposed: bool, unit_diagonal: bool) -> None:
-        letters = [ctypes.c_char(c) for c in (b"R", b"U" if lower else b"L", b"T" if transposed else b"N", b"U" if unit_diagonal else b"N")]
+        letters = [
+            ctypes.c_char(c)
+            for c in (b"R", b"U" if lower else b"L", b"T" if transposed else b"N", b"U" if unit_diagonal else b"N")
+        ]
         rows, columns = integer(y.shape[0]), integer(y.shape[1])
-        parts = (*map(ctypes.byref, (*letters, columns, rows)), one.ctypes.data, x.ctypes.data, ctypes.byref(rows), y.ctypes.data)
+        parts = (
+            *map(ctypes.byref, (*letters, columns, rows)),
+            one.ctypes.data,
+            x.ctypes.data,
+            ctypes.byref(rows),
+            y.ctypes.data,
+        )
         call(*parts, ctypes.byref(columns))
 
     return solve

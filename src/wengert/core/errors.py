@@ -21,7 +21,9 @@ class TrackedValueError(TypeError):
 
 
 def library_call() -> tuple[str, str] | None:
-    """The module and name of the function of NumPy or SciPy that the user's line called, if it is one: ("scipy.linalg", "expm")."""
+    """The module and name of the function of NumPy or SciPy that the user's line called, if it is one: ("scipy.linalg",
+    "expm").
+    """
     frame, called = sys._getframe(1), None
     while frame is not None:
         filename, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
@@ -44,7 +46,11 @@ def user_line() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(OURS) and not any(part in filename for part in THEIRS) and filename != "<__array_function__ internals>":
+        if (
+            not filename.startswith(OURS)
+            and not any(part in filename for part in THEIRS)
+            and filename != "<__array_function__ internals>"
+        ):
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has no caller
     return "<unknown>"

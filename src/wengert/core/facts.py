@@ -9,7 +9,9 @@ class Facts(NamedTuple):
     """What layers above the table want to know of an operation, and would keep lists for."""
 
     moves: bool = False
-    """It computes nothing: the numbers of its result are numbers of its arguments, at other places or in another dtype, and zeros."""
+    """It computes nothing: the numbers of its result are numbers of its arguments, at other places or in another dtype,
+    and zeros.
+    """
     view: bool = False
     """Its result lies in the memory of its first argument (a copy of a few numbers aside, where that is faster)."""
     commutative: bool = False

@@ -1,7 +1,8 @@
-"""Arrays of other libraries as operands: PyTorch's and JAX's on the CPU, pandas' columns and tables, whatever NumPy can read.
+"""Arrays of other libraries as operands: PyTorch's and JAX's on the CPU, pandas' columns and tables, whatever NumPy can
+read.
 
-They come in as constants, by their numbers. One that lives on another device, or that expects a gradient of its own, is refused: the
-numbers would have to travel, or the gradient would be lost, without anyone having said so.
+They come in as constants, by their numbers. One that lives on another device, or that expects a gradient of its own, is
+refused: the numbers would have to travel, or the gradient would be lost, without anyone having said so.
 """
 
 from __future__ import annotations
@@ -32,14 +33,18 @@ def numbers_of(x: Any) -> np.ndarray:
         )
     if not is_on_host(x):
         raise TypeError(
-            f"A {name} on another device than the CPU met a value of wengert, at {user_line()}. Copy it first: t.cpu(), or cupy.asnumpy(t)."
+            f"A {name} on another device than the CPU met a value of wengert, at {user_line()}. Copy it first: "
+            f"t.cpu(), or cupy.asnumpy(t)."
         )
     try:
         array = np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise TypeError(f"A {name} cannot be read as an array of NumPy, at {user_line()}: {error}") from error
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"A {name} of {array.dtype} is no array of numbers, at {user_line()}. Convert it first, for example to float.")
+        raise TypeError(
+            f"A {name} of {array.dtype} is no array of numbers, at {user_line()}. Convert it first, for example to "
+            f"float."
+        )
     return array
 
 

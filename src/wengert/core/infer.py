@@ -1,8 +1,8 @@
 """What an operation's result will be, before there are numbers: the shape rule of each kind, the dtype by NumPy itself.
 
-NumPy is the specification of shapes and dtypes, so it is asked: elementwise operations and reductions run once on one element for the
-dtype, the rest runs on arrays that take no memory. Operations whose result would be costly to make, or whose shape depends on numbers,
-say so in the table (`Primitive.spec`).
+NumPy is the specification of shapes and dtypes, so it is asked: elementwise operations and reductions run once on one
+element for the dtype, the rest runs on arrays that take no memory. Operations whose result would be costly to make, or
+whose shape depends on numbers, say so in the table (`Primitive.spec`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
 Operand = Spec | type
-"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array in elementwise operations."""
+"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array in
+elementwise operations.
+"""
 
 
 def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
@@ -77,8 +79,10 @@ def depends_on_numbers(what: str) -> Callable:
 
     def refuse(*operands: Any, **params: Any) -> Spec:
         raise TrackedValueError(
-            f"The shape of {what} depends on the numbers in it, which are not known while a function is traced, at {user_line()}. "
-            f"Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the compiled function."
+            f"The shape of {what} depends on the numbers in it, which are not known while a function is traced, at "
+            f"{user_line()}. "
+            f"Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the "
+            f"compiled function."
         )
 
     return refuse

@@ -1,7 +1,9 @@
-"""Kinds: most operations are elementwise, linear, multilinear or a reduction, and one line of calculus says all about them.
+"""Kinds: most operations are elementwise, linear, multilinear or a reduction, and one line of calculus says all about
+them.
 
-Each function here enters one operation in the table and returns the function that users call. A rule is linear in its first parameter
-`t`, and names what it needs (see `Primitive`). Rules are written in the operations themselves, so they run in every mode.
+Each function here enters one operation in the table and returns the function that users call. A rule is linear in its
+first parameter `t`, and names what it needs (see `Primitive`). Rules are written in the operations themselves, so they
+run in every mode.
 """
 
 from __future__ import annotations
@@ -59,9 +61,10 @@ def elementwise(
 ) -> Callable:
     """An operation on each element, broadcasting: the same rule pushes a tangent forward and pulls a cotangent back.
 
-    `domain` is where it is smooth, one interval for all arguments or one for each; `singular` lists points where formulas break and
-    the derivatives chosen there. `lanes` says per argument which lanes of the output do not depend on it (the untaken side of `where`).
-    `real_output` marks real functions of complex arguments. `params` has a value for each parameter of its own, for the tests.
+    `domain` is where it is smooth, one interval for all arguments or one for each; `singular` lists points where
+    formulas break and the derivatives chosen there. `lanes` says per argument which lanes of the output do not depend
+    on it (the untaken side of `where`). `real_output` marks real functions of complex arguments. `params` has a value
+    for each parameter of its own, for the tests.
     """
     op = register(
         Primitive(
@@ -103,8 +106,9 @@ def linear(
 ) -> Callable:
     """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
 
-    `structural` says that it moves, copies and adds numbers without scaling them: then zeros that must stay zeros can be followed
-    through it. `vjp` gives the cotangents of all arguments at once. `outputs` is their number, 0 if that depends on the arguments.
+    `structural` says that it moves, copies and adds numbers without scaling them: then zeros that must stay zeros can
+    be followed through it. `vjp` gives the cotangents of all arguments at once. `outputs` is their number, 0 if that
+    depends on the arguments.
     """
     names = tuple(inputs)[: len(transposes)] if inputs is ARGUMENTS else tuple(inputs)
     return register(
@@ -141,15 +145,26 @@ def multilinear(
 ) -> Callable:
     """An operation linear in each argument while the others are held: one transpose per argument."""
     return register(
-        Primitive(name, impl, "multilinear", inputs[: len(transposes)], transposes, params=params, batch=batch, spec=spec, cases=cases)
+        Primitive(
+            name,
+            impl,
+            "multilinear",
+            inputs[: len(transposes)],
+            transposes,
+            params=params,
+            batch=batch,
+            spec=spec,
+            cases=cases,
+        )
     )
 
 
 def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
-    """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise once the axes are put back.
+    """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise once the axes are
+    put back.
 
-    `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it gives the
-    output's tangent from that of x.
+    `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it
+    gives the output's tangent from that of x.
     """
     return register(Primitive(name, impl, "reduction", ("x",), (rule,), params={}, batch=shifted_axes, cases=cases))
 
@@ -166,10 +181,26 @@ def general(
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
 ) -> Callable:
-    """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` per argument."""
+    """Anything else: to pull back, a rule per argument, or one `vjp` for all of them.
+
+    To push forward, one of `jvps` per argument.
+    """
     names = tuple(inputs)[: len(rules)] if inputs is ARGUMENTS else tuple(inputs)
     return register(
-        Primitive(name, impl, "general", names, rules, vjp=vjp, jvps=jvps, outputs=outputs, params={}, batch=batch, spec=spec, cases=cases)
+        Primitive(
+            name,
+            impl,
+            "general",
+            names,
+            rules,
+            vjp=vjp,
+            jvps=jvps,
+            outputs=outputs,
+            params={},
+            batch=batch,
+            spec=spec,
+            cases=cases,
+        )
     )
 
 
@@ -188,7 +219,10 @@ def nondifferentiable(
     filled_in: bool = False,
     facts: Facts = NO_FACTS,
 ) -> Callable:
-    """An operation through which no gradient flows; `reason` says why. `filled_in` says that its result is there to be assigned to."""
+    """An operation through which no gradient flows; `reason` says why.
+
+    `filled_in` says that its result is there to be assigned to.
+    """
     if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
         batch = unchanged
     op = register(

@@ -1,7 +1,7 @@
 """Large elementwise operations on all cores.
 
-NumPy runs on one core and releases the interpreter lock while it does. On large arrays it pays to give each core a share; the numbers are
-the same to the last bit, since every element is computed alone.
+NumPy runs on one core and releases the interpreter lock while it does. On large arrays it pays to give each core a
+share; the numbers are the same to the last bit, since every element is computed alone.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ if hasattr(os, "register_at_fork"):
 def share(work: Callable[[int, int], None], size: int) -> None:
     """Run `work(start, stop)` on the parts of a range, one for each core.
 
-    This thread and its helpers take parts until none is left. Where no thread can be started any more, as at the end of the
-    interpreter, this one takes them all.
+    This thread and its helpers take parts until none is left. Where no thread can be started any more, as at the end of
+    the interpreter, this one takes them all.
     """
     pool = _started_pool()
     if pool is None:
@@ -110,7 +110,9 @@ def _started_pool() -> Any:
     global _pool
     if _pool is None:
         try:
-            from concurrent.futures import ThreadPoolExecutor  # only when first needed: they make the import of the package slower
+            from concurrent.futures import (
+                ThreadPoolExecutor,
+            )  # only when first needed: they make the import of the package slower
             from queue import SimpleQueue
 
             _pool = ThreadPoolExecutor(num_threads(), thread_name_prefix="wengert"), SimpleQueue
@@ -156,7 +158,10 @@ def _shared(ufunc: np.ufunc, *operands: Any) -> np.ndarray:
 
 
 def _flattened(operands: Sequence[Any]) -> tuple[list, tuple[int, ...], Any] | None:
-    """Operands as rows of one length or single numbers, with the shape and layout they had; None where that would need copies."""
+    """Operands as rows of one length or single numbers, with the shape and layout they had.
+
+    None where that would need copies.
+    """
     full = [x for x in operands if isinstance(x, np.ndarray) and x.ndim and any(x.strides)]
     order = "C" if all(x.flags.c_contiguous for x in full) else "F" if all(x.flags.f_contiguous for x in full) else None
     if order is None or not full or full[0].size < 2:

@@ -1,11 +1,11 @@
 """Primitive: one operation of the table, and `apply`, the one way in.
 
-`apply(primitive, *arrays, **params)` looks for the value of the highest level among the arrays. There is none: NumPy's implementation
-runs. There is one: its mode interprets the operation, treats everything of a lower level as constant, and calls the operation again on
-the payloads, and so on down to NumPy.
+`apply(primitive, *arrays, **params)` looks for the value of the highest level among the arrays. There is none: NumPy's
+implementation runs. There is one: its mode interprets the operation, treats everything of a lower level as constant,
+and calls the operation again on the payloads, and so on down to NumPy.
 
-Every operation has this function partially evaluated for its own arity (`Primitive.op`), made once at registration: that is what the
-operators, the methods and the public functions call.
+Every operation has this function partially evaluated for its own arity (`Primitive.op`), made once at registration:
+that is what the operators, the methods and the public functions call.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ Below them are the user's tensors, at level 0, and the user's symbols, at level 
 class Primitive:
     """What is true of one operation, said once.
 
-    `inputs` names its array arguments, a starred last one stands for any number. `rules` has one rule per array argument (None: no
-    gradient flows there), linear in its first parameter `t`; its other parameters name what it needs: inputs (`x`), their specs
-    (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule for all arguments at once, and returns a tuple;
-    `jvps` push tangents forward where the rules that pull cotangents back do not say how.
-    `taylor` gives a recurrence for the coefficients of its power series, where the derivative alone would not end.
-    `batch` gives the metadata that changes where the array has one more axis, the batch, in front; it names what it needs: the metadata,
-    `n` (the length of that axis) or `rank` (without it), and returns None where there is no such metadata.
-    `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own, where that is cheaper than making it first.
-    `spec(*operands, **params)` gives the result's spec where asking NumPy (see `core/infer.py`) would be costly or cannot tell.
-    `filled_in` marks operations whose result is there to be filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their
-    operand, although none of its numbers, and so no derivative, goes into it.
-    `params` is None for an operation without metadata; for the others the tests use its values.
-    `facts` are what is plainly true of it beside all this (see `core/facts.py`).
+    `inputs` names its array arguments, a starred last one stands for any number. `rules` has one rule per array
+    argument (None: no gradient flows there), linear in its first parameter `t`; its other parameters name what it
+    needs: inputs (`x`), their specs (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule
+    for all arguments at once, and returns a tuple; `jvps` push tangents forward where the rules that pull cotangents
+    back do not say how. `taylor` gives a recurrence for the coefficients of its power series, where the derivative
+    alone would not end. `batch` gives the metadata that changes where the array has one more axis, the batch, in front;
+    it names what it needs: the metadata, `n` (the length of that axis) or `rank` (without it), and returns None where
+    there is no such metadata. `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own,
+    where that is cheaper than making it first. `spec(*operands, **params)` gives the result's spec where asking NumPy
+    (see `core/infer.py`) would be costly or cannot tell. `filled_in` marks operations whose result is there to be
+    filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their operand, although none of its numbers,
+    and so no derivative, goes into it. `params` is None for an operation without metadata; for the others the tests use
+    its values. `facts` are what is plainly true of it beside all this (see `core/facts.py`).
     """
 
     __slots__ = (
@@ -84,9 +84,17 @@ class Primitive:
         self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
         self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
         self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
-        self.structural, self.taylor, self.batch, self.into, self.spec, self.facts = structural, taylor, batch, into, spec, facts
+        self.structural, self.taylor, self.batch, self.into, self.spec, self.facts = (
+            structural,
+            taylor,
+            batch,
+            into,
+            spec,
+            facts,
+        )
         self.filled_in = filled_in
-        # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to its value.
+        # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to
+        # its value.
         self.conforms = len(self.rules) > 1 if conforms is None else conforms
         self.plain = vjp is None and lanes is None and outputs == 1
         self.wanted = tuple(dict.fromkeys(n for rule in self._all_rules() for n in needs(rule) if self._is_value(n)))
@@ -115,7 +123,13 @@ class Primitive:
         """
         if live not in self.keeps:
             columns = [self.vjp and [self.vjp] * len(live), self.rules, self.jvps, self.lanes]
-            rules = [rule for column in columns if column for rule, alive in zip(column, live, strict=False) if rule and alive]
+            rules = [
+                rule
+                for column in columns
+                if column
+                for rule, alive in zip(column, live, strict=False)
+                if rule and alive
+            ]
             needed = {n for rule in rules for n in needs(rule)}
             names = tuple(n if n in needed else None for n in self.wanted)
             self.keeps[live] = keeper(self.inputs, names) if rules else None
@@ -259,14 +273,18 @@ PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values(
 
 
 def as_constant(x: Any) -> Any:
-    """An operand beside a value as modes take it: lists put together, other libraries' arrays by their numbers, anything else as it is."""
+    """An operand beside a value as modes take it: lists put together, other libraries' arrays by their numbers,
+    anything else as it is.
+    """
     if isinstance(x, list | tuple):
         return gathered(x)
     return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else numbers_of(x)
 
 
 def operand(x: Any) -> Any:
-    """An argument of a public function as something with a shape: a value or an array as it is, lists and numbers as one."""
+    """An argument of a public function as something with a shape: a value or an array as it is, lists and numbers as
+    one.
+    """
     if isinstance(x, SHAPED):
         return x
     x = as_constant(x)
@@ -293,7 +311,8 @@ def needs(rule: Callable) -> tuple[str, ...]:
     return code.co_varnames[1 : code.co_argcount]
 
 
-# The two functions below write a one-line lambda and compile it. Their number of distinct texts is small, so they are shared.
+# The two functions below write a one-line lambda and compile it. Their number of distinct texts is small, so they are
+# shared.
 
 
 @cache
@@ -336,5 +355,6 @@ def expanded(reduced: Any, params: dict[str, Any]) -> Any:
 
 
 OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0}, facts=VIEW)
-"""One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph."""
+"""One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph.
+"""
 OUTPUT.plain = False  # the walk back knows it

@@ -1,4 +1,7 @@
-"""Coefficients of power series: what the recurrences of the table are written in. None is a coefficient that is zero."""
+"""Coefficients of power series: what the recurrences of the table are written in.
+
+None is a coefficient that is zero.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def numbers(x: Any) -> Any:
 
 
 def power_of(x: Any, y: Any) -> Recurrence | None:
-    """From `x * out' = y * x' * out`, for a constant exponent. Not for integers: their derivatives end by themselves, and allow x = 0."""
+    """From `x * out' = y * x' * out`, for a constant exponent.
+
+    Not for integers: their derivatives end by themselves, and allow x = 0.
+    """
     exponent = y[0]
     integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
     if y[1] is not None or integer or not np.all(numbers(x[0])):

@@ -43,7 +43,9 @@ class Source(NamedTuple):
 
 
 class Places(NamedTuple):
-    """For each instruction of a function its line, and for those whose result is assigned to a variable at once its name."""
+    """For each instruction of a function its line, and for those whose result is assigned to a variable at once its
+    name.
+    """
 
     code: CodeType
     lines: dict[int, int]
@@ -95,7 +97,11 @@ def stores(code: CodeType) -> dict[int, str]:
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("CACHE", "EXTENDED_ARG"):
             continue
-        if last is not None and instruction.opname.startswith("STORE_") and instruction.opname not in ("STORE_SUBSCR", "STORE_ATTR"):
+        if (
+            last is not None
+            and instruction.opname.startswith("STORE_")
+            and instruction.opname not in ("STORE_SUBSCR", "STORE_ATTR")
+        ):
             # While a Python function runs, its caller stands at the end of the inline caches that follow the call.
             found |= dict.fromkeys(range(last, instruction.offset, 2), instruction.argval)
         last = instruction.offset

@@ -1,4 +1,5 @@
-"""Subclasses of NumPy's array that compute otherwise than arrays do: they are refused, since their meaning would be lost without a word.
+"""Subclasses of NumPy's array that compute otherwise than arrays do: they are refused, since their meaning would be
+lost without a word.
 
 Others, such as `np.memmap` and subclasses of the user's own, are taken for the arrays that they are.
 """
@@ -29,5 +30,6 @@ def refuse_subclass(x: Any) -> None:
         )
     if isinstance(x, np.matrix):
         raise TypeError(
-            f"A np.matrix multiplies otherwise than arrays do, at {user_line()}. Pass np.asarray(x), and write x @ y for products."
+            f"A np.matrix multiplies otherwise than arrays do, at {user_line()}. Pass np.asarray(x), and write x @ y "
+            f"for products."
         )

@@ -1,4 +1,7 @@
-"""Trees: nested tuples, lists, dicts and dataclasses, with arrays, or their specs, as leaves. None is a tree without leaves."""
+"""Trees: nested tuples, lists, dicts and dataclasses, with arrays, or their specs, as leaves.
+
+None is a tree without leaves.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class Structure(NamedTuple):
     def __repr__(self) -> str:
         if self is LEAF:
             return "*"
-        parts = [f"{key}: {child!r}" if isinstance(key, str) else repr(child) for key, child in zip(self.keys, self.children, strict=True)]
+        parts = [
+            f"{key}: {child!r}" if isinstance(key, str) else repr(child)
+            for key, child in zip(self.keys, self.children, strict=True)
+        ]
         return f"{self.make.__name__}({', '.join(parts)})"
 
 

@@ -28,8 +28,12 @@ class Explanation:
         self.recording, self.mode = recording, mode
         self.steps: list[Step] = steps(recording)
         self.step_of: dict[Node, Step] = {step.node: step for step in self.steps}
-        self.tangents: dict[Node, Any] | None = tangents(recording, directions(recording, seed, mode)) if mode != "reverse" else None
-        self.adjoints: Adjoints | None = adjoints(recording, seeds(recording, seed, mode)) if mode != "forward" else None
+        self.tangents: dict[Node, Any] | None = (
+            tangents(recording, directions(recording, seed, mode)) if mode != "reverse" else None
+        )
+        self.adjoints: Adjoints | None = (
+            adjoints(recording, seeds(recording, seed, mode)) if mode != "forward" else None
+        )
 
     @property
     def inputs(self) -> list[Step]:
@@ -42,7 +46,10 @@ class Explanation:
     # What it looks like. Each form is in a file of its own, imported when it is asked for.
 
     def text(self, color: bool = False, limit: int | None = 60) -> str:
-        """The traces as tables for a terminal. Of more lines than `limit` the middle is left out; None for all of them."""
+        """The traces as tables for a terminal.
+
+        Of more lines than `limit` the middle is left out; None for all of them.
+        """
         from wengert.explain.tables.table import text
 
         return text(self, color, limit=limit)
@@ -58,7 +65,10 @@ class Explanation:
         return latex(self)
 
     def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
-        """The graph as a picture; `edges` labels the edges with local derivatives, `groups` joins what one line made (None: if large)."""
+        """The graph as a picture.
+
+        `edges` labels the edges with local derivatives, `groups` joins what one line made (None: if large).
+        """
         from wengert.explain.pictures.picture import svg
 
         return saved(svg(self, edges, groups), path)
@@ -101,15 +111,16 @@ def saved(text: str, path: Path | str | None) -> str:
 def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, **kwargs: Any) -> Explanation:
     """How the derivative of `f` comes about at these arguments.
 
-    `seed` is the direction of the inputs for "forward" (a tree like the arguments; by default the first input changes by 1), the weight of
-    the results for "reverse" (by default 1), and for "both" a pair of these.
+    `seed` is the direction of the inputs for "forward" (a tree like the arguments; by default the first input changes
+    by 1), the weight of the results for "reverse" (by default 1), and for "both" a pair of these.
     """
     if mode not in ("reverse", "forward", "both"):
         raise ValueError(f"explain: mode={mode!r}, at {user_line()}. The modes are 'reverse', 'forward' and 'both'.")
     recording = record(f, *args, **kwargs)
     if recording.inputs and not any(map(is_smooth, recording.inputs)):
         raise GradientError(
-            f"explain: no argument is a floating-point number, at {user_line()}. Pass 2.0 instead of 2, or x.astype(float)."
+            f"explain: no argument is a floating-point number, at {user_line()}. Pass 2.0 instead of 2, or "
+            f"x.astype(float)."
         )
     return Explanation(recording, mode, seed)
 
@@ -126,7 +137,8 @@ def directions(recording: Recording, seed: Any, mode: Mode) -> list:
     if given is not None:
         return flatten(given)[0]
     return [
-        None if not is_smooth(node) else np.ones(node.shape) if node is smooth[0] else np.zeros(node.shape) for node in recording.inputs
+        None if not is_smooth(node) else np.ones(node.shape) if node is smooth[0] else np.zeros(node.shape)
+        for node in recording.inputs
     ]
 
 

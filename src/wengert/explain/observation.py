@@ -61,7 +61,10 @@ class Recording:
 
 
 class Mark(NamedTuple):
-    """What a recorded value carries beside its number; `varies` says that a derivative flows from the arguments to it."""
+    """What a recorded value carries beside its number.
+
+    `varies` says that a derivative flows from the arguments to it.
+    """
 
     node: Node
     recording: Recording
@@ -86,7 +89,11 @@ class Recorded(Array):
         out = primitive.op(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
         node = recording.add(primitive, nodes, params, out)
         recorded = switches.recording()
-        varies = recorded and not gives_constants(primitive) and any(a.extra.varies for a, m in zip(args, mine, strict=True) if m)
+        varies = (
+            recorded
+            and not gives_constants(primitive)
+            and any(a.extra.varies for a, m in zip(args, mine, strict=True) if m)
+        )
         if primitive.outputs == 1:
             if not recorded:  # inside of no_grad
                 node = recording.add(STOP_GRADIENT, (node,), {}, out)
@@ -112,7 +119,9 @@ class Recorded(Array):
 
 def known(recording: Recording, value: Any) -> Node:
     """The node of a value that does not depend on the arguments."""
-    node = Constant(value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value)  # the user may still change it
+    node = Constant(
+        value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value
+    )  # the user may still change it
     recording.values[node] = node.value
     return node
 
@@ -136,7 +145,11 @@ def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
     given, named = unflatten(recording.arguments, watched)
     with np.errstate(all="ignore"):
         outs, recording.result = flatten(f(*given, **named))
-    recording.outputs = [y.extra.node if isinstance(y, Recorded) and y.level == level else known(recording, y) for y in outs]
+    recording.outputs = [
+        y.extra.node if isinstance(y, Recorded) and y.level == level else known(recording, y) for y in outs
+    ]
     if not recording.outputs:
-        raise TypeError(f"The function returned nothing that could be explained, at {user_line()}. Return a number or an array.")
+        raise TypeError(
+            f"The function returned nothing that could be explained, at {user_line()}. Return a number or an array."
+        )
     return recording

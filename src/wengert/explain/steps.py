@@ -15,7 +15,8 @@ from wengert.graph.variables import known_names
 class Step:
     """One value. `label` is the textbooks' (`v-1`, `v0`, `v1`), `name` the user's own, if there is one.
 
-    `round` counts how often the same instruction ran before: the iteration of a loop. `smooth` says whether a derivative can flow here.
+    `round` counts how often the same instruction ran before: the iteration of a loop. `smooth` says whether a
+    derivative can flow here.
     """
 
     node: Node
@@ -60,7 +61,10 @@ class Step:
 
 
 def steps(recording: Recording) -> list[Step]:
-    """The inputs, then the operations in the order in which they ran; within one line of the program, as textbooks number expressions."""
+    """The inputs, then the operations in the order in which they ran.
+
+    Within one line of the program, as textbooks number expressions.
+    """
     graph = recording.graph
     names = known_names(graph)
     operations = by_depth(graph.operations)
@@ -69,10 +73,15 @@ def steps(recording: Recording) -> list[Step]:
         if node.source is not None and node in names:
             key = node.source.code, node.source.instruction
             counts[key] = counts.get(key, 0) + 1
-    shown = [Step(node, f"v{i + 1 - len(graph.inputs)}", names.get(node), recording.values[node]) for i, node in enumerate(graph.inputs)]
+    shown = [
+        Step(node, f"v{i + 1 - len(graph.inputs)}", names.get(node), recording.values[node])
+        for i, node in enumerate(graph.inputs)
+    ]
     for i, node in enumerate(operations, 1):
         repeated = node.source is not None and counts.get((node.source.code, node.source.instruction), 0) > 1
-        shown.append(Step(node, f"v{i}", names.get(node), recording.values[node], recording.rounds.get(node, 0), repeated))
+        shown.append(
+            Step(node, f"v{i}", names.get(node), recording.values[node], recording.rounds.get(node, 0), repeated)
+        )
     return shown
 
 
@@ -98,4 +107,6 @@ def by_depth(operations: list[Operation]) -> list[Operation]:
 def again(node: Operation, group: list[Operation]) -> bool:
     """Whether an operation begins another round of a loop that stands on one line."""
     source = node.source
-    return any(source is not None and g.source is not None and g.source.instruction == source.instruction for g in group)
+    return any(
+        source is not None and g.source is not None and g.source.instruction == source.instruction for g in group
+    )

@@ -29,7 +29,9 @@ class Term(NamedTuple):
 
 
 class Adjoints(NamedTuple):
-    """For each node its adjoint: a seed, if it is a result, and the terms that it receives, in the order of the walk back."""
+    """For each node its adjoint: a seed, if it is a result, and the terms that it receives, in the order of the walk
+    back.
+    """
 
     values: dict[Node, Any]
     seeds: dict[Node, Any]
@@ -38,7 +40,10 @@ class Adjoints(NamedTuple):
 
 
 def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
-    """The derivative of the results, weighted by seeds, in everything they were made of. None where no derivative flows."""
+    """The derivative of the results, weighted by seeds, in everything they were made of.
+
+    None where no derivative flows.
+    """
     graph, values = recording.graph, recording.values
     tape: dict[Node, TapeNode] = {node: Leaf(values[node]) for node in graph.inputs if node.dtype.kind in "fc"}
     for node in graph.operations:
@@ -99,14 +104,21 @@ def tangents(recording: Recording, directions: Sequence[Any]) -> dict[Node, Any]
             if node.primitive is OUTPUT:
                 found[node] = found[node.args[0]][node.params["index"]]
                 continue
-            pushed = push(node.primitive, [values[a] for a in node.args], [found.get(a) for a in node.args], values[node], node.params)
+            pushed = push(
+                node.primitive,
+                [values[a] for a in node.args],
+                [found.get(a) for a in node.args],
+                values[node],
+                node.params,
+            )
             if pushed is not None:
                 found[node] = pushed
     return found
 
 
 def local_derivative(node: Operation, operand: int, values: dict[Node, Any]) -> Any:
-    """The derivative of an operation in one operand, where both are numbers or it works on each element: an array like the operand.
+    """The derivative of an operation in one operand, where both are numbers or it works on each element: an array like
+    the operand.
 
     None where the derivative is a matrix, which is not shown.
     """

@@ -24,7 +24,9 @@ def evaluate(graph: Graph, args: Sequence[Any]) -> list:
         spec = Spec.of(value)
         if spec.shape != given.shape or (spec.dtype != given.dtype and given.weak is None):
             raise TypeError(f"Input {given.name or i} of this graph is {given.spec!r}, and was given {spec!r}.")
-        values[given] = given.weak(value) if given.weak is not None and isinstance(value, np.ndarray | np.generic) else value
+        values[given] = (
+            given.weak(value) if given.weak is not None and isinstance(value, np.ndarray | np.generic) else value
+        )
     uses = remaining_uses(graph)
     with np.errstate(all="ignore"):
         for node in graph.nodes:

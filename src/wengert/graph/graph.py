@@ -27,13 +27,18 @@ from wengert.graph.variables import known_names
 class Graph:
     """A program: inputs, outputs, and all that lies between them. Graphs do not change; passes make new ones.
 
-    `arguments` and `result` are the trees that the program takes (positional, by keyword) and gives, where it was traced from a function.
+    `arguments` and `result` are the trees that the program takes (positional, by keyword) and gives, where it was
+    traced from a function.
     """
 
     __slots__ = ("_fingerprint", "arguments", "inputs", "nodes", "outputs", "result")
 
     def __init__(
-        self, inputs: Sequence[Input], outputs: Sequence[Node], arguments: Structure | None = None, result: Structure | None = None
+        self,
+        inputs: Sequence[Input],
+        outputs: Sequence[Node],
+        arguments: Structure | None = None,
+        result: Structure | None = None,
     ):
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.arguments, self.result = arguments, result
@@ -74,7 +79,9 @@ class Graph:
     def fingerprint(self) -> str:
         """A hash that is the same in every process and on every machine."""
         if self._fingerprint is None:
-            tokens = [f"{row[1]}{row[2]}" if row[0] == "operation" and not row[3] else _token(row) for row in self.rows()]
+            tokens = [
+                f"{row[1]}{row[2]}" if row[0] == "operation" and not row[3] else _token(row) for row in self.rows()
+            ]
             self._fingerprint = hashlib.sha256("\n".join(tokens).encode()).hexdigest()
         return self._fingerprint
 
@@ -105,7 +112,10 @@ class Graph:
         return unflatten(self.result, outs)
 
     def optimize(self, verbose: bool = False) -> Graph:
-        """A graph that computes the same in less time or memory. With `verbose`, every stage that changes something is printed."""
+        """A graph that computes the same in less time or memory.
+
+        With `verbose`, every stage that changes something is printed.
+        """
         from wengert.graph.passes import optimize  # passes make graphs, so they import this module
 
         return optimize(self, verbose)
@@ -154,16 +164,25 @@ class Graph:
         return stats(self)
 
     def validate(self) -> Graph:
-        """This graph, if each value is made before it is used and has the spec that it should have; else a ValueError."""
+        """This graph, if each value is made before it is used and has the spec that it should have.
+
+        Else a ValueError.
+        """
         return validate(self)
 
 
 def is_traced(leaf: Any) -> bool:
-    """Whether an argument is an input of a graph: arrays, values, specs and numbers are; truth values, texts and the like are constants.
+    """Whether an argument is an input of a graph: arrays, values, specs and numbers are.
+
+    Truth values, texts and the like are constants.
 
     So are integers that no array can hold.
     """
-    return isinstance(leaf, TRACED) and leaf.__class__ is not bool and not (leaf.__class__ is int and leaf.bit_length() > 63)
+    return (
+        isinstance(leaf, TRACED)
+        and leaf.__class__ is not bool
+        and not (leaf.__class__ is int and leaf.bit_length() > 63)
+    )
 
 
 TRACED = (*SHAPED, Spec, int, float, complex)

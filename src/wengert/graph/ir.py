@@ -1,7 +1,7 @@
 """The nodes of a graph: inputs, constants and operations, each used by reference, each assigned once.
 
-A node has a spec, so that it can stand for its value wherever only shape and dtype matter. Sequence numbers grow as nodes are made, so
-they are a topological order, and nothing that walks a graph needs to recurse.
+A node has a spec, so that it can stand for its value wherever only shape and dtype matter. Sequence numbers grow as
+nodes are made, so they are a topological order, and nothing that walks a graph needs to recurse.
 """
 
 from __future__ import annotations
@@ -27,12 +27,17 @@ from wengert.ops.shape.reshaping import _broadcast_to
 _next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")
 PYTHON_NUMBERS = (bool, int, float, complex)
-PYTHON_ARITHMETIC = frozenset(map(primitive_of, (add, subtract, multiply, divide, _power, negative, positive, absolute, square)))
+PYTHON_ARITHMETIC = frozenset(
+    map(primitive_of, (add, subtract, multiply, divide, _power, negative, positive, absolute, square))
+)
 """What Python computes with its own numbers, and gives one of them."""
 
 
 class Node:
-    """A value of a program. `weak` is the type of a Python number, whose dtype gives way to that of an array, else None."""
+    """A value of a program.
+
+    `weak` is the type of a Python number, whose dtype gives way to that of an array, else None.
+    """
 
     __slots__ = ("dtype", "name", "sequence", "shape", "source", "spec", "weak")
 
@@ -69,7 +74,10 @@ class Input(Node):
 
 
 class Constant(Node):
-    """A number or array that the program brings along. An Array as its value is a value that was captured: to be lifted to an input."""
+    """A number or array that the program brings along.
+
+    An Array as its value is a value that was captured: to be lifted to an input.
+    """
 
     __slots__ = ("value",)
 
@@ -84,7 +92,10 @@ class Constant(Node):
 
 
 class Operation(Node):
-    """A primitive on other nodes. Where it has several outputs, its spec is a tuple, and `OUTPUT` operations pick from it."""
+    """A primitive on other nodes.
+
+    Where it has several outputs, its spec is a tuple, and `OUTPUT` operations pick from it.
+    """
 
     __slots__ = ("args", "params", "primitive")
 
@@ -128,7 +139,10 @@ def weakness(primitive: Primitive, args: Sequence[Node], spec: Any) -> type | No
 
 
 def constant(value: Any) -> Node:
-    """A constant of its own: an array is copied, because the user may still change it. One number many times over stays one number."""
+    """A constant of its own: an array is copied, because the user may still change it.
+
+    One number many times over stays one number.
+    """
     if isinstance(value, np.ndarray):
         if is_one_number(value):
             return operation(primitive_of(_broadcast_to), [Constant(value[(0,) * value.ndim])], shape=value.shape)

@@ -1,7 +1,9 @@
-"""A graph as mathematics, in plain text and in LaTeX: one equation for each value that has a name or is used more than once.
+"""A graph as mathematics, in plain text and in LaTeX: one equation for each value that has a name or is used more than
+once.
 
-Expressions are built from the operands up, so no graph is too deep, with as few parentheses as their meaning needs. What does not show in
-a textbook (a factor of one, a broadcast, a sign before a term) is left out or moved to where it does.
+Expressions are built from the operands up, so no graph is too deep, with as few parentheses as their meaning needs.
+What does not show in a textbook (a factor of one, a broadcast, a sign before a term) is left out or moved to where it
+does.
 """
 
 from __future__ import annotations
@@ -15,7 +17,19 @@ import numpy as np
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.ir import Constant, Node, Operation, is_a
-from wengert.graph.notation import ATOM, FRACTION, POWER, PRODUCT, SUM, TRANSPARENT, Fence, Function, Infix, literal, notation
+from wengert.graph.notation import (
+    ATOM,
+    FRACTION,
+    POWER,
+    PRODUCT,
+    SUM,
+    TRANSPARENT,
+    Fence,
+    Function,
+    Infix,
+    literal,
+    notation,
+)
 from wengert.graph.typesetting import Latex, Plain, Style
 from wengert.graph.variables import known_names, separate
 from wengert.ops.elementwise.arithmetic import negative
@@ -43,9 +57,12 @@ def latex(graph: Graph) -> str:
 
 
 class Expression(NamedTuple):
-    """A text and how tightly it binds. `closed` is the text where what follows could be read as part of it (`sin(x)` for `sin x`).
+    """A text and how tightly it binds.
 
-    `negative` says that a minus sign belongs before the text. An exponent goes behind `head`, before `tail`, where that is not the end.
+    `closed` is the text where what follows could be read as part of it (`sin(x)` for `sin x`).
+
+    `negative` says that a minus sign belongs before the text. An exponent goes behind `head`, before `tail`, where that
+    is not the end.
     """
 
     text: str
@@ -64,7 +81,9 @@ ONE = Expression("1", is_number=True)
 
 
 def passes_on(node: Operation) -> bool:
-    """Whether an operation gives its operand, possibly with the sign turned: it is written again rather than given a name."""
+    """Whether an operation gives its operand, possibly with the sign turned: it is written again rather than given a
+    name.
+    """
     return notation.of(node.primitive) is TRANSPARENT or is_a(node, negative)
 
 
@@ -97,7 +116,10 @@ def _result(graph: Graph, node: Node, style: Style) -> str:
 
 
 def _called(graph: Graph, names: dict[Node, str], lines: list[Operation], style: Style) -> dict[Node, str]:
-    """What each input and each left side is called: by the user's name, with an index where several have it; results f, other values v."""
+    """What each input and each left side is called: by the user's name, with an index where several have it.
+
+    Results f, other values v.
+    """
     called: dict[Node, str] = {}
     taken: set[str] = set()
     seen: dict[str, int] = {}
@@ -182,7 +204,10 @@ class Writer:
         return f"{self.style.minus}{e.text if e.precedence > SUM else self.style.parentheses(e.text)}"
 
     def within(self, e: Expression, least: int, follows: bool = False) -> str:
-        """An operand, in parentheses if it binds less tightly than it must; `follows` says that something stands right after it."""
+        """An operand, in parentheses if it binds less tightly than it must.
+
+        `follows` says that something stands right after it.
+        """
         if e.negative or e.precedence < least:
             return self.style.parentheses(self.signed(e))
         return e.closed or e.text if follows else e.text
@@ -191,12 +216,18 @@ class Writer:
         """`sin x`, `sin(x + y)`."""
         inside = self.style.parentheses(self.signed(arg))
         if arg.precedence == ATOM and not arg.negative and not arg.closed and not arg.text.endswith(")"):
-            return Expression(f"{symbol} {arg.text}", PRODUCT + 1, f"{symbol}{inside}", head=symbol, tail=f" {arg.text}")
+            return Expression(
+                f"{symbol} {arg.text}", PRODUCT + 1, f"{symbol}{inside}", head=symbol, tail=f" {arg.text}"
+            )
         return Expression(f"{symbol}{inside}", head=symbol, tail=inside)
 
     def sum(self, left: Expression, right: Expression, subtract: bool) -> Expression:
         minus = right.negative != subtract
-        second = right.text if right.precedence > SUM or not minus and right.precedence == SUM and not right.negative else None
+        second = (
+            right.text
+            if right.precedence > SUM or not minus and right.precedence == SUM and not right.negative
+            else None
+        )
         if second is None:
             second = self.style.parentheses(right.text)
         sign = self.style.minus if minus else "+"
@@ -229,13 +260,17 @@ class Writer:
         return Expression(f"{self.within(above, PRODUCT, follows=True)}/{bottom}", FRACTION, negative=negative)
 
     def root(self, inside: Expression) -> Expression:
-        text = self.style.root(self.signed(inside), inside.precedence == ATOM and not inside.negative and not inside.head)
+        text = self.style.root(
+            self.signed(inside), inside.precedence == ATOM and not inside.negative and not inside.head
+        )
         return Expression(text, ATOM if self.style.stacks else POWER)
 
     def power(self, base: Expression, exponent: str) -> Expression:
         if base.head and not base.negative:
             text = f"{self.style.raised(base.head, exponent)}{base.tail}"
             return Expression(
-                text, POWER, base.closed and f"{self.style.raised(base.head, exponent)}{self.style.parentheses(base.tail.strip())}"
+                text,
+                POWER,
+                base.closed and f"{self.style.raised(base.head, exponent)}{self.style.parentheses(base.tail.strip())}",
             )
         return Expression(self.style.raised(self.within(base, ATOM), exponent), POWER)

@@ -10,7 +10,10 @@ from wengert.core.aspects import Aspect
 from wengert.ops.indexing.key import Hole, Index
 
 COMPARISON, OR, XOR, AND, SHIFT, SUM, FRACTION, PRODUCT, SIGN, POWER, ATOM = range(11)
-"""What binds more tightly is larger, in Python as in mathematics; a fraction on one line is apart from products only in mathematics."""
+"""What binds more tightly is larger, in Python as in mathematics.
+
+A fraction on one line is apart from products only in mathematics.
+"""
 
 
 class Infix(NamedTuple):

@@ -41,7 +41,10 @@ python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspe
 
 
 class PythonSource(str):
-    """Source of a function. `constants` are what cannot be written out, as arrays too large for that: it takes them by keyword."""
+    """Source of a function.
+
+    `constants` are what cannot be written out, as arrays too large for that: it takes them by keyword.
+    """
 
     constants: dict[str, Any]
 
@@ -111,7 +114,9 @@ class SourceWriter:
                 body.append(f"{target} = {text}")
             self.texts[node] = target, ATOM
         results = [self.texts[node][0] for node in graph.outputs]
-        body.append(f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})")
+        body.append(
+            f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})"
+        )
         return self.assembled(parameters, body)
 
     def assembled(self, parameters: list[str], body: list[str]) -> PythonSource:
@@ -160,7 +165,11 @@ class SourceWriter:
     def infix(self, node: Operation, symbol: str, precedence: int) -> Text:
         left, right = [self.operand(a, node) for a in node.args]
         loose = precedence == POWER  # binds to the right; no operation that compares two comparisons chains
-        first = left[0] if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS else f"({left[0]})"
+        first = (
+            left[0]
+            if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS
+            else f"({left[0]})"
+        )
         second = right[0] if right[1] > precedence or loose and right[1] >= SIGN else f"({right[0]})"
         return f"{first} {symbol} {second}", precedence
 
@@ -212,8 +221,9 @@ def _signed(text: str) -> Text:
 def _differs(node: Operation) -> bool:
     """Whether Python's operator may give something else than NumPy's function.
 
-    It rounds in its own way in powers and complex products of single numbers, and for the exponents that `**` knows by heart. Of Python's
-    own numbers it gives one of them again, which is right where the result is to give way to the dtype of an array, and only there.
+    It rounds in its own way in powers and complex products of single numbers, and for the exponents that `**` knows by
+    heart. Of Python's own numbers it gives one of them again, which is right where the result is to give way to the
+    dtype of an array, and only there.
     """
     if node.weak is None and all(a.weak for a in node.args):
         return True
@@ -222,7 +232,11 @@ def _differs(node: Operation) -> bool:
     if not is_a(node, _power) or node.weak is not None:
         return False
     exponent = node.args[1]
-    known = isinstance(exponent, Constant) and np.size(exponent.value) == 1 and np.asarray(exponent.value).item() in (-1, 0, 0.5, 1, 2)
+    known = (
+        isinstance(exponent, Constant)
+        and np.size(exponent.value) == 1
+        and np.asarray(exponent.value).item() in (-1, 0, 0.5, 1, 2)
+    )
     return node.shape == () or known
 
 
@@ -233,7 +247,9 @@ def _array_text(array: np.ndarray) -> str | None:
         first = array[(0,) * array.ndim]
         if array.tobytes() == first.tobytes() * array.size and (array.size > 3 or array.ndim > 1):
             fill = {0: "zeros", 1: "ones"}.get(first.item()) if not np.signbit(first.real) else None
-            return f"np.{fill}({array.shape}{typed})" if fill else f"np.full({array.shape}, {number(first.item())}{typed})"
+            return (
+                f"np.{fill}({array.shape}{typed})" if fill else f"np.full({array.shape}, {number(first.item())}{typed})"
+            )
     if not array.size:
         return f"np.zeros({array.shape}{typed})"
     if array.size > SMALL:
@@ -254,7 +270,9 @@ def reduction_call(name: str) -> Callable[[SourceWriter, Operation], str]:
         if not (isinstance(axis, tuple) and len(axes) == x.ndim):
             words.append(f"axis={axes[0]}" if len(axes) == 1 else f"axis={axis}")
         words += [
-            f"{word}={literal(value)}" for word, value in params.items() if value not in (False, None) or value.__class__ in (int, float)
+            f"{word}={literal(value)}"
+            for word, value in params.items()
+            if value not in (False, None) or value.__class__ in (int, float)
         ]
         return f"{name}({', '.join(words)})"
 
@@ -266,6 +284,8 @@ def template(pattern: str) -> Callable[[SourceWriter, Operation], str]:
 
     def written(writer: SourceWriter, node: Operation) -> str:
         operands = [writer.texts[a][0] for a in node.args]
-        return pattern.format(*operands, all=", ".join(operands), **{word: literal(value) for word, value in node.params.items()})
+        return pattern.format(
+            *operands, all=", ".join(operands), **{word: literal(value) for word, value in node.params.items()}
+        )
 
     return written

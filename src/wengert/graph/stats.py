@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from wengert.graph.graph import Graph
 
 flops: Aspect[Callable[[Operation], int]] = Aspect(
-    "flops", "the arithmetic of one node, where it is not one flop for each element", rest="one for each element, or none"
+    "flops",
+    "the arithmetic of one node, where it is not one flop for each element",
+    rest="one for each element, or none",
 )
 
 
 class Stats(NamedTuple):
     """What evaluating a graph in order costs. Each elementwise function counts as one flop for each element.
 
-    `peak_memory` has the inputs and constants in it all the time, other values from when they are made to their last use.
-    `tree_size` is the number of operations if nothing were shared: what the formula would have, written out.
+    `peak_memory` has the inputs and constants in it all the time, other values from when they are made to their last
+    use. `tree_size` is the number of operations if nothing were shared: what the formula would have, written out.
     """
 
     operations: int
@@ -44,7 +46,9 @@ class Stats(NamedTuple):
             "bytes written": _bytes(self.bytes_written),
             "flops": f"{self.flops:,}",
             "peak memory": _bytes(self.peak_memory),
-            "written as a tree": f"{self.tree_size:,} operations" if self.tree_size < 10**15 else f"{_rounded(self.tree_size)} operations",
+            "written as a tree": f"{self.tree_size:,} operations"
+            if self.tree_size < 10**15
+            else f"{_rounded(self.tree_size)} operations",
         }
         width = max(map(len, rows)) + 2
         return "\n".join([f"{name:<{width}}{value}" for name, value in rows.items()])
@@ -118,7 +122,9 @@ def _freed(dead: list[Node], uses: dict[Node, int], kept: set[Node]) -> int:
 
 
 def tree_size(graph: Graph) -> int:
-    """The number of operations if every use of a value computed it anew: 1 + the sizes of the operands, for each output."""
+    """The number of operations if every use of a value computed it anew: 1 + the sizes of the operands, for each
+    output.
+    """
     sizes: dict[Node, int] = {}
     for node in graph.operations:
         own = node.primitive is not OUTPUT

@@ -20,16 +20,25 @@ LARGEST = 20_000
 """SymPy writes everything out: beyond so many operations in the tree it would take too long."""
 
 Form = Callable[..., Any]
-"""Takes the module SymPy, the operands as its expressions, and the metadata by name; gives an expression, or None where there is none."""
+"""Takes the module SymPy, the operands as its expressions, and the metadata by name.
+
+Gives an expression, or None where there is none.
+"""
 sympy_form: Aspect[Form] = Aspect(
     "SymPy form",
     "the same as an expression of SymPy",
     rest=dict.fromkeys(
-        ("linear", "multilinear", "reduction", "general", "nondifferentiable"), "expressions of SymPy are for single numbers"
+        ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
+        "expressions of SymPy are for single numbers",
     ),
 )
 
-ASSUMPTIONS: dict[str, dict[str, bool]] = {"f": {"real": True}, "i": {"integer": True}, "u": {"integer": True}, "c": {"complex": True}}
+ASSUMPTIONS: dict[str, dict[str, bool]] = {
+    "f": {"real": True},
+    "i": {"integer": True},
+    "u": {"integer": True},
+    "c": {"complex": True},
+}
 
 
 def to_sympy(graph: Graph) -> Any:
@@ -38,7 +47,8 @@ def to_sympy(graph: Graph) -> Any:
     size = tree_size(graph)
     if size > LARGEST:
         raise ValueError(
-            f"This graph has {len(graph.operations)} operations, but as a formula it would have {size:.3g}, and SymPy writes formulas out. "
+            f"This graph has {len(graph.operations)} operations, but as a formula it would have {size:.3g}, and SymPy "
+            f"writes formulas out. "
             f"Look at it as mathematics() or python() instead."
         )
     names = known_names(graph)
@@ -51,7 +61,8 @@ def to_sympy(graph: Graph) -> Any:
         if isinstance(node, Constant):
             if node.is_captured:
                 raise TypeError(
-                    "This graph has captured a value that requires gradients, which to_sympy does not know. Pass it as an argument."
+                    "This graph has captured a value that requires gradients, which to_sympy does not know. Pass it as "
+                    "an argument."
                 )
             values[node] = exact(np.asarray(node.value).item(), sympy)
         elif isinstance(node, Operation):

@@ -40,7 +40,11 @@ def kind(node: Node) -> str:
     """The type of a value: a spec, several of them, or the type of a Python number."""
     if node.weak is not None:
         return node.weak.__name__
-    return f"({', '.join(map(repr, node.spec))})" if isinstance(node, Operation) and node.dtype is None else repr(node.spec)
+    return (
+        f"({', '.join(map(repr, node.spec))})"
+        if isinstance(node, Operation) and node.dtype is None
+        else repr(node.spec)
+    )
 
 
 def definition(node: Node, places: dict[Node, str]) -> str:

@@ -44,7 +44,10 @@ class Style:
         return self.pick((found.plain, found.latex))
 
     def number(self, value: float) -> tuple[str, int]:
-        """A number that is not negative, and how tightly it binds; more than six digits are cut off, and marked as such."""
+        """A number that is not negative, and how tightly it binds.
+
+        More than six digits are cut off, and marked as such.
+        """
         if isinstance(value, float) and value in KNOWN:
             text = self.pick(KNOWN[value])
             return text, ATOM if " " not in text else PRODUCT
@@ -59,7 +62,10 @@ class Style:
         if not exponent:
             return f"{mantissa}{cut}", ATOM
         ten = self.raised("10", f"{self.minus if exponent.startswith('-') else ''}{int(exponent.lstrip('+-'))}")
-        return ten if mantissa == "1" and not cut else f"{mantissa}{cut} {self.pick(('·', chr(92) + 'cdot'))} {ten}", PRODUCT
+        return (
+            ten if mantissa == "1" and not cut else f"{mantissa}{cut} {self.pick(('·', chr(92) + 'cdot'))} {ten}",
+            PRODUCT,
+        )
 
     def name(self, name: str, index: int | None) -> str:
         raise NotImplementedError
@@ -118,7 +124,10 @@ class Style:
 
 
 class Plain(Style):
-    """One line of text, with the signs that Unicode has. `words` are the names of more than one letter that were written."""
+    """One line of text, with the signs that Unicode has.
+
+    `words` are the names of more than one letter that were written.
+    """
 
     def __init__(self) -> None:
         self.words = {found.plain for found in notation.entries.values() if isinstance(found, Function)}
@@ -155,7 +164,9 @@ class Plain(Style):
         return f"{base}{index.translate(SUBSCRIPTS)}"
 
     def juxtaposed(self, left: str, right: str) -> str:
-        """A product without a sign: words are kept apart, a coefficient or a letter stands right before what it multiplies."""
+        """A product without a sign: words are kept apart, a coefficient or a letter stands right before what it
+        multiplies.
+        """
         if right[0].isdigit():
             return f"{left}·{right}"
         bare = left.rstrip(MARKS)
@@ -164,7 +175,11 @@ class Plain(Style):
             return f"{left}·{right}"
         joined = before + after if bare == left else ""
         words = before in self.words or after in self.words or joined in self.words
-        return f"{left} {right}" if words or left[-1] == ")" and right[0] != "(" or right[0] in "Σ∏√|‖" else f"{left}{right}"
+        return (
+            f"{left} {right}"
+            if words or left[-1] == ")" and right[0] != "(" or right[0] in "Σ∏√|‖"
+            else f"{left}{right}"
+        )
 
     def root(self, inside: str, bare: bool) -> str:
         return f"√{inside}" if bare else f"√({inside})"
@@ -224,7 +239,9 @@ class Latex(Style):
     def juxtaposed(self, left: str, right: str) -> str:
         if right[0].isdigit() or left[-1].isdigit() and right.startswith(r"\frac"):
             return f"{left} \\cdot {right}"
-        apart = right.startswith(r"\mathrm") or left.endswith(r"\ldots") or re.search(r"\\mathrm{\w+}(_{[^{}]*})?$", left)
+        apart = (
+            right.startswith(r"\mathrm") or left.endswith(r"\ldots") or re.search(r"\\mathrm{\w+}(_{[^{}]*})?$", left)
+        )
         return f"{left} \\, {right}" if apart else f"{left} {right}"
 
     def fraction(self, above: str, below: str) -> str:

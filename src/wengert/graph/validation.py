@@ -40,7 +40,11 @@ def _check(node: Node, i: int, made: set[Node]) -> None:
         if node.spec != Spec.of(node.value):
             _refuse(node, i, f"says {node.spec!r}, but its value is {Spec.of(node.value)!r}")
         if node.weak not in (None, node.value.__class__):
-            _refuse(node, i, f"says that it is Python's {node.weak.__name__}, but its value is a {type(node.value).__name__}")
+            _refuse(
+                node,
+                i,
+                f"says that it is Python's {node.weak.__name__}, but its value is a {type(node.value).__name__}",
+            )
     elif isinstance(node, Operation):
         for k, a in enumerate(node.args):
             if a not in made:

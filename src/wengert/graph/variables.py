@@ -20,20 +20,30 @@ def never(node: Operation) -> bool:
 
 
 def known_names(graph: Graph) -> dict[Node, str]:
-    """The user's own names of values. An instruction that made several nodes at once gave its name to the last of them."""
+    """The user's own names of values.
+
+    An instruction that made several nodes at once gave its name to the last of them.
+    """
     names: dict[Node, str] = {given: given.name for given in graph.inputs if given.name}
     operations = graph.operations
     for i, node in enumerate(operations):
         here, there = node.source, operations[i + 1].source if i + 1 < len(operations) else None
         if node.name:
             names[node] = node.name
-        elif here is not None and here.name and not (there and here.code is there.code and here.instruction == there.instruction):
+        elif (
+            here is not None
+            and here.name
+            and not (there and here.code is there.code and here.instruction == there.instruction)
+        ):
             names[node] = here.name
     return names
 
 
-def separate(graph: Graph, named: Collection[Node], limit: int, repeated: Callable[[Operation], bool] = never) -> list[Operation]:
-    """The operations that get a line of their own: what is `named`, what is used more than once, what would make a line too long.
+def separate(
+    graph: Graph, named: Collection[Node], limit: int, repeated: Callable[[Operation], bool] = never
+) -> list[Operation]:
+    """The operations that get a line of their own: what is `named`, what is used more than once, what would make a line
+    too long.
 
     `repeated` says what is written again at each use instead.
     """

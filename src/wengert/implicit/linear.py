@@ -18,14 +18,16 @@ from wengert.transforms.call import layers
 from wengert.transforms.runs import as_given
 
 
-def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None, *, tol: float = 1e-6, **options: Any) -> Any:
+def linear_solve(
+    matvec: Callable, b: Any, solver: str | Callable | None = None, *, tol: float = 1e-6, **options: Any
+) -> Any:
     """The solution y of `matvec(y) = b`, differentiable in b and in everything that `matvec` depends on.
 
-    `b`, and y like it, may be a tree of real arrays. `solver` is the name of a Krylov method of SciPy ("cg", "minres" for symmetric
-    systems; "gmres", "bicgstab", "lgmres", "tfqmr", "gcrotmk"), to which `options` go (`rtol=1e-10`, `maxiter`, `M` ...), or a function
-    `solver(matvec, b) -> y` on plain arrays. None makes a matrix of up to 512 unknowns, and of more if it is sparse, and takes GMRES
-    otherwise. Derivatives solve with the same solver, and with the transposed product where they need it. `tol` is the relative residual
-    above which a solution is refused.
+    `b`, and y like it, may be a tree of real arrays. `solver` is the name of a Krylov method of SciPy ("cg", "minres"
+    for symmetric systems; "gmres", "bicgstab", "lgmres", "tfqmr", "gcrotmk"), to which `options` go (`rtol=1e-10`,
+    `maxiter`, `M` ...), or a function `solver(matvec, b) -> y` on plain arrays. None makes a matrix of up to 512
+    unknowns, and of more if it is sparse, and takes GMRES otherwise. Derivatives solve with the same solver, and with
+    the transposed product where they need it. `tol` is the relative residual above which a solution is refused.
 
     >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
     >>> linear_solve(lambda y: A @ y, np.array([1.0, 2.0]), solver="cg").round(6)
@@ -47,23 +49,31 @@ def linear_solve(matvec: Callable, b: Any, solver: str | Callable | None = None,
     start = product(zeros)  # at zero, to learn which levels the matrix has
     if np.any(numbers(start)):
         raise ValueError(
-            f"linear_solve: the function adds a constant (its value at zero is not zero), at {user_line()}. Subtract it from b."
+            f"linear_solve: the function adds a constant (its value at zero is not zero), at {user_line()}. Subtract "
+            f"it from b."
         )
     backward = transposed(product, zeros)
     if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
         backward(zeros)  # recorded now: what the function captures may have changed by the time of the walk back
     bound = start.level + 1 if isinstance(start, Array) else 0
-    matrix = LinearMap(product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound)
+    matrix = LinearMap(
+        product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound
+    )
     y = solved(matrix, vector)
     refuse_nonlinear(matrix, numbers(y), numbers(vector), tol)
     return flat.tree(as_given(y, b))
 
 
 def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
-    """A solver of linear systems as a `LinearMap` takes it: one of the user's works on vectors, and its result is looked at."""
+    """A solver of linear systems as a `LinearMap` takes it: one of the user's works on vectors, and its result is
+    looked at.
+    """
     if not callable(solver):
         if solver is not None and solver not in KRYLOV:
-            raise ValueError(f"There is no linear solver {solver!r}, at {user_line()}. There are {', '.join(KRYLOV)}; or pass a function.")
+            raise ValueError(
+                f"There is no linear solver {solver!r}, at {user_line()}. There are {', '.join(KRYLOV)}; or pass a "
+                f"function."
+            )
         return solver
 
     def solve(product: Callable, b: np.ndarray) -> np.ndarray:
@@ -72,7 +82,8 @@ def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
         left, size = float(np.linalg.norm(product(y) - b)), float(np.linalg.norm(b))
         if not left <= tol * size:
             raise ConvergenceError(
-                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is {size:.2e}, "
+                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is "
+                f"{size:.2e}, "
                 f"at {user_line()}. Give it more steps; tol= says what is small enough."
             )
         return y
@@ -81,7 +92,10 @@ def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
 
 
 def refuse_nonlinear(matrix: LinearMap, y: Any, b: Any, tol: float) -> None:
-    """A function that is not linear has no matrix: the solution does not solve the system. Of a batch, one element is looked at."""
+    """A function that is not linear has no matrix: the solution does not solve the system.
+
+    Of a batch, one element is looked at.
+    """
     try:
         plain = matrix.below(0)
         y, b = y.reshape(-1, matrix.size)[0], b.reshape(-1, matrix.size)[0]
@@ -90,7 +104,10 @@ def refuse_nonlinear(matrix: LinearMap, y: Any, b: Any, tol: float) -> None:
     except GradientError:
         return  # a batch of matrices
     if not left <= 10 * tol * scale:
-        raise ValueError(f"linear_solve: the function is not linear (its residual is {left:.2e}), at {user_line()}. Use implicit.root.")
+        raise ValueError(
+            f"linear_solve: the function is not linear (its residual is {left:.2e}), at {user_line()}. Use "
+            f"implicit.root."
+        )
 
 
 def numbers(x: Any) -> Any:

@@ -36,14 +36,18 @@ def below(x: Any, level: float) -> Any:
 def unsupported(x: Array) -> GradientError:
     if isinstance(x, Symbol):
         return GradientError(
-            f"A solver needs numbers, and a traced or compiled function has none, at {user_line()}. Call it outside of compile, "
+            f"A solver needs numbers, and a traced or compiled function has none, at {user_line()}. Call it outside of "
+            f"compile, "
             f"and compile the functions that it is given."
         )
     if isinstance(x, Batched):
         return GradientError(
-            f"A solver met a value that vmap batches and that is not among its arguments, at {user_line()}. Pass it as an argument."
+            f"A solver met a value that vmap batches and that is not among its arguments, at {user_line()}. Pass it as "
+            f"an argument."
         )
-    return GradientError(f"Implicit differentiation does not know values of the kind {type(x).__name__}, at {user_line()}.")
+    return GradientError(
+        f"Implicit differentiation does not know values of the kind {type(x).__name__}, at {user_line()}."
+    )
 
 
 FEW = 64
@@ -51,10 +55,12 @@ FEW = 64
 
 
 class LinearMap:
-    """A square matrix that is multiplied, and solved with: `blocks` of `size` unknowns each, which do not know each other.
+    """A square matrix that is multiplied, and solved with: `blocks` of `size` unknowns each, which do not know each
+    other.
 
-    `forward` and `backward` multiply by it and by its transpose; what they return may have levels from `bound` on, which are not its own:
-    the products of this map are without them. `method` is None, the name of a Krylov method, or a function of a product and a vector.
+    `forward` and `backward` multiply by it and by its transpose; what they return may have levels from `bound` on,
+    which are not its own: the products of this map are without them. `method` is None, the name of a Krylov method, or
+    a function of a product and a vector.
     """
 
     def __init__(
@@ -69,7 +75,14 @@ class LinearMap:
         blocks: int = 1,
         bound: float = math.inf,
     ):
-        self.forward, self.backward, self.size, self.dtype, self.blocks, self.bound = forward, backward, size, dtype, blocks, bound
+        self.forward, self.backward, self.size, self.dtype, self.blocks, self.bound = (
+            forward,
+            backward,
+            size,
+            dtype,
+            blocks,
+            bound,
+        )
         self.method, self.options, self.what = method, options or {}, what
         self.lower: dict[float, LinearMap] = {}
         self.factors: list[Factors] = []
@@ -117,7 +130,9 @@ class LinearMap:
             return krylov(self.method or "gmres", product, b, self.options)
         if self.blocks == 1:
             return self.method(product, b)
-        return np.concatenate([self.method(self.block(product, i), part) for i, part in enumerate(b.reshape(self.blocks, -1))])
+        return np.concatenate(
+            [self.method(self.block(product, i), part) for i, part in enumerate(b.reshape(self.blocks, -1))]
+        )
 
     def block(self, product: Vector, i: int) -> Vector:
         """One block of a product."""
@@ -146,13 +161,18 @@ class LinearMap:
         level = new_level()
         try:
             out = below(self.forward(Batched(vectors, level)), level + 1)
-            is_zero = not (isinstance(out, Batched) and out.level == level)  # a product that does not depend on its vector
+            is_zero = not (
+                isinstance(out, Batched) and out.level == level
+            )  # a product that does not depend on its vector
             return np.zeros_like(vectors) if is_zero else below(out.value, self.bound)
         except TrackedValueError:  # plain NumPy code that takes no batches
             return np.stack([self.product(v, False) for v in vectors])
 
     def sparse_factors(self) -> SparseFactors | None:
-        """The factors of a large matrix with few entries, found by their pattern; None where it has many, or where it cannot be traced."""
+        """The factors of a large matrix with few entries, found by their pattern.
+
+        None where it has many, or where it cannot be traced.
+        """
         from wengert.structure.coloring import color  # which bring SciPy along
         from wengert.structure.patterns import sparsity
 
@@ -170,19 +190,24 @@ class LinearMap:
         colors = color(pattern, "column")
         seeds = np.zeros((colors.number, n), self.dtype)
         seeds[colors.columns, range(n)] = 1
-        return SparseFactors(pattern.filled(self.products(seeds)[colors.columns[pattern.cols], pattern.rows]), self.what)
+        return SparseFactors(
+            pattern.filled(self.products(seeds)[colors.columns[pattern.cols], pattern.rows]), self.what
+        )
 
 
 def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, recorded: bool) -> LinearMap:
     """The derivative of a residual at x, to be solved with as `like` is.
 
-    A tape wants it `recorded` at once: what the residual captures may have changed by the time of the walk back. Otherwise the first
-    product runs the residual, which is all that a matrix needs; for a second one it is worth recording.
+    A tape wants it `recorded` at once: what the residual captures may have changed by the time of the walk back.
+    Otherwise the first product runs the residual, which is all that a matrix needs; for a second one it is worth
+    recording.
     """
     if recorded:
         pull = vjp(residual, x)[1]
         kept = lambda u: pull(u)[0]
-        return like.changed(kept if is_symmetric else transposed(kept, np.zeros(x.shape, x.dtype)), kept, like.blocks, like.bound)
+        return like.changed(
+            kept if is_symmetric else transposed(kept, np.zeros(x.shape, x.dtype)), kept, like.blocks, like.bound
+        )
     known: dict[str, Vector] = {}
 
     def forward(v: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Solutions of equations as differentiable functions of what stands in the equations: `root`, `fixed_point`, `argmin`, `custom_root`."""
+"""Solutions of equations as differentiable functions of what stands in the equations: `root`, `fixed_point`, `argmin`,
+`custom_root`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
 from wengert.implicit.maps import LinearMap, below, derivative, unsupported
-from wengert.implicit.solvers import DENSE, ConvergenceError, as_start, iterated, judged, newton, scipy_minimum, scipy_root
+from wengert.implicit.solvers import (
+    DENSE,
+    ConvergenceError,
+    as_start,
+    iterated,
+    judged,
+    newton,
+    scipy_minimum,
+    scipy_root,
+)
 from wengert.implicit.theorem import implicit
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -29,12 +40,15 @@ from wengert.transforms.runs import as_given
 Solver = str | Callable | None
 
 
-def root(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any) -> Any:
+def root(
+    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+) -> Any:
     """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable in theta and in what f captures.
 
-    `solver` is None for Newton's method with the exact Jacobian, the name of a method of `scipy.optimize.root`, or a function
-    `solver(f, x0) -> x` of plain arrays, where f has its theta; `options` go to the solver. A residual above `tol` (beside 1 and beside
-    that at x0) is an error. Derivatives solve one linear system each, by `linear`: see `linear_solve`. No derivative flows to x0.
+    `solver` is None for Newton's method with the exact Jacobian, the name of a method of `scipy.optimize.root`, or a
+    function `solver(f, x0) -> x` of plain arrays, where f has its theta; `options` go to the solver. A residual above
+    `tol` (beside 1 and beside that at x0) is an error. Derivatives solve one linear system each, by `linear`: see
+    `linear_solve`. No derivative flows to x0.
 
     >>> grad(lambda a: root(lambda x, a: x**2 - a, 1.0, a))(4.0)
     np.float64(0.25)
@@ -51,11 +65,13 @@ def root(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 
     return equation.solution(solve, tol)
 
 
-def fixed_point(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any) -> Any:
+def fixed_point(
+    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+) -> Any:
     """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable in theta and in what f captures.
 
-    `solver` is None for plain iteration (`maxiter=10000`), "newton", the name of a method of `scipy.optimize.root` ("anderson"), or a
-    function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`.
+    `solver` is None for plain iteration (`maxiter=10000`), "newton", the name of a method of `scipy.optimize.root`
+    ("anderson"), or a function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`.
 
     >>> float(fixed_point(lambda x: np.cos(x), 1.0).round(6))
     0.739085
@@ -74,12 +90,14 @@ def fixed_point(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: f
     return equation.solution(solve, tol)
 
 
-def argmin(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any) -> Any:
+def argmin(
+    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+) -> Any:
     """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable in theta and in what f captures.
 
-    It is the root of the gradient. `solver` is None for a trust region with products of the Hessian and steps of Newton's method at the
-    end, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`,
-    but systems of more than 512 unknowns are solved by conjugate gradients.
+    It is the root of the gradient. `solver` is None for a trust region with products of the Hessian and steps of
+    Newton's method at the end, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of
+    plain arrays; the rest is as for `root`, but systems of more than 512 unknowns are solved by conjugate gradients.
 
     >>> float(grad(lambda a: argmin(lambda x, a: (x - a) ** 2 + x**2, 0.0, a))(3.0).round(6))
     0.5
@@ -92,7 +110,9 @@ def argmin(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float 
         value = lambda x: float(np.asarray(plain.call(f, plain.flat.tree(x))))
         method: str = solver or "trust-ncg"
         size = float(np.max(np.abs(plain.residual(plain.start)), initial=1.0))
-        x = scipy_minimum(method, value, plain.residual, plain.product, plain.start, options, 1e-10 if solver else 1e-5 * size)
+        x = scipy_minimum(
+            method, value, plain.residual, plain.product, plain.start, options, 1e-10 if solver else 1e-5 * size
+        )
         return x if solver else newton(plain.residual, plain.step, x)
 
     return equation.solution(solve, tol)
@@ -101,10 +121,11 @@ def argmin(f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float 
 def custom_root(
     optimality: Callable, *, has_aux: bool = False, tol: float = 1e-6, linear: Solver = None, is_symmetric: bool = False
 ) -> Callable:
-    """A decorator for a solver `solve(x0, *theta) -> x`: its results are differentiated by `optimality(x, *theta) = 0`, which they fulfil.
+    """A decorator for a solver `solve(x0, *theta) -> x`: its results are differentiated by `optimality(x, *theta) = 0`,
+    which they fulfil.
 
-    The solver gets plain arrays, and keyword arguments as they are. With `has_aux` it returns (x, anything). `is_symmetric` says that the
-    derivative of the optimality in x is symmetric, as it is for a gradient.
+    The solver gets plain arrays, and keyword arguments as they are. With `has_aux` it returns (x, anything).
+    `is_symmetric` says that the derivative of the optimality in x is symmetric, as it is for a gradient.
 
     >>> @custom_root(lambda x, a: x**2 - a)
     ... def square_root(x, a):
@@ -123,7 +144,8 @@ def custom_root(
             for leaf in flatten(kwargs)[0]:
                 if not all(map(is_bare, layers(leaf))):
                     raise GradientError(
-                        f"{name} got a tracked value by keyword, at {user_line()}: its gradient would be lost. Pass it by position."
+                        f"{name} got a tracked value by keyword, at {user_line()}: its gradient would be lost. Pass it "
+                        f"by position."
                     )
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
             extras: list = []
@@ -154,7 +176,9 @@ def minus(x: Any, y: Any) -> Any:
 class Equation:
     """What is solved: the residual that `make` makes of f is to be zero, at `x0` to begin with."""
 
-    def __init__(self, name: str, f: Callable, make: Callable, x0: Any, theta: tuple, linear: Solver, is_symmetric: bool = False):
+    def __init__(
+        self, name: str, f: Callable, make: Callable, x0: Any, theta: tuple, linear: Solver, is_symmetric: bool = False
+    ):
         x0 = as_start(x0)
         self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
         self.flat = Flat(x0, "x0")
@@ -168,7 +192,8 @@ class Equation:
         out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
             raise ValueError(
-                f"{self.name}: there are {v.size} unknowns and {out.size} equations, at {user_line()}. There must be as many of both."
+                f"{self.name}: there are {v.size} unknowns and {out.size} equations, at {user_line()}. There must be "
+                f"as many of both."
             )
         return out
 
@@ -177,7 +202,13 @@ class Equation:
 
     def map(self, residual: Callable, x: Any, recorded: bool = False) -> LinearMap:
         like = LinearMap(
-            residual, residual, self.flat.size, self.flat.dtype, self.method, None, f"the derivative of the equation of {self.name} in x"
+            residual,
+            residual,
+            self.flat.size,
+            self.flat.dtype,
+            self.method,
+            None,
+            f"the derivative of the equation of {self.name} in x",
         )
         return derivative(residual, x, self.is_symmetric, like, recorded)
 
@@ -223,7 +254,10 @@ class Plain:
         """The derivative at x; the latest one is kept, because products with one come in a row."""
         if self.latest[0] is None or not np.array_equal(x, self.latest[0]):
             equation, theta = self.equation, self.theta  # and not self, which keeps the map
-            self.latest = np.array(x), equation.map(lambda v: equation.at(v, theta), np.array(x, self.flat.dtype)).below(0)
+            self.latest = (
+                np.array(x),
+                equation.map(lambda v: equation.at(v, theta), np.array(x, self.flat.dtype)).below(0),
+            )
         return self.latest[1]
 
     def step(self, x: Any, r: Any) -> np.ndarray:
@@ -231,7 +265,8 @@ class Plain:
             return self.matrix(x).solve(r, False)
         except np.linalg.LinAlgError as error:
             raise ConvergenceError(
-                f"Newton's method in {self.equation.name} met a singular system, at {user_line()}. Start elsewhere, or take another solver."
+                f"Newton's method in {self.equation.name} met a singular system, at {user_line()}. Start elsewhere, or "
+                f"take another solver."
             ) from error
 
     def jacobian(self, x: Any) -> np.ndarray:
@@ -252,11 +287,14 @@ class Plain:
         return np.array(below(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:
-        """A solver may use captured values of other transforms only if the equation has them too, which gives the derivative."""
+        """A solver may use captured values of other transforms only if the equation has them too, which gives the
+        derivative.
+        """
         known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
         if self.levels - known:
             raise GradientError(
-                f"The solver of {self.equation.name} used a tracked value that its equation does not have, at {user_line()}: its gradient "
+                f"The solver of {self.equation.name} used a tracked value that its equation does not have, at "
+                f"{user_line()}: its gradient "
                 f"would be lost. Let the equation depend on it, or detach it."
             )
 
@@ -283,7 +321,12 @@ def unhistoried(x: Any) -> Any:
 
 def batches(tree: Any) -> dict[int, int]:
     """The levels of the batches in a tree, and their lengths."""
-    return {layer.level: len(layer.value) for leaf in flatten(tree)[0] for layer in layers(leaf) if isinstance(layer, Batched)}
+    return {
+        layer.level: len(layer.value)
+        for leaf in flatten(tree)[0]
+        for layer in layers(leaf)
+        if isinstance(layer, Batched)
+    }
 
 
 def row_of(tree: Any, i: int, level: int) -> Any:

@@ -1,8 +1,8 @@
 """Solvers on plain vectors: what runs inside, and is never differentiated.
 
-Linear systems: dense LU up to `DENSE` unknowns; beyond, sparse LU where the matrix has few entries, and Krylov methods of SciPy. Nonlinear
-ones: Newton's method on the exact Jacobian, plain iteration for fixed points, a trust region for minima, or any method of
-`scipy.optimize` by name.
+Linear systems: dense LU up to `DENSE` unknowns; beyond, sparse LU where the matrix has few entries, and Krylov methods
+of SciPy. Nonlinear ones: Newton's method on the exact Jacobian, plain iteration for fixed points, a trust region for
+minima, or any method of `scipy.optimize` by name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ DENSE = 512
 """Up to so many unknowns a linear system is solved as a matrix."""
 
 KRYLOV = ("cg", "gmres", "minres", "bicgstab", "lgmres", "tfqmr", "gcrotmk")
-ROOTS = ("hybr", "lm", "broyden1", "broyden2", "anderson", "krylov", "df-sane", "linearmixing", "diagbroyden", "excitingmixing")
+ROOTS = (
+    "hybr",
+    "lm",
+    "broyden1",
+    "broyden2",
+    "anderson",
+    "krylov",
+    "df-sane",
+    "linearmixing",
+    "diagbroyden",
+    "excitingmixing",
+)
 MINIMISERS = {
     "Nelder-Mead": 0, "Powell": 0, "CG": 1, "BFGS": 1, "L-BFGS-B": 1, "TNC": 1, "SLSQP": 1,
     "Newton-CG": 2, "trust-ncg": 2, "trust-krylov": 2, "trust-constr": 2,
@@ -68,7 +79,8 @@ class SparseFactors:
             self.factors = import_module("scipy.sparse.linalg").splu(matrix.tocsc())
         except RuntimeError as error:  # SuperLU's word for it
             raise np.linalg.LinAlgError(
-                f"{what} is singular, at {user_line()}: there is no unique solution, and none of its derivatives exists."
+                f"{what} is singular, at {user_line()}: there is no unique solution, and none of its derivatives "
+                f"exists."
             ) from error
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
@@ -89,8 +101,10 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
     if info or not np.isfinite(solution).all():
         left = float(np.linalg.norm(product(solution) - b) / np.linalg.norm(b))
         raise ConvergenceError(
-            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, rtol "
-            f"{options['rtol']:.1e}), at {user_line()}. The system may be singular, or not of the kind that {method} takes; give it a "
+            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, "
+            f"rtol "
+            f"{options['rtol']:.1e}), at {user_line()}. The system may be singular, or not of the kind that {method} "
+            f"takes; give it a "
             f"preconditioner (M=), more steps (maxiter=), a looser rtol=, or choose another solver."
         )
     return solution
@@ -99,7 +113,8 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
 def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol: float | None = None) -> np.ndarray:
     """Newton's method: `solve(x, r)` is the step of the linearised system; it is halved until the residual shrinks.
 
-    It ends when the steps are as small as rounding, or when none makes the residual smaller: what is left is judged by the caller.
+    It ends when the steps are as small as rounding, or when none makes the residual smaller: what is left is judged by
+    the caller.
     """
     tol, norm = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol, np.linalg.norm
     r = f(x)
@@ -141,7 +156,9 @@ def iterated(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | Non
 def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     """The root by a method of `scipy.optimize.root`; the exact Jacobian goes to those that take one."""
     if method not in ROOTS:
-        raise ValueError(f"There is no solver {method!r} of equations, at {user_line()}. There are newton, {', '.join(ROOTS)}.")
+        raise ValueError(
+            f"There is no solver {method!r} of equations, at {user_line()}. There are newton, {', '.join(ROOTS)}."
+        )
     root = import_module("scipy.optimize").root
     if method in ("hybr", "lm"):
         return root(f, x, jac=jacobian, method=method, tol=1e-12, options=options).x
@@ -151,9 +168,14 @@ def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, opti
 def scipy_minimum(
     method: str, f: Callable, gradient: Callable, product: Callable, x: np.ndarray, options: dict[str, Any], tol: float
 ) -> np.ndarray:
-    """The minimum by a method of `scipy.optimize.minimize`, with exact gradients; products with the Hessian if it takes them."""
+    """The minimum by a method of `scipy.optimize.minimize`, with exact gradients.
+
+    Products with the Hessian if it takes them.
+    """
     if method not in MINIMISERS:
-        raise ValueError(f"There is no solver {method!r} of minima, at {user_line()}. There are {', '.join(MINIMISERS)}.")
+        raise ValueError(
+            f"There is no solver {method!r} of minima, at {user_line()}. There are {', '.join(MINIMISERS)}."
+        )
     if method in ("L-BFGS-B", "TNC", "SLSQP"):
         options = {"ftol": 1e-15} | options  # which else ends them when values, and not gradients, stand still
     more = dict(zip(("jac", "hessp")[: MINIMISERS[method]], (gradient, product), strict=False))
@@ -165,6 +187,8 @@ def judged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, to
     left, before = (float(np.max(np.abs(r), initial=0.0)) for r in (residual, start))
     if not (np.isfinite(x).all() and left <= tol * max(1.0, before if np.isfinite(before) else 1.0)):
         raise ConvergenceError(
-            f"The solver of {what} did not converge: the residual is {left:.2e}, from {before:.2e} at the start, at {user_line()}. "
-            f"Start nearer to the solution, choose another solver or give it more steps; tol= says what is small enough."
+            f"The solver of {what} did not converge: the residual is {left:.2e}, from {before:.2e} at the start, at "
+            f"{user_line()}. "
+            f"Start nearer to the solution, choose another solver or give it more steps; tol= says what is small "
+            f"enough."
         )

@@ -1,9 +1,10 @@
 """The implicit function theorem on values of any mode.
 
-A solution x of r(x) = 0 changes with whatever r depends on by dx = -A^{-1} dr, where A is the derivative of r in x, and dr is taken with x
-held. So nothing needs to be known of what r depends on, arguments or captured values: r itself, evaluated at the solution, carries it. The
-levels of nested transforms are added one at a time, the lowest first: for each, r is evaluated at the solution that knows all lower
-levels, and A belongs to those, which makes derivatives of derivatives right.
+A solution x of r(x) = 0 changes with whatever r depends on by dx = -A^{-1} dr, where A is the derivative of r in x, and
+dr is taken with x held. So nothing needs to be known of what r depends on, arguments or captured values: r itself,
+evaluated at the solution, carries it. The levels of nested transforms are added one at a time, the lowest first: for
+each, r is evaluated at the solution that knows all lower levels, and A belongs to those, which makes derivatives of
+derivatives right.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ from wengert.transforms.checkpoint import NOTHING, made_before
 
 
 def solved(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
-    """The solution of a linear system, in the last axis of b. In levels that the map does not have it is a linear operation on b."""
+    """The solution of a linear system, in the last axis of b.
+
+    In levels that the map does not have it is a linear operation on b.
+    """
     return SOLVE.op(b, matrix=matrix, transpose=transpose)
 
 
@@ -60,7 +64,12 @@ def solution(matrix: LinearMap, b: Any, transpose: bool) -> Any:
         stacked = matrix.stacked(n, level)
         return Batched(reshape(solution(stacked, reshape(rows, (-1,)), transpose), (n, -1)), level)
     lower = solution(matrix.below(level), below(b, level), transpose)
-    return attached(level, lambda y: matrix.product(y, transpose) - b, lower, lambda y, bound, recorded: (matrix.below(bound), transpose))
+    return attached(
+        level,
+        lambda y: matrix.product(y, transpose) - b,
+        lower,
+        lambda y, bound, recorded: (matrix.below(bound), transpose),
+    )
 
 
 SOLVE = Primitive(
@@ -75,11 +84,17 @@ SOLVE = Primitive(
 SOLVE.op = solve_op
 
 Derivative = Callable[[Any, float, bool], tuple[LinearMap, bool]]
-"""The derivative of a residual at a point, as the levels below a bound know it, to keep or not; and whether it is to be transposed."""
+"""The derivative of a residual at a point, as the levels below a bound know it, to keep or not.
+
+And whether it is to be transposed.
+"""
 
 
 class Attachment:
-    """How the solution depends on the residual, at one level of the tape. `anchors` are the nodes that the residual was made of."""
+    """How the solution depends on the residual, at one level of the tape.
+
+    `anchors` are the nodes that the residual was made of.
+    """
 
     def __init__(self, level: int, residual: Vector, x: Any, derivative: Derivative, anchors: Sequence[Node]):
         self.level, self.residual, self.x, self.derivative, self.anchors = level, residual, x, derivative, anchors
@@ -88,8 +103,9 @@ class Attachment:
     def pull(self, t: Any, out: Any) -> tuple:
         """The cotangent of the residual, or those of the anchors where the walk back is recorded.
 
-        On the tape the residual was evaluated at a solution that is a number: right for one walk back, but a derivative of that walk would
-        miss how the solution changes. So a recorded walk goes back through another residual, of the solution with its history.
+        On the tape the residual was evaluated at a solution that is a number: right for one walk back, but a derivative
+        of that walk would miss how the solution changes. So a recorded walk goes back through another residual, of the
+        solution with its history.
         """
         if not (isinstance(out, Array) and out.level == self.level):
             matrix, transpose = self.here
@@ -97,14 +113,21 @@ class Attachment:
         matrix, transpose = self.derivative(out, self.level + 1, False)
         start = next_sequence()
         r = below(self.residual(out), self.level + 1)
-        found = partials(r.node, -solved(matrix, t, not transpose), start) if isinstance(r, Tensor) and r.node is not None else {}
+        found = (
+            partials(r.node, -solved(matrix, t, not transpose), start)
+            if isinstance(r, Tensor) and r.node is not None
+            else {}
+        )
         if not found.keys() <= {*self.anchors, out.node}:
             raise changed()
         return None, *[found.get(node) for node in self.anchors]
 
 
 def partials(root: Node, t: Any, start: int) -> dict[Node, Any]:
-    """What a cotangent of the root gives to the nodes that were there at the start, each held while the others change; recorded."""
+    """What a cotangent of the root gives to the nodes that were there at the start, each held while the others change.
+
+    Recorded.
+    """
     seen, left = {root}, [root]
     while left:
         node = left.pop()
@@ -154,7 +177,9 @@ def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> An
             return Tensor(x, level)
         anchors = [] if level else made_before(start, [r.node])
         attachment = Attachment(level, residual, x, derivative, anchors)
-        return Tensor.process(ATTACH, level, (r, *[Tensor(NOTHING, 0, node) for node in anchors]), {"attachment": attachment})
+        return Tensor.process(
+            ATTACH, level, (r, *[Tensor(NOTHING, 0, node) for node in anchors]), {"attachment": attachment}
+        )
     if isinstance(r, Dual) and r.level == level:
         matrix, transpose = derivative(x, level, False)
         return Dual(x, -solved(matrix, r.tangent, transpose), level)
@@ -166,11 +191,15 @@ def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> An
 
 
 def changed() -> GradientError:
-    return GradientError(f"A function under implicit differentiation did not do the same when it was called again, at {user_line()}.")
+    return GradientError(
+        f"A function under implicit differentiation did not do the same when it was called again, at {user_line()}."
+    )
 
 
 def series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet) -> Jet:
-    """The Taylor coefficients of the solution: with x right up to order k - 1, the coefficient k of the residual tells what x lacks."""
+    """The Taylor coefficients of the solution: with x right up to order k - 1, the coefficient k of the residual tells
+    what x lacks.
+    """
     run = r.series.run
     matrix, transpose = derivative(x, level, False)
     terms: list = [x]
@@ -182,7 +211,9 @@ def series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet)
 
 
 def implicit(residual: Vector, x: Any, derivative: Derivative, bound: float = math.inf) -> Any:
-    """A solution x of residual(x) = 0, plain numbers or batches of them, with the derivatives that the residual gives it."""
+    """A solution x of residual(x) = 0, plain numbers or batches of them, with the derivatives that the residual gives
+    it.
+    """
     r = below(residual(x), bound)
     if not isinstance(r, Array):
         return x

@@ -1,9 +1,10 @@
 """The continuous adjoint: the derivative of the solution of the equation, which is the solution of another equation.
 
-With y' = f(t, y, p), a tangent v of y follows the variational equation v' = f_y v + f_p dp forward in time. A cotangent a follows the
-adjoint equation a' = -a f_y backward, with a jump at each point where the solution was read, and the cotangent of p is the integral of
-a f_p. Both are solved by the same method of SciPy as the equation itself, with the same tolerances, so that derivatives are as accurate as
-the solution, but are not exactly those of the numbers that were computed.
+With y' = f(t, y, p), a tangent v of y follows the variational equation v' = f_y v + f_p dp forward in time. A cotangent
+a follows the adjoint equation a' = -a f_y backward, with a jump at each point where the solution was read, and the
+cotangent of p is the integral of a f_p. Both are solved by the same method of SciPy as the equation itself, with the
+same tolerances, so that derivatives are as accurate as the solution, but are not exactly those of the numbers that were
+computed.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Trajectory(Call):
     def hidden(self) -> GradientError:
         return GradientError(
             f"The function to integrate uses a tracked value that is not among its arguments, at {user_line()}: "
-            f"the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts of arrays, "
+            f"the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts of "
+            f"arrays, "
             f'or use an explicit method with adjoint="discrete", or detach it.'
         )
 
@@ -93,12 +95,18 @@ class Trajectory(Call):
 
         def variational(t: Any, z: Any, args: tuple, tangents: list) -> Any:
             smooth = Smooth(args)
-            f, pushed = jvp(lambda y, *new: derivative(self.fun, t, y, smooth.filled(new)), (z[:n], *smooth.values), (z[n:], *tangents))
+            f, pushed = jvp(
+                lambda y, *new: derivative(self.fun, t, y, smooth.filled(new)),
+                (z[:n], *smooth.values),
+                (z[n:], *tangents),
+            )
             return concatenate([f, pushed])
 
         if is_nonzero(dt0):
             dy = dy - derivative(self.fun, span[0], y0, args) * dt0
-        rows, self.result = trajectory(variational, span, points, concatenate([y0, dy]), (args, tangents), self.method.extended(2))
+        rows, self.result = trajectory(
+            variational, span, points, concatenate([y0, dy]), (args, tangents), self.method.extended(2)
+        )
         out, tangent = rows[:, :n], rows[:, n:]
         if is_nonzero(dpoints):
             tangent = tangent + self.at(points, out, args) * dpoints[:, None]
@@ -127,18 +135,25 @@ class Trajectory(Call):
             raise self.hidden()
         c = numbers(c)
         adjoint = Adjoint(
-            flow, solution, Batch([*tree.flatten((span, points, y0, args))[0], c, flow.batch.split(flow.y)]), self.method, smooth
+            flow,
+            solution,
+            Batch([*tree.flatten((span, points, y0, args))[0], c, flow.batch.split(flow.y)]),
+            self.method,
+            smooth,
         )
         places = flow.places(points)
         states = solution(places).reshape(*flow.y.shape, len(places))
         return *adjoint.through(c, places), flow.batch.split(np.moveaxis(states, -1, -2))
 
     def by_sensitivities(self, c: Any, span: tuple, points: Any, y0: Any, args: tuple, smooth: Smooth) -> tuple:
-        """The same on values of any mode: the derivatives along all directions, solved forward in time, which is stable, then weighted."""
+        """The same on values of any mode: the derivatives along all directions, solved forward in time, which is
+        stable, then weighted.
+        """
         if any(is_complex(v) for v in (c, y0, *smooth.values)):
             raise GradientError(
                 f"The continuous adjoint has no second derivatives of complex solutions, at {user_line()}. "
-                f'Use an explicit method with adjoint="discrete", or real and imaginary parts as a state of twice the size.'
+                f'Use an explicit method with adjoint="discrete", or real and imaginary parts as a state of twice the '
+                f"size."
             )
         n = y0.shape[0]
         sizes = [n, *[v.size for v in smooth.values]]
@@ -167,7 +182,9 @@ class Smooth:
         self.leaves, self.structure = tree.flatten(args)
         wanted = wanted if wanted is not None else [True] * len(self.leaves)
         self.chosen = [
-            i for i, (leaf, w) in enumerate(zip(self.leaves, wanted, strict=True)) if w and isinstance(leaf, SHAPED) and is_smooth(leaf)
+            i
+            for i, (leaf, w) in enumerate(zip(self.leaves, wanted, strict=True))
+            if w and isinstance(leaf, SHAPED) and is_smooth(leaf)
         ]
         self.values = [self.leaves[i] for i in self.chosen]
 
@@ -209,7 +226,9 @@ class Adjoint:
         """From the cotangents of the states at some places, in rows, back to the start."""
         rows = np.moveaxis(self.batch.joined(c), -2, 0)
         self.shape = rows.shape[1:]
-        scale = float(np.abs(rows).max(initial=0.0)) or 1.0  # the equation is linear: tolerances are relative to the cotangents
+        scale = (
+            float(np.abs(rows).max(initial=0.0)) or 1.0
+        )  # the equation is linear: tolerances are relative to the cotangents
         if not np.isfinite(scale):
             raise GradientError(f"The gradient that arrives at solve_ivp is not finite, at {user_line()}.")
         a, place = np.zeros(self.shape, np.result_type(rows, self.flow.y)), None
@@ -219,7 +238,10 @@ class Adjoint:
                 a, place = a + rows[j] / scale, places[j]
         if place is not None:
             a = self.back(a, place, self.flow.span[0])
-        found = [np.zeros(v.shape, v.dtype) if g is None else g * scale for g, v in zip(self.totals, self.values, strict=True)]
+        found = [
+            np.zeros(v.shape, v.dtype) if g is None else g * scale
+            for g, v in zip(self.totals, self.values, strict=True)
+        ]
         return self.batch.split(a * scale), found
 
     def back(self, a: np.ndarray, start: float, stop: float) -> np.ndarray:
@@ -228,7 +250,9 @@ class Adjoint:
             return a
         jac = None if self.method.name not in IMPLICIT else self.jacobian
         span = (float(start), float(stop))
-        result = completed(self.method.solve(self.rhs, span, a.ravel(), jac, self.batch, dense_output=bool(self.values)))
+        result = completed(
+            self.method.solve(self.rhs, span, a.ravel(), jac, self.batch, dense_output=bool(self.values))
+        )
         if self.values:
             for later, earlier in zip(result.t, result.t[1:], strict=False):
                 for node, weight in zip(self.nodes, self.weights, strict=True):
@@ -251,7 +275,9 @@ class Adjoint:
 
     def jacobian(self, s: float, vector: np.ndarray) -> np.ndarray:
         t, y = self.flow.time(s), self.flow.state(self.solution(s))
-        found = self.batch.joined(self.flow.rate(jacobian(lambda y: derivative(self.flow.fun, t, y, self.flow.args))(y)))
+        found = self.batch.joined(
+            self.flow.rate(jacobian(lambda y: derivative(self.flow.fun, t, y, self.flow.args))(y))
+        )
         return -blocks(np.swapaxes(found, -1, -2))
 
     def add(self, s: float, vector: np.ndarray, weight: float) -> None:

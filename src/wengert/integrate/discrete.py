@@ -1,8 +1,10 @@
-"""The discrete adjoint: the derivative of the numbers that a Runge-Kutta method computes, for the steps that SciPy has chosen.
+"""The discrete adjoint: the derivative of the numbers that a Runge-Kutta method computes, for the steps that SciPy has
+chosen.
 
-SciPy steps through the equation on plain numbers. The accepted steps, as fractions of the span, are then taken once more by the method's
-own coefficients, as operations like all others, so that every mode and every order of differentiation applies. Reverse mode keeps the
-states at about sqrt(n) of the n steps, and computes those in between again on its way back.
+SciPy steps through the equation on plain numbers. The accepted steps, as fractions of the span, are then taken once
+more by the method's own coefficients, as operations like all others, so that every mode and every order of
+differentiation applies. Reverse mode keeps the states at about sqrt(n) of the n steps, and computes those in between
+again on its way back.
 """
 
 from __future__ import annotations
@@ -22,16 +24,28 @@ from wengert.transforms.checkpoint import checkpoint
 
 
 def replay(
-    method: Tableau, fun: Callable, times: Any, y0: Any, args: tuple, points: Any, at: tuple[np.ndarray, np.ndarray | None], keep: bool
+    method: Tableau,
+    fun: Callable,
+    times: Any,
+    y0: Any,
+    args: tuple,
+    points: Any,
+    at: tuple[np.ndarray, np.ndarray | None],
+    keep: bool,
 ) -> Any:
     """The states at `points`, in rows, after steps between `times`; without points, those at the times.
 
-    `at` has the numbers of both, which decide in which step a point lies. `keep` says to keep all steps, not only checkpoints.
+    `at` has the numbers of both, which decide in which step a point lies. `keep` says to keep all steps, not only
+    checkpoints.
     """
     steps, places = at
     n = len(steps) - 1
     direction = -1.0 if steps[-1] < steps[0] else 1.0
-    owner = None if places is None else np.clip(np.searchsorted(direction * steps, direction * places, side="left") - 1, 0, n - 1)
+    owner = (
+        None
+        if places is None
+        else np.clip(np.searchsorted(direction * steps, direction * places, side="left") - 1, 0, n - 1)
+    )
 
     def segment(start: int, stop: int) -> Callable:
         def run(y: Any, f: Any, times: Any, points: Any, args: tuple) -> tuple:

@@ -1,7 +1,8 @@
-"""A differential equation as SciPy sees it: a function of plain numbers, whatever the values are that the user's program has.
+"""A differential equation as SciPy sees it: a function of plain numbers, whatever the values are that the user's
+program has.
 
-SciPy's solvers choose their steps by comparing numbers, so nothing of this is ever recorded. The elements of a batch (under `vmap`) are
-solved together, as one large system with steps in common.
+SciPy's solvers choose their steps by comparing numbers, so nothing of this is ever recorded. The elements of a batch
+(under `vmap`) are solved together, as one large system with steps in common.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def numbers(x: Any) -> Any:
     """The numbers of a value, without derivatives: an array, or a batch of arrays."""
     if isinstance(x, Symbol):
         raise TypeError(
-            f"An integral cannot be traced into a graph, at {user_line()}: SciPy's solvers choose their steps by looking at numbers. "
+            f"An integral cannot be traced into a graph, at {user_line()}: SciPy's solvers choose their steps by "
+            f"looking at numbers. "
             f"Call it outside the traced or compiled function, or compile the function that is integrated."
         )
     if isinstance(x, Batched):
@@ -56,7 +58,9 @@ def numbers(x: Any) -> Any:
 
 
 class Batch:
-    """The batches among some values, one for each `vmap` around: `joined` makes one plain array of them all, `split` undoes that."""
+    """The batches among some values, one for each `vmap` around: `joined` makes one plain array of them all, `split`
+    undoes that.
+    """
 
     def __init__(self, values: Iterable[Any]):
         sizes = {part.level: part.value.shape[0] for x in values for part in layers(x) if isinstance(part, Batched)}
@@ -71,7 +75,8 @@ class Batch:
             x = x.value if mine else broadcast_to(operand(x), (n, *np.shape(x)))
         if isinstance(x, Array):
             raise GradientError(
-                f"A function under vmap began to use a captured batch after its integration had begun, at {user_line()}. "
+                f"A function under vmap began to use a captured batch after its integration had begun, at "
+                f"{user_line()}. "
                 f"Pass that value in args=."
             )
         return np.asarray(x)
@@ -96,7 +101,9 @@ class Method:
         return self.solver if isinstance(self.solver, str) else self.solver.__name__
 
     def extended(self, copies: int) -> Method:
-        """The same for a system of so many copies of the state, to which what the user said of the original does not apply."""
+        """The same for a system of so many copies of the state, to which what the user said of the original does not
+        apply.
+        """
         kept = {k: v for k, v in self.options.items() if k in ("max_step", "min_step")}
         return replace(self, atol=np.tile(self.atol, copies) if np.ndim(self.atol) else self.atol, options=kept)
 
@@ -106,7 +113,10 @@ class Method:
         return replace(self, options=options)
 
     def settings(self, jac: Callable | None, batch: Batch) -> dict[str, Any]:
-        """The options for SciPy. Its norm of errors is a mean over all elements of a batch; tolerances are such that none is worse off."""
+        """The options for SciPy.
+
+        Its norm of errors is a mean over all elements of a batch; tolerances are such that none is worse off.
+        """
         share = math.sqrt(max(batch.count, 1))
         atol = np.asarray(self.atol) / share
         options = self.options if jac is None or self.options.get("jac") is not None else self.options | {"jac": jac}
@@ -115,13 +125,20 @@ class Method:
             "atol": np.tile(atol, batch.count) if atol.ndim else float(atol),
         }
 
-    def solve(self, rhs: Callable, span: tuple[float, float], y: np.ndarray, jac: Callable | None, batch: Batch, **wanted: Any) -> Any:
+    def solve(
+        self, rhs: Callable, span: tuple[float, float], y: np.ndarray, jac: Callable | None, batch: Batch, **wanted: Any
+    ) -> Any:
         rhs = finite(rhs) if self.name == "LSODA" else rhs
-        return import_module("scipy.integrate").solve_ivp(rhs, span, y, self.solver, **self.settings(jac, batch), **wanted)
+        return import_module("scipy.integrate").solve_ivp(
+            rhs, span, y, self.solver, **self.settings(jac, batch), **wanted
+        )
 
 
 class Flow:
-    """y' = fun(t, y, *args) for SciPy. Where times belong to a batch, it is solved over [0, 1], as fractions of each element's span."""
+    """y' = fun(t, y, *args) for SciPy.
+
+    Where times belong to a batch, it is solved over [0, 1], as fractions of each element's span.
+    """
 
     def __init__(self, fun: Callable, span: Sequence[Any], y0: Any, args: tuple):
         self.fun, self.args = fun, tree.map(numbers, args)
@@ -153,7 +170,8 @@ class Flow:
         first = s[(0,) * len(batch.sizes)]
         if not np.allclose(s, first, rtol=1e-12, atol=1e-12):
             raise ValueError(
-                f"Under vmap the points in time must divide t_span in the same way for all elements of the batch, at {user_line()}. "
+                f"Under vmap the points in time must divide t_span in the same way for all elements of the batch, at "
+                f"{user_line()}. "
                 f"Call solve_ivp in a loop instead."
             )
         return np.clip(first, 0.0, 1.0) if self.is_scaled else first
@@ -180,7 +198,9 @@ class Flow:
         return method.solve(self.rhs, self.span, self.y.ravel(), self.automatic(method), self.batch, **wanted)
 
     def steps(self, method: Method) -> Any:
-        """SciPy's result without the states: where an explicit method has stepped, in memory that does not grow with them."""
+        """SciPy's result without the states: where an explicit method has stepped, in memory that does not grow with
+        them.
+        """
         if self.span[0] == self.span[1]:
             return self.at_rest(None)
         method = self.fitted(method)
@@ -217,7 +237,10 @@ class Flow:
         return result(t, 0, y=states(t), sol=states)
 
     def automatic(self, method: Method) -> Callable | None:
-        """The Jacobian for methods that need one, if the function runs on Wengert's values; else SciPy takes differences."""
+        """The Jacobian for methods that need one, if the function runs on Wengert's values.
+
+        Else SciPy takes differences.
+        """
         if method.name not in IMPLICIT or method.options.keys() & {"jac_sparsity", "lband", "uband"}:
             return None
         try:
@@ -233,13 +256,16 @@ def derivative(fun: Callable, t: Any, y: Any, args: tuple) -> Any:
     if f.shape != y.shape:
         if f.size != y.size:
             raise ValueError(
-                f"The function to integrate returned an array of shape {f.shape} for a state of shape {y.shape}, at {user_line()}. "
+                f"The function to integrate returned an array of shape {f.shape} for a state of shape {y.shape}, at "
+                f"{user_line()}. "
                 f"It must return one derivative for each component."
             )
         f = reshape(f, y.shape)
     if f.dtype != y.dtype:
         if f.dtype.kind == "c":
-            raise TypeError(f"The function to integrate is complex and its state is not, at {user_line()}. Start from y0 + 0j.")
+            raise TypeError(
+                f"The function to integrate is complex and its state is not, at {user_line()}. Start from y0 + 0j."
+            )
         f = astype(f, y.dtype)
     return f
 
@@ -253,7 +279,16 @@ def blocks(matrices: np.ndarray) -> np.ndarray:
 
 def result(t: np.ndarray, nfev: int, **more: Any) -> Any:
     """As SciPy returns them, for an integration that got to the end."""
-    known = {"t_events": None, "y_events": None, "njev": 0, "nlu": 0, "status": 0, "success": True, "y": None, "sol": None}
+    known = {
+        "t_events": None,
+        "y_events": None,
+        "njev": 0,
+        "nlu": 0,
+        "status": 0,
+        "success": True,
+        "y": None,
+        "sol": None,
+    }
     message = "The solver successfully reached the end of the integration interval."
     return import_module("scipy.optimize").OptimizeResult(known | more, t=t, nfev=nfev, message=message)
 
@@ -279,5 +314,6 @@ def completed(result: Any) -> Any:
 
 def stopped(why: str) -> RuntimeError:
     return RuntimeError(
-        f"The integration stopped before the end, at {user_line()}: {why} Try another method, other tolerances, or a shorter time."
+        f"The integration stopped before the end, at {user_line()}: {why} Try another method, other tolerances, or a "
+        f"shorter time."
     )

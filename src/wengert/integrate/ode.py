@@ -40,16 +40,18 @@ def solve_ivp(
     atol: Any = 1e-6,
     **options: Any,
 ) -> Any:
-    """The solution of y' = fun(t, y, *args) from y0 over t_span, as `scipy.integrate.solve_ivp`, whose solvers take the steps.
+    """The solution of y' = fun(t, y, *args) from y0 over t_span, as `scipy.integrate.solve_ivp`, whose solvers take the
+    steps.
 
-    `t` and `y` of the result have derivatives in `y0`, in the arrays in `args` (which may be in lists and dicts), in the ends of `t_span`
-    and in `t_eval`. Where no derivative is asked for, the result is SciPy's own.
+    `t` and `y` of the result have derivatives in `y0`, in the arrays in `args` (which may be in lists and dicts), in
+    the ends of `t_span` and in `t_eval`. Where no derivative is asked for, the result is SciPy's own.
 
-    `adjoint="discrete"` (RK23, RK45, DOP853; their default) differentiates the numbers that are computed: the Runge-Kutta steps that SciPy
-    accepted, scaled with t_span but not chosen anew, and the method's own interpolant at t_eval. It works in all modes, to any order,
-    and for values that `fun` captured. `adjoint="continuous"` (any method; the default of Radau, BDF and LSODA) solves the adjoint equation
-    back in time, or the variational equations forward, to the same tolerances; what `fun` depends on must be passed in `args`.
-    Methods that need the Jacobian of `fun` get it by automatic differentiation. `vectorized` is accepted and makes no difference.
+    `adjoint="discrete"` (RK23, RK45, DOP853; their default) differentiates the numbers that are computed: the
+    Runge-Kutta steps that SciPy accepted, scaled with t_span but not chosen anew, and the method's own interpolant at
+    t_eval. It works in all modes, to any order, and for values that `fun` captured. `adjoint="continuous"` (any method;
+    the default of Radau, BDF and LSODA) solves the adjoint equation back in time, or the variational equations forward,
+    to the same tolerances; what `fun` depends on must be passed in `args`. Methods that need the Jacobian of `fun` get
+    it by automatic differentiation. `vectorized` is accepted and makes no difference.
 
     >>> def final(rate):
     ...     return solve_ivp(lambda t, y, rate: -rate * y, (0.0, 1.0), [1.0], args=(rate,), rtol=1e-9, atol=1e-9).y[0, -1]
@@ -64,7 +66,8 @@ def solve_ivp(
     state = operand(y0)
     if state.ndim != 1:
         raise ValueError(
-            f"`y0` of solve_ivp must be 1-dimensional, not of shape {state.shape}, at {user_line()}. Use odeint, or reshape it."
+            f"`y0` of solve_ivp must be 1-dimensional, not of shape {state.shape}, at {user_line()}. Use odeint, or "
+            f"reshape it."
         )
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = doubled(state)
@@ -105,10 +108,12 @@ def odeint(
     method: Any = "LSODA",
     adjoint: str | None = None,
 ) -> Any:
-    """The solution of y' = func(y, t, *args) at the times t, the first of which is that of y0, as `scipy.integrate.odeint`.
+    """The solution of y' = func(y, t, *args) at the times t, the first of which is that of y0, as
+    `scipy.integrate.odeint`.
 
-    The state may be an array of any shape, or a tree of arrays; the result has the times as its first axis. It has derivatives as that of
-    `solve_ivp` has them, where `method` and `adjoint` are explained. LSODA, which SciPy's function uses, has the continuous adjoint.
+    The state may be an array of any shape, or a tree of arrays; the result has the times as its first axis. It has
+    derivatives as that of `solve_ivp` has them, where `method` and `adjoint` are explained. LSODA, which SciPy's
+    function uses, has the continuous adjoint.
 
     >>> odeint(lambda y, t: -y, [1.0, 2.0], [0.0, 1.0]).round(4)
     array([[1.    , 2.    ],
@@ -118,7 +123,8 @@ def odeint(
     points = operand(t)
     if points.ndim != 1 or not points.shape[0]:
         raise ValueError(
-            f"odeint needs times in one dimension, the first of them that of y0, not of shape {points.shape}, at {user_line()}."
+            f"odeint needs times in one dimension, the first of them that of y0, not of shape {points.shape}, at "
+            f"{user_line()}."
         )
     points = points if points.dtype.kind == "f" else astype(points, float)
     f = func if tfirst else lambda t, y, *args: func(y, t, *args)
@@ -140,7 +146,9 @@ def odeint(
     return form.rows(rows)
 
 
-def solved(fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str, flow: Flow) -> tuple[Any, Any, Any]:
+def solved(
+    fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str, flow: Flow
+) -> tuple[Any, Any, Any]:
     """The times, the states in rows, and SciPy's result."""
     places = None if points is None else ordered(flow.places(points), flow)
     result = None
@@ -153,7 +161,16 @@ def solved(fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method
         plain = not any(isinstance(t, Array) for t in span)
         times = steps if plain else span[0] + fractions * (span[1] - span[0])
     if adjoint == "discrete":
-        rows = replay(tableau(method.name), fun, times, y0, args, points, (steps, places), keep=flow.captured or flow.captured_batch)
+        rows = replay(
+            tableau(method.name),
+            fun,
+            times,
+            y0,
+            args,
+            points,
+            (steps, places),
+            keep=flow.captured or flow.captured_batch,
+        )
     else:
         rows, latest = trajectory(fun, span, times if points is None else points, y0, args, method)
         result = latest if latest is not None else result
@@ -173,7 +190,8 @@ def which(method: Method, adjoint: str | None) -> str:
         raise ValueError(f"adjoint={adjoint!r}, at {user_line()}. Choose 'discrete' or 'continuous'.")
     if adjoint == "discrete" and method.name not in EXPLICIT:
         raise ValueError(
-            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} only, not those of {method.name}, at {user_line()}. "
+            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} only, not those of {method.name}, at "
+            f"{user_line()}. "
             f"Use one of these methods, or adjoint='continuous'."
         )
     return adjoint
@@ -192,7 +210,10 @@ def arguments(args: Any) -> tuple:
     if args is None:
         return ()
     if not isinstance(args, tuple | list):
-        raise TypeError(f"`args` is a tuple of further arguments, not a {type(args).__name__}, at {user_line()}. Write args=(value,).")
+        raise TypeError(
+            f"`args` is a tuple of further arguments, not a {type(args).__name__}, at {user_line()}. Write "
+            f"args=(value,)."
+        )
     return tuple(args)
 
 
@@ -224,7 +245,10 @@ def ordered(places: np.ndarray, flow: Flow) -> np.ndarray:
 
 
 class Form:
-    """How a state of any shape, or a tree of arrays, is laid out in one vector. A single number is a vector of one, as in SciPy."""
+    """How a state of any shape, or a tree of arrays, is laid out in one vector.
+
+    A single number is a vector of one, as in SciPy.
+    """
 
     def __init__(self, y0: Any):
         single = y0 if isinstance(y0, list | tuple) and y0 and not has_arrays(y0) else None
@@ -246,7 +270,10 @@ class Form:
     def opened(self, state: Any) -> list:
         leaves, structure = tree.flatten(state)
         if structure != self.structure:
-            raise ValueError(f"The function to integrate returned {structure!r} for a state that is {self.structure!r}, at {user_line()}.")
+            raise ValueError(
+                f"The function to integrate returned {structure!r} for a state that is {self.structure!r}, at "
+                f"{user_line()}."
+            )
         return leaves
 
     def tree(self, vector: Any) -> Any:

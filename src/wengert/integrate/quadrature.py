@@ -1,7 +1,8 @@
 """Definite integrals by SciPy, differentiable in parameters and limits.
 
-The derivative of an integral is the integral of the derivative, and at its limits the integrand (Leibniz's rule). Both are integrals and
-integrands of the same kind, so any order of differentiation in any mode follows. SciPy only ever sees plain numbers.
+The derivative of an integral is the integral of the derivative, and at its limits the integrand (Leibniz's rule). Both
+are integrals and integrands of the same kind, so any order of differentiation in any mode follows. SciPy only ever sees
+plain numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from wengert.transforms.products import jvp
 
 INTEGRAL = operation("quad")
 FEW = 16
-"""Up to so many components, each is integrated on its own, by QUADPACK, which extrapolates at singular ends; more of them, together."""
+"""Up to so many components, each is integrated on its own, by QUADPACK, which extrapolates at singular ends.
+
+More of them, together.
+"""
 
 
 def quad(
@@ -46,8 +50,9 @@ def quad(
 ) -> tuple[Any, Any]:
     """The integral of func(x, *args) over x from a to b, and an estimate of its error, as `scipy.integrate.quad`.
 
-    The integral has derivatives in the arrays in `args` (which may be in lists and dicts) and in the limits, which may be infinite.
-    `func` may return an array, whose components are integrated, and complex numbers. What it depends on must be passed in `args`.
+    The integral has derivatives in the arrays in `args` (which may be in lists and dicts) and in the limits, which may
+    be infinite. `func` may return an array, whose components are integrated, and complex numbers. What it depends on
+    must be passed in `args`.
 
     >>> from wengert.transforms.gradients import grad
     >>> round(float(grad(lambda s: quad(lambda x, s: np.exp(-s * x**2), -np.inf, np.inf, (s,))[0])(1.0)), 6)  # -sqrt(pi) / 2
@@ -55,7 +60,11 @@ def quad(
     """
     if not isinstance(args, tuple | list):
         args = (args,)  # as SciPy does
-    call = Integral(func, (limit_of(a), limit_of(b), tuple(args)), {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points})
+    call = Integral(
+        func,
+        (limit_of(a), limit_of(b), tuple(args)),
+        {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points},
+    )
     value, error = call(INTEGRAL)
     return value, numbers(error)
 
@@ -106,7 +115,11 @@ class Integral(Call):
         """One integral after the other, as each has subdivisions of its own."""
         rows = []
         for i in range(len(top.value)):
-            rows.append(primitive.op(*[v.value[i] if isinstance(v, Batched) and v.level == top.level else v for v in x], call=self))
+            rows.append(
+                primitive.op(
+                    *[v.value[i] if isinstance(v, Batched) and v.level == top.level else v for v in x], call=self
+                )
+            )
         return tuple([Batched(stack(column), top.level) for column in zip(*rows, strict=True)])
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
@@ -154,7 +167,9 @@ class Integral(Call):
                 with Transposed(values) as tape:
                     y = operand(self.func(x, *smooth.filled(tape.inputs, args)))
                     found = tape.transpose([y], [c])
-                return concatenate([reshape(np.zeros(v.shape) if g is None else g, (-1,)) for g, v in zip(found, values, strict=True)])
+                return concatenate(
+                    [reshape(np.zeros(v.shape) if g is None else g, (-1,)) for g, v in zip(found, values, strict=True)]
+                )
 
             whole = self.integral(back, a, b, (args, c))
             bounds = np.cumsum([0, *[v.size for v in smooth.values]])
@@ -162,7 +177,9 @@ class Integral(Call):
         return self.among_arrays([ca, cb, *smooth.spread(parts)])
 
 
-def components(integrand: Callable[[float], np.ndarray], a: float, b: float, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def components(
+    integrand: Callable[[float], np.ndarray], a: float, b: float, options: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
     """The integrals of the components of a function, and estimates of their errors."""
     integrate = import_module("scipy.integrate")
     known: dict[float, np.ndarray] = {}
@@ -175,7 +192,9 @@ def components(integrand: Callable[[float], np.ndarray], a: float, b: float, opt
     size = len(at(inside(a, b)))
     if size > FEW:
         tolerances = {"epsabs": options["epsabs"], "epsrel": options["epsrel"], "limit": 20 * options["limit"]}
-        value, error, info = integrate.quad_vec(integrand, a, b, points=options["points"], full_output=True, **tolerances)
+        value, error, info = integrate.quad_vec(
+            integrand, a, b, points=options["points"], full_output=True, **tolerances
+        )
         if not info.success:
             warnings.warn(f"{info.message} (at {user_line()})", integrate.IntegrationWarning, stacklevel=2)
         return value, np.full(size, error)

@@ -16,9 +16,12 @@ from wengert.ops.shape.joining import stack
 
 
 class Tableau(NamedTuple):
-    """Stage i is `f(t + c[i] h, y + h a[i] K)`, and `b` gives the step; the stage behind those is the first one of the next step.
+    """Stage i is `f(t + c[i] h, y + h a[i] K)`, and `b` gives the step.
 
-    `extra` has (c, a) of the stages that only the interpolant needs: `y + h basis(x) (weights K)` at the fraction x of the step.
+    The stage behind those is the first one of the next step.
+
+    `extra` has (c, a) of the stages that only the interpolant needs: `y + h basis(x) (weights K)` at the fraction x of
+    the step.
     """
 
     a: list[np.ndarray]
@@ -37,11 +40,15 @@ def tableau(name: str) -> Tableau:
     a = [np.asarray(row[:i]) for i, row in enumerate(method.A)]
     if name != "DOP853":
         return Tableau(a, method.B, method.C, [], method.P.T, powers)
-    extra = [(float(c), row[: stages + 1 + i]) for i, (c, row) in enumerate(zip(method.C_EXTRA, method.A_EXTRA, strict=True))]
+    extra = [
+        (float(c), row[: stages + 1 + i]) for i, (c, row) in enumerate(zip(method.C_EXTRA, method.A_EXTRA, strict=True))
+    ]
     total = method.D.shape[1]
     step, first, last = np.zeros((3, total))
     step[:stages], first[0], last[stages] = method.B, 1.0, 1.0
-    return Tableau(a, method.B, method.C, extra, np.stack([step, first - step, 2.0 * step - first - last, *method.D]), alternating)
+    return Tableau(
+        a, method.B, method.C, extra, np.stack([step, first - step, 2.0 * step - first - last, *method.D]), alternating
+    )
 
 
 def powers(x: Any, count: int) -> Any:
@@ -77,14 +84,19 @@ class Step:
         stages = [self.stages[i] for i in used]
         if isinstance(self.h, Array):
             return self.y_old + self.h * matmul(a[used], stack(stages))
-        return matmul(np.concatenate([[1.0], self.h * a[used]]), stack([self.y_old, *stages]))  # two operations, not four
+        return matmul(
+            np.concatenate([[1.0], self.h * a[used]]), stack([self.y_old, *stages])
+        )  # two operations, not four
 
     def stage(self, c: float, y: Any) -> Any:
         self.stages.append(derivative(self.fun, self.t + c * self.h, y, self.args))
         return self.stages[-1]
 
     def at(self, points: Any, is_empty: bool) -> Any:
-        """The states at points in time inside the step, in rows, by the interpolant of the method; `is_empty`: of length zero."""
+        """The states at points in time inside the step, in rows, by the interpolant of the method.
+
+        `is_empty`: of length zero.
+        """
         if is_empty:
             return self.y_old + (points - self.t)[:, None] * self.stages[0]
         for c, a in self.method.extra:

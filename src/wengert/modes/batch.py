@@ -1,7 +1,7 @@
 """Batching: Batched, many values of one shape that are computed at once.
 
-The batch is the first axis of the payload, and what a program sees is one element of it. Each operation runs once for the whole batch, as
-its aspect `batching` says, or in a loop over it.
+The batch is the first axis of the payload, and what a program sees is one element of it. Each operation runs once for
+the whole batch, as its aspect `batching` says, or in a loop over it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Batched(Array):
 
     def _plain(self, what: str) -> np.ndarray:
         raise TrackedValueError(
-            f"{what} needs one number or array, but under vmap this value is a batch of {self.value.shape[0]}, at {user_line()}. "
+            f"{what} needs one number or array, but under vmap this value is a batch of {self.value.shape[0]}, at "
+            f"{user_line()}. "
             f"Use an operation of wengert or NumPy instead; to choose between values, wg.where(condition, x, y)."
         )
 
@@ -101,7 +102,11 @@ def loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: i
         outs = [primitive.op(*row, **params) for row in rows]
         join = lambda results: joined(primitive, results)
     else:
-        outs = [primitive.op(*[np.zeros(v.shape[1:], v.dtype) if m else v for v, m in zip(values, mine, strict=True)], **params)]
+        outs = [
+            primitive.op(
+                *[np.zeros(v.shape[1:], v.dtype) if m else v for v, m in zip(values, mine, strict=True)], **params
+            )
+        ]
         join = lambda results: np.zeros((0, *Spec.of(results[0]).shape), Spec.of(results[0]).dtype)
     return join(outs) if primitive.outputs == 1 else tuple(map(join, zip(*outs, strict=True)))
 
@@ -110,7 +115,9 @@ def joined(primitive: Primitive, outs: Sequence[Any]) -> Any:
     shapes = {Spec.of(out).shape for out in outs}
     if len(shapes) > 1:
         raise ValueError(
-            f"{primitive.name} has results of different shapes, {' and '.join(map(str, sorted(shapes)))}, for elements of one batch, "
-            f"at {user_line()}. Under vmap a shape cannot depend on numbers; wg.where can choose between values of one shape."
+            f"{primitive.name} has results of different shapes, {' and '.join(map(str, sorted(shapes)))}, for elements "
+            f"of one batch, "
+            f"at {user_line()}. Under vmap a shape cannot depend on numbers; wg.where can choose between values of one "
+            f"shape."
         )
     return stack(outs)

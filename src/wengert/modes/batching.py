@@ -1,7 +1,7 @@
 """How operations run on a batch: the aspect `batching`, with the rules of those that arrange several arrays.
 
-The others follow from the table: elementwise operations run on aligned arrays, those that say how their metadata changes run once, and the
-rest runs in a loop.
+The others follow from the table: elementwise operations run on aligned arrays, those that say how their metadata
+changes run once, and the rest runs in a loop.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def batch_einsum(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
 
 
 @batching(_broadcast_to)
-def batch_broadcast_to(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+def batch_broadcast_to(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+) -> Any:
     return primitive.op(with_rank(values[0], len(params["shape"])), shape=(n, *params["shape"]))
 
 
@@ -122,15 +124,20 @@ def batch_full_like(primitive: Primitive, values: Sequence[Any], mine: Sequence[
 
 
 @batching(_searchsorted)
-def batch_searchsorted(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+def batch_searchsorted(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+) -> Any:
     return None if mine[0] else primitive.op(*values, **params)
 
 
-# Indexing. Where the arrays of a key stand together, the axes that they make take their place; otherwise these come first.
+# Indexing. Where the arrays of a key stand together, the axes that they make take their place; otherwise these come
+# first.
 
 
 class Place(NamedTuple):
-    """Where the axes are that the arrays of a key make: `block` of them, the first at `start`, in a result of this rank."""
+    """Where the axes are that the arrays of a key make: `block` of them, the first at `start`, in a result of this
+    rank.
+    """
 
     rank: int
     block: int
@@ -222,7 +229,14 @@ def where_mask(x: Any, v: Any, mask: Any) -> Any:
 
 
 def written(
-    primitive: Primitive, target: tuple, v: Any, indices: Sequence[Any], mine: Sequence[bool], n: int, params: Params, x_rank: int
+    primitive: Primitive,
+    target: tuple,
+    v: Any,
+    indices: Sequence[Any],
+    mine: Sequence[bool],
+    n: int,
+    params: Params,
+    x_rank: int,
 ) -> Any:
     """What scatter, set_at and add_at have in common: v goes to the place of a key in an array that has the batch."""
     if not n:

@@ -1,8 +1,9 @@
 """The walk back over large arrays, block by block.
 
-Where one elementwise operation follows another, cotangents of whole arrays would be written to memory only to be read again by the next
-rule, and memory is what limits the speed. So a run of such nodes is walked for one block of elements at a time, on all cores: what lies
-in between stays in the cache. Every element is computed alone, by the same rules in the same order, so the numbers are the same.
+Where one elementwise operation follows another, cotangents of whole arrays would be written to memory only to be read
+again by the next rule, and memory is what limits the speed. So a run of such nodes is walked for one block of elements
+at a time, on all cores: what lies in between stays in the cache. Every element is computed alone, by the same rules in
+the same order, so the numbers are the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ Nodes = list[Any]
 
 
 def pull_large(node: Any, t: np.ndarray, order: Nodes, cotangents: dict, owned: set, retain: bool) -> bool:
-    """Pull a node together with those that follow it, if they are a run; says whether they are, and the walk is done with them."""
+    """Pull a node together with those that follow it, if they are a run.
+
+    Says whether they are, and the walk is done with them.
+    """
     run = run_from(node, order)
     if len(run) < 2:
         return False
@@ -71,7 +75,9 @@ def flat(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def pull_run(run: Nodes, cotangents: dict) -> dict[Any, np.ndarray] | None:
-    """The cotangents that a run of nodes hands to what lies behind it, what has arrived there included; None if it cannot be run so.
+    """The cotangents that a run of nodes hands to what lies behind it, what has arrived there included.
+
+    None if it cannot be run so.
 
     Cotangents that have arrived at nodes of the run are used up.
     """

@@ -15,7 +15,9 @@ from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 
 def conform(t: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """The cotangent of a value of this shape and dtype: broadcast axes summed, a real value's imaginary part dropped, cast back."""
+    """The cotangent of a value of this shape and dtype: broadcast axes summed, a real value's imaginary part dropped,
+    cast back.
+    """
     if t.shape != shape:
         t = unbroadcast(t, shape)
     if t.dtype != dtype:

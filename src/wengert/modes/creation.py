@@ -1,4 +1,5 @@
-"""Tensors from numbers, lists and other libraries' arrays: the creation functions of NumPy and of the array API standard.
+"""Tensors from numbers, lists and other libraries' arrays: the creation functions of NumPy and of the array API
+standard.
 
 >>> y = zeros(3)
 >>> y[1] = 2.0
@@ -33,7 +34,9 @@ def creation(function: Callable) -> Callable:
             return own(made[0], requires_grad), *made[1:]
         return own(made, requires_grad)
 
-    create.__doc__ = f"As `numpy.{function.__name__}`, but a tensor; `requires_grad` makes it a leaf that gets a gradient."
+    create.__doc__ = (
+        f"As `numpy.{function.__name__}`, but a tensor; `requires_grad` makes it a leaf that gets a gradient."
+    )
     return create
 
 
@@ -45,7 +48,9 @@ identity = creation(np.identity)
 arange = creation(np.arange)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, requires_grad: bool = False) -> Any:
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, requires_grad: bool = False
+) -> Any:
     """As `numpy.full`, but a tensor; of a value that is being differentiated, one that depends on it.
 
     >>> full(2, 7.0)
@@ -59,8 +64,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
-    """A value as it is, with its history; anything else as a tensor of its own: a number, an array, lists of numbers or of values.
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Any:
+    """A value as it is, with its history.
+
+    Anything else as a tensor of its own: a number, an array, lists of numbers or of values.
 
     `copy=False` insists that nothing is copied, and shares the memory of an array: do not write to it any more.
 
@@ -71,15 +80,22 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     if holds_value(obj):
         obj = gathered(obj)
         if copy is False and dtype is not None and obj.dtype != dtype:
-            raise ValueError(f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy, at {user_line()}.")
-        return obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
+            raise ValueError(
+                f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy, at {user_line()}."
+            )
+        return (
+            obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
+        )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
     value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
     return own(value, requires_grad)
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, requires_grad: bool = False) -> Any:
-    """As `numpy.array`, but a value: a copy of one with its history, lists of values put together, or a tensor of numbers.
+def array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, requires_grad: bool = False
+) -> Any:
+    """As `numpy.array`, but a value: a copy of one with its history, lists of values put together, or a tensor of
+    numbers.
 
     >>> array([1.0, 2.0], ndmin=2)
     tensor([[1., 2.]])

@@ -1,7 +1,8 @@
 """Forward mode: Dual, a value with a tangent.
 
-Each kind of operation pushes tangents forward by what the table says of it: an elementwise rule is its own transpose, a linear operation
-is applied to the tangents, a multilinear one to each tangent in turn, and the rule of a reduction is summed.
+Each kind of operation pushes tangents forward by what the table says of it: an elementwise rule is its own transpose, a
+linear operation is applied to the tangents, a multilinear one to each tangent in turn, and the rule of a reduction is
+summed.
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ class Dual(Array):
             return out
         pushed = push(primitive, values, tangents, out, params)
         if pushed is None:
-            return Dual(out, np.zeros(out.shape, out.dtype), level) if primitive.filled_in and out.dtype.kind in "fc" else out
+            return (
+                Dual(out, np.zeros(out.shape, out.dtype), level)
+                if primitive.filled_in and out.dtype.kind in "fc"
+                else out
+            )
         if primitive.outputs != 1:
             return tuple([Dual(o, t, level) for o, t in zip(out, pushed, strict=True)])
         return Dual(out, pushed, level)
@@ -83,7 +88,9 @@ class Dual(Array):
             pushed = second(u, primitive.keep_y(out, x, y), NO_PARAMS)
         else:
             saved = primitive.keep_xy(out, x, y)
-            pushed = first(t, saved, NO_PARAMS) + second(u, saved, NO_PARAMS)  # as one expression: NumPy adds large arrays in place
+            pushed = first(t, saved, NO_PARAMS) + second(
+                u, saved, NO_PARAMS
+            )  # as one expression: NumPy adds large arrays in place
         return Dual(out, fitted(pushed, out), level)
 
     def detach(self) -> Any:
@@ -99,7 +106,9 @@ def push(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], o
     live = [t is not None and differentiable(primitive, i) for i, t in enumerate(tangents)]
     if not any(live):
         return None
-    return PUSHES[primitive.kind](primitive, values, [t if alive else None for t, alive in zip(tangents, live, strict=True)], out, params)
+    return PUSHES[primitive.kind](
+        primitive, values, [t if alive else None for t, alive in zip(tangents, live, strict=True)], out, params
+    )
 
 
 def differentiable(primitive: Primitive, i: int) -> bool:
@@ -107,7 +116,9 @@ def differentiable(primitive: Primitive, i: int) -> bool:
     return primitive.vjp is not None or (i < len(primitive.rules) and primitive.rules[i] is not None)
 
 
-def push_by_rule(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+def push_by_rule(
+    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
+) -> Any:
     """The sum of what the rules make of each tangent."""
     keep = primitive.keep(*[t is not None for t in tangents])
     assert keep is not None
@@ -125,16 +136,22 @@ def summed(a: Any, b: Any) -> Any:
     return tuple(map(add, a, b)) if isinstance(a, tuple) else add(a, b)
 
 
-def push_elementwise(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+def push_elementwise(
+    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
+) -> Any:
     return fitted(push_by_rule(primitive, values, tangents, out, params), out)
 
 
-def push_reduction(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+def push_reduction(
+    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
+) -> Any:
     pushed = push_by_rule(primitive, values, tangents, out, params)
     return fitted(sum_(pushed, params["axis"], keepdims=params["keepdims"]), out)
 
 
-def push_linear(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+def push_linear(
+    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
+) -> Any:
     """The operation on the tangents; what it is not linear in, such as indices, stays as it is."""
     moved = [
         t if t is not None else zeros(v) if differentiable(primitive, i) else v
@@ -143,7 +160,9 @@ def push_linear(primitive: Primitive, values: Sequence[Any], tangents: Sequence[
     return primitive.op(*moved, **params)
 
 
-def push_multilinear(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+def push_multilinear(
+    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
+) -> Any:
     total = None
     for i, t in enumerate(tangents):
         if t is not None:
@@ -152,9 +171,13 @@ def push_multilinear(primitive: Primitive, values: Sequence[Any], tangents: Sequ
     return total
 
 
-def push_general(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
+def push_general(
+    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
+) -> Any:
     if not primitive.jvps:
-        raise GradientError(f"{primitive.name} has a derivative for reverse mode only, at {user_line()}. Use grad or vjp.")
+        raise GradientError(
+            f"{primitive.name} has a derivative for reverse mode only, at {user_line()}. Use grad or vjp."
+        )
     return push_by_rule(primitive, values, tangents, out, params)
 
 

@@ -48,7 +48,11 @@ def linspace(
     share = np.linspace(0.0, 1.0, num, endpoint)
     ends = broadcast_arrays(start, stop)
     share = share.reshape(-1, *(1,) * ends[0].ndim)
-    points = moveaxis(where(share < 0.5, ends[0] + share * (ends[1] - ends[0]), ends[1] - (1.0 - share) * (ends[1] - ends[0])), 0, axis)
+    points = moveaxis(
+        where(share < 0.5, ends[0] + share * (ends[1] - ends[0]), ends[1] - (1.0 - share) * (ends[1] - ends[0])),
+        0,
+        axis,
+    )
     points = points if dtype is None else astype(points, dtype)
     return (points, (stop - start) / (num - endpoint)) if retstep else points
 
@@ -74,7 +78,14 @@ def logspace(
 
 @implements(np.geomspace)
 def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0, *, requires_grad: bool = False
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    requires_grad: bool = False,
 ) -> Any:
     """As `numpy.geomspace`, but a tensor, and differentiable in both ends.
 
@@ -90,12 +101,16 @@ def geomspace(
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """As `numpy.indices`, but a tensor: the index of each place along each axis; with `sparse`, a tuple of tensors that broadcast to it.
+    """As `numpy.indices`, but a tensor: the index of each place along each axis.
+
+    With `sparse`, a tuple of tensors that broadcast to it.
 
     >>> indices((2, 2)).tolist()
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
-    return tuple(map(asarray, np.indices(dimensions, dtype, True))) if sparse else asarray(np.indices(dimensions, dtype))
+    return (
+        tuple(map(asarray, np.indices(dimensions, dtype, True))) if sparse else asarray(np.indices(dimensions, dtype))
+    )
 
 
 def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:

@@ -1,8 +1,10 @@
-"""Whether and how operations are recorded: what `no_grad` and its relatives switch, in each context (`contextvars`) for itself.
+"""Whether and how operations are recorded: what `no_grad` and its relatives switch, in each context (`contextvars`) for
+itself.
 
-The hot path only reads `active`, the number of states alive where anything is switched; as long as it is zero, everything is recorded
-plainly. A state has one block for each `with` that is open, and is what they say together: blocks may be left in any order, as those of
-generators that take turns are. The block of a generator acts while the generator runs, and not on those who run while it is suspended.
+The hot path only reads `active`, the number of states alive where anything is switched; as long as it is zero,
+everything is recorded plainly. A state has one block for each `with` that is open, and is what they say together:
+blocks may be left in any order, as those of generators that take turns are. The block of a generator acts while the
+generator runs, and not on those who run while it is suspended.
 """
 
 from __future__ import annotations
@@ -49,13 +51,18 @@ class Block:
 
 
 class State:
-    """The blocks that are open in a context, the innermost last. It is counted in `active` while it lives if they switch anything."""
+    """The blocks that are open in a context, the innermost last.
+
+    It is counted in `active` while it lives if they switch anything.
+    """
 
     __slots__ = ("blocks", "counted", "settings")
 
     def __init__(self, blocks: tuple[Block, ...] = ()):
         self.blocks = blocks
-        self.settings = None if any(b.generator is not None for b in blocks) else together(blocks)  # None: not always the same
+        self.settings = (
+            None if any(b.generator is not None for b in blocks) else together(blocks)
+        )  # None: not always the same
         self.counted = any(getattr(PLAIN, name) != value for b in blocks for name, value in b.settings.items())
         if self.counted:
             count(1)
@@ -111,7 +118,10 @@ def enter(block: Block) -> Block:
 
 
 def leave(block: Block) -> None:
-    """Close a block, with what was set for good inside it. One that another context opened stays open there, unless it is a generator's."""
+    """Close a block, with what was set for good inside it.
+
+    One that another context opened stays open there, unless it is a generator's.
+    """
     blocks = blocks_here()
     block.is_left = True
     if block in blocks:
@@ -136,7 +146,9 @@ def trace() -> Any:
 
 
 class repeated:
-    """Around a function of the user's that runs more than once, or once for many: what it assigns to captured tensors has no order."""
+    """Around a function of the user's that runs more than once, or once for many: what it assigns to captured tensors
+    has no order.
+    """
 
     def __init__(self, what: str):
         self.what, self.trace = what, trace()

@@ -48,7 +48,8 @@ class Tensor(Array):
         self.level = level
         self.node = node
 
-    # Running operations. The payloads of level 0 are plain arrays; those of a higher level may be values of a lower one.
+    # Running operations. The payloads of level 0 are plain arrays; those of a higher level may be values of a lower
+    # one.
 
     @staticmethod
     def process_unary(primitive: Primitive, level: int, x: Any) -> Tensor:
@@ -126,7 +127,11 @@ class Tensor(Array):
             saved = protected(saved, constants)
         make = recording.special_node if recording.active else Node
         if primitive.outputs != 1:
-            nodes = several(primitive, params, tuple(parents), saved, out, make) if recording.recording() else [None] * len(out)
+            nodes = (
+                several(primitive, params, tuple(parents), saved, out, make)
+                if recording.recording()
+                else [None] * len(out)
+            )
             return tuple(Tensor(o, level, node) for o, node in zip(out, nodes, strict=True))
         return Tensor(out, level, make(primitive, params, tuple(parents), saved, out))
 
@@ -134,7 +139,10 @@ class Tensor(Array):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient flows to this value. On leaves it can be switched: `x.requires_grad = False` freezes a parameter."""
+        """Whether a gradient flows to this value.
+
+        On leaves it can be switched: `x.requires_grad = False` freezes a parameter.
+        """
         return self.node is not None
 
     @requires_grad.setter
@@ -144,14 +152,16 @@ class Tensor(Array):
         if not wanted:
             if not self.is_leaf:
                 raise GradientError(
-                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}, at {user_line()}. "  # type: ignore[union-attr]  # no leaf
+                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}, at "
+                    f"{user_line()}. "  # type: ignore[union-attr]  # no leaf
                     f"Use y.detach() for a value without history."
                 )
             self.node = None
             return
         if self.dtype.kind not in "fc":
             raise GradientError(
-                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex values, "
+                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex "
+                f"values, "
                 f"at {user_line()}. Pass dtype=float, or convert with x.astype(float)."
             )
         self.node = Leaf(self.value, self)
@@ -191,7 +201,9 @@ class Tensor(Array):
                 raise ValueError(f"grad has shape {value.shape}, the tensor {self.shape}, at {user_line()}.")
             if value.dtype != self.dtype:
                 if not np.can_cast(value.dtype, self.dtype, "same_kind"):
-                    raise TypeError(f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}, at {user_line()}.")
+                    raise TypeError(
+                        f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}, at {user_line()}."
+                    )
                 value = astype(value, self.dtype)
         self._grad = value
 
@@ -216,7 +228,10 @@ class Tensor(Array):
             self.node.hooked().arrived[RETAIN] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
-        """Call `hook` with the gradient of this value, each time it is computed; what it returns, if anything, takes its place."""
+        """Call `hook` with the gradient of this value, each time it is computed.
+
+        What it returns, if anything, takes its place.
+        """
         if self.node is None:
             raise GradientError(f"register_hook needs a value that requires a gradient, at {user_line()}.")
 
@@ -245,8 +260,9 @@ class Tensor(Array):
     ) -> None:
         """Add the derivative of this value to the `grad` of the leaves that it was computed from (or of `inputs`).
 
-        A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian product. The history is
-        released unless `retain_graph`; with `create_graph` the gradients have a history of their own.
+        A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian
+        product. The history is released unless `retain_graph`; with `create_graph` the gradients have a history of
+        their own.
         """
         from wengert.modes.walk import walk  # which knows Tensor
 
@@ -266,8 +282,8 @@ class Tensor(Array):
         with recording.switched(enabled=False):
             self._rebind((value if isinstance(value, Array) else tensor(value)).detach())
 
-    # Changing in place. Numbers that the tape has saved, or that another value shares, are never written to: the buffer is reused only
-    # where this object is its sole owner.
+    # Changing in place. Numbers that the tape has saved, or that another value shares, are never written to: the buffer
+    # is reused only where this object is its sole owner.
 
     def __setitem__(self, key: Any, v: Any) -> None:
         refused = isinstance(self.node, Leaf) and recording.recording()
@@ -289,7 +305,9 @@ class Tensor(Array):
             super()._update(function, ufunc, v)
 
     def _become(self, new: Array) -> None:
-        while isinstance(new, Tensor) and new.level > self.level and new.node is None:  # a constant of a transform, which will end
+        while (
+            isinstance(new, Tensor) and new.level > self.level and new.node is None
+        ):  # a constant of a transform, which will end
             new = new.value if isinstance(new.value, Array) else Tensor(new.value, self.level)
         is_recorded = recording.recording()
         if is_traced(self):
@@ -301,7 +319,11 @@ class Tensor(Array):
         if not is_recorded and isinstance(new, Tensor):
             self.value = new.value
         else:
-            keep = self.node.hooks.arrived.pop(RETAIN, None) if self.node is not None and self.node.hooks is not None else None
+            keep = (
+                self.node.hooks.arrived.pop(RETAIN, None)
+                if self.node is not None and self.node.hooks is not None
+                else None
+            )
             super()._become(new)
             if keep is not None and isinstance(new, Tensor) and new.node is not None:
                 new.node.hooked().arrived[RETAIN] = keep
@@ -310,7 +332,8 @@ class Tensor(Array):
         """Raise in a trace, whose program knows nothing of a tensor but its numbers."""
         if is_traced(self):
             raise GradientError(
-                f"{what} a captured tensor inside a compiled function, at {user_line()}: it would be the one of the first call for ever. "
+                f"{what} a captured tensor inside a compiled function, at {user_line()}: it would be the one of the "
+                f"first call for ever. "
                 f"Pass it as an argument, compute gradients by wg.grad, and copy tensors by x.clone()."
             )
 
@@ -341,7 +364,11 @@ class Tensor(Array):
         return snapshot(self).tolist() if is_traced(self) else super().tolist()
 
     def __repr__(self) -> str:
-        numbers = np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(") if self.level == 0 else repr(self.value)
+        numbers = (
+            np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(")
+            if self.level == 0
+            else repr(self.value)
+        )
         details = "" if self.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.dtype}"
         if self.node is not None:
             details += ", requires_grad=True" if self.is_leaf else f", grad_fn={self.grad_fn}"
@@ -350,7 +377,9 @@ class Tensor(Array):
     def __reduce__(self) -> tuple:
         self._refuse_trace("A copy of")
         if not self.is_leaf or self.level:
-            raise GradientError(f"A value with a history cannot be copied or pickled, at {user_line()}. Use x.detach(), or x.clone().")
+            raise GradientError(
+                f"A value with a history cannot be copied or pickled, at {user_line()}. Use x.detach(), or x.clone()."
+            )
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
 
 
@@ -358,11 +387,17 @@ CHANGEABLE = (np.ndarray, Array)
 
 
 def protected(saved: tuple, constants: Sequence[Any]) -> tuple:
-    """`saved` with its own copy of what the user could still change: arrays, and values that can be assigned to in place."""
+    """`saved` with its own copy of what the user could still change: arrays, and values that can be assigned to in
+    place.
+    """
     theirs = set(map(id, constants))
     return tuple(
         [
-            snapshot(s) if id(s) in theirs else tuple([snapshot(v) if id(v) in theirs else v for v in s]) if s.__class__ is tuple else s
+            snapshot(s)
+            if id(s) in theirs
+            else tuple([snapshot(v) if id(v) in theirs else v for v in s])
+            if s.__class__ is tuple
+            else s
             for s in saved
         ]
     )
@@ -388,7 +423,9 @@ def is_traced(value: Array) -> bool:
 def is_sole_owner(tensor: Tensor) -> bool:
     """Whether nobody else, a saved value or a view included, can see the buffer."""
     value = tensor.value
-    return isinstance(value, np.ndarray) and value.flags.owndata and value.flags.writeable and sys.getrefcount(value) == 3
+    return (
+        isinstance(value, np.ndarray) and value.flags.owndata and value.flags.writeable and sys.getrefcount(value) == 3
+    )
 
 
 def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | None) -> Tensor:
@@ -423,13 +460,15 @@ def own(value: np.ndarray, requires_grad: bool = False) -> Any:
     """An array that nobody else has as a new tensor; in a trace, where it is made anew at each call, as a symbol."""
     if value.dtype.kind not in "biufc":
         raise TypeError(
-            f"Data of dtype {value.dtype} cannot be a tensor, at {user_line()}. Pass numbers in an array or in lists of equal length."
+            f"Data of dtype {value.dtype} cannot be a tensor, at {user_line()}. Pass numbers in an array or in lists "
+            f"of equal length."
         )
     trace = recording.trace()
     if trace is not None:
         if requires_grad:
             raise GradientError(
-                f"A tensor that requires a gradient was made inside a traced function, at {user_line()}: such a program has no tape. "
+                f"A tensor that requires a gradient was made inside a traced function, at {user_line()}: such a "
+                f"program has no tape. "
                 f"Differentiate a function with wg.grad, or make the tensor outside."
             )
         return trace.symbol(value)
@@ -443,8 +482,8 @@ def as_tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else tensor(value)
 
 
-# The boundary. Inside, cotangents follow the transpose convention; outside, the gradient of a complex value is the direction of
-# steepest ascent, its conjugate.
+# The boundary. Inside, cotangents follow the transpose convention; outside, the gradient of a complex value is the
+# direction of steepest ascent, its conjugate.
 
 
 def public(t: Any) -> Tensor:
@@ -460,7 +499,9 @@ def replacement(gradient: Any, t: Any, returned: str) -> Any:
     """The cotangent that takes the place of `t` when a hook has `returned` a gradient."""
     new = internal(as_tensor(gradient))
     if new.shape != t.shape:
-        raise GradientError(f"{returned} of shape {new.shape} in place of {t.shape}, at {user_line()}. The shapes must be equal.")
+        raise GradientError(
+            f"{returned} of shape {new.shape} in place of {t.shape}, at {user_line()}. The shapes must be equal."
+        )
     return conform(new if isinstance(t, Tensor) else new.value, t.shape, t.dtype)
 
 

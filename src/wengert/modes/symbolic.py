@@ -1,6 +1,7 @@
 """Symbolic mode: Symbol, a value that is not known yet. What is done to it becomes a graph.
 
-Symbols run below every transform that is started on them, so a derivative of a function of symbols is made of symbols again.
+Symbols run below every transform that is started on them, so a derivative of a function of symbols is made of symbols
+again.
 """
 
 from __future__ import annotations
@@ -34,18 +35,21 @@ SYMBOLS = 1
 class Trace:
     """One run of a function on symbols: what it has met, and what it has assigned to.
 
-    An array that is used often is one constant. A tensor of the user's is read at each call of the program: it is a constant that will be
-    lifted to an input, and what is computed from it, or assigned to it, belongs to the program. The tensor itself is never touched, because
-    other threads may be using it; what it stands for inside the trace is kept here. A value of a transform that runs around the trace
-    belongs to this run alone, and so does the trace.
+    An array that is used often is one constant. A tensor of the user's is read at each call of the program: it is a
+    constant that will be lifted to an input, and what is computed from it, or assigned to it, belongs to the program.
+    The tensor itself is never touched, because other threads may be using it; what it stands for inside the trace is
+    kept here. A value of a transform that runs around the trace belongs to this run alone, and so does the trace.
 
-    `has_rules` says that it has met a function with a derivative of the user's own, of which the graph has the operations alone.
+    `has_rules` says that it has met a function with a derivative of the user's own, of which the graph has the
+    operations alone.
     """
 
     def __init__(self, level: int) -> None:
         self.level = level
         self.known: dict[int, tuple[Any, Any, Node]] = {}
-        self.around: list[tuple[Array, Array]] = []  # values of transforms around the trace, and others that stand for what they were
+        self.around: list[
+            tuple[Array, Array]
+        ] = []  # values of transforms around the trace, and others that stand for what they were
         self.assigned: dict[int, Assignment] = {}
         self.stopped: dict[Node, Node] = {}  # what values stand for where no derivative flows
         self.repeated: str | None = None  # what runs its function more than once, or once for many
@@ -91,14 +95,21 @@ class Trace:
         if self.repeated or (isinstance(new, Array) and new.level > self.level):
             where = self.repeated or f"a transform, as a {type(new).__name__} that has a derivative there"
             raise GradientError(
-                f"A tensor that a compiled function captures was assigned to inside {where}, at {user_line()}: what it should be "
-                f"afterwards is not defined. Return the new value as a result (has_aux=True), or, in a transform that runs the function "
+                f"A tensor that a compiled function captures was assigned to inside {where}, at {user_line()}: what it "
+                f"should be "
+                f"afterwards is not defined. Return the new value as a result (has_aux=True), or, in a transform that "
+                f"runs the function "
                 f"once, assign wg.stop_gradient(v)."
             )
-        self.assigned[id(tensor)] = Assignment(tensor, new.value if is_mine(new, self.level) else self.of(new), is_recorded)
+        self.assigned[id(tensor)] = Assignment(
+            tensor, new.value if is_mine(new, self.level) else self.of(new), is_recorded
+        )
 
     def close(self) -> list[Assignment]:
-        """What the program has to write back. Values of transforms around the trace become again what they were before it."""
+        """What the program has to write back.
+
+        Values of transforms around the trace become again what they were before it.
+        """
         self.is_closed = True
         assignments = list(self.assigned.values())
         for value, earlier in self.around:
@@ -138,7 +149,9 @@ OF_TENSORS = frozenset(("backward", "grad", "requires_grad_", "retain_grad", "re
 
 
 class Symbol(Array):
-    """A value that is not known yet: a node of a graph. Shape and dtype are known, its numbers only where it is made of constants.
+    """A value that is not known yet: a node of a graph.
+
+    Shape and dtype are known, its numbers only where it is made of constants.
 
     `value` is the node, `extra` the trace that it belongs to, None for a symbol that the user made.
     """
@@ -167,7 +180,8 @@ class Symbol(Array):
                 nodes.append(a)
         if trace is not None and trace.is_closed:
             raise TrackedValueError(
-                f"A value of a traced function was used after the trace had ended, at {user_line()}: it has no numbers. "
+                f"A value of a traced function was used after the trace had ended, at {user_line()}: it has no "
+                f"numbers. "
                 f"Return it from the function, or assign it to a tensor that the function captures (t[...] = v)."
             )
         if len(nodes) > 1:
@@ -181,12 +195,16 @@ class Symbol(Array):
     def _plain(self, what: str) -> np.ndarray:
         """The numbers, where all that this is made of is known."""
         graph = Graph([], [self.node])
-        if not any(isinstance(node, Input) or (isinstance(node, Constant) and node.is_captured) for node in graph.nodes):
+        if not any(
+            isinstance(node, Input) or (isinstance(node, Constant) and node.is_captured) for node in graph.nodes
+        ):
             return np.asarray(evaluate(graph, ())[0])
         kind = "captured tensor, which is read at each call," if isinstance(self.node, Constant) else "traced value"
         raise TrackedValueError(
-            f"{what} needs numbers, but of a {kind} only the shape {self.shape} and dtype {self.dtype} are known, at {user_line()}. "
-            f"Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a constant "
+            f"{what} needs numbers, but of a {kind} only the shape {self.shape} and dtype {self.dtype} are known, at "
+            f"{user_line()}. "
+            f"Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a "
+            f"constant "
             f"(static_argnums)."
         )
 
@@ -195,8 +213,10 @@ class Symbol(Array):
             return bool(self._plain("The truth of a value"))
         except TrackedValueError:
             raise TrackedValueError(
-                f"The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet, at {user_line()}. "
-                f"Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what decides as a constant "
+                f"The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet, at "
+                f"{user_line()}. "
+                f"Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what "
+                f"decides as a constant "
                 f"(static_argnums)."
             ) from None
 
@@ -210,7 +230,11 @@ class Symbol(Array):
         return self._plain("tolist()").tolist()
 
     def __format__(self, format_spec: str) -> str:
-        return format(self._plain(f"A number in the format {format_spec!r}")[()], format_spec) if format_spec else str(self)
+        return (
+            format(self._plain(f"A number in the format {format_spec!r}")[()], format_spec)
+            if format_spec
+            else str(self)
+        )
 
     def detach(self) -> Symbol:
         """The same value, through which no derivative flows."""
@@ -220,12 +244,19 @@ class Symbol(Array):
 
     def _become(self, new: Array) -> None:
         trace = self.extra
-        if trace is not None and recording.active and not recording.recording() and trace.stopped.get(self.node) is not self.node:
+        if (
+            trace is not None
+            and recording.active
+            and not recording.recording()
+            and trace.stopped.get(self.node) is not self.node
+        ):
             trace.has_rules = True  # the numbers change, the derivative does not: a graph cannot say that
         super()._become(new)
 
     def __getattr__(self, name: str) -> Any:
-        advice = " A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
+        advice = (
+            " A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
+        )
         raise AttributeError(f"A traced value has no attribute {name!r}, at {user_line()}.{advice}")
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
 """The tape: nodes, and the walk back over them.
 
-A node holds an operation, its metadata, what its rules need, and its parents; values point to nodes, never the other way, so there are
-no reference cycles and memory is freed as soon as the last value of a computation is gone. Sequence numbers are a topological order.
+A node holds an operation, its metadata, what its rules need, and its parents; values point to nodes, never the other
+way, so there are no reference cycles and memory is freed as soon as the last value of a computation is gone. Sequence
+numbers are a topological order.
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ by_sequence = attrgetter("sequence")
 
 
 class Node:
-    """One recorded operation. `saved` is just what its rules named, None once it was released; `shape` and `dtype` are the output's."""
+    """One recorded operation.
+
+    `saved` is just what its rules named, None once it was released; `shape` and `dtype` are the output's.
+    """
 
     __slots__ = ("primitive", "params", "parents", "saved", "shape", "dtype", "sequence", "hooks", "__weakref__")
 
-    def __init__(self, primitive: Primitive | None, params: dict[str, Any], parents: tuple, saved: tuple | None, out: Any):
+    def __init__(
+        self, primitive: Primitive | None, params: dict[str, Any], parents: tuple, saved: tuple | None, out: Any
+    ):
         self.primitive = primitive
         self.params = params
         self.parents = parents
@@ -74,7 +80,9 @@ class Node:
 
 
 class Leaf(Node):
-    """The beginning of a history: a value that the user made, known weakly, so that its gradient may have a history of its own."""
+    """The beginning of a history: a value that the user made, known weakly, so that its gradient may have a history of
+    its own.
+    """
 
     __slots__ = ("owner",)
 
@@ -86,7 +94,10 @@ class Leaf(Node):
 
 
 class Hooks:
-    """What is to be done when the walk back reaches a node. Hooks are rare, so a node has none of this until it is asked for."""
+    """What is to be done when the walk back reaches a node.
+
+    Hooks are rare, so a node has none of this until it is asked for.
+    """
 
     __slots__ = ("arrived", "before", "after", "accumulated", "unpack", "place")
 
@@ -117,7 +128,12 @@ class Handle:
 
 
 def several(
-    primitive: Primitive, params: dict[str, Any], parents: tuple, saved: tuple, outs: Iterable[Any], make: Callable = Node
+    primitive: Primitive,
+    params: dict[str, Any],
+    parents: tuple,
+    saved: tuple,
+    outs: Iterable[Any],
+    make: Callable = Node,
 ) -> list[Node]:
     """One node per output, in front of the node of an operation with several outputs."""
     specs = [Spec.of(out) for out in outs]
@@ -154,7 +170,8 @@ def released(node: Node) -> GradientError:
         node = node.parents[0]
     place = f", recorded at {node.hooks.place}" if node.hooks and node.hooks.place else ""
     return GradientError(
-        f"The history of this value was released by an earlier backward (its {node.name} operation{place}), at {user_line()}. "
+        f"The history of this value was released by an earlier backward (its {node.name} operation{place}), at "
+        f"{user_line()}. "
         f"Pass retain_graph=True to the earlier backward, or compute the value again."
     )
 
@@ -168,10 +185,11 @@ def pull_back(
     lift: Callable[[Node, tuple], tuple] | None = None,
     check: Callable[[Node, Any], None] | None = None,
 ) -> None:
-    """Pull cotangents from the seeds back to the leaves, or to the targets, and hand each one to `sink` when it is complete.
+    """Pull cotangents from the seeds back to the leaves, or to the targets, and hand each one to `sink` when it is
+    complete.
 
-    Each node is pulled once, after everything that used it. `lift` gives what a node saved as tracked values, so that the walk itself
-    is recorded; `check` looks at every cotangent on its way.
+    Each node is pulled once, after everything that used it. `lift` gives what a node saved as tracked values, so that
+    the walk itself is recorded; `check` looks at every cotangent on its way.
     """
     order = reachable(seeds)
     needed = None if targets is None else reaching(order, targets)
@@ -211,7 +229,12 @@ def pull_back(
                 for parent in node.parents:
                     if parent is not None and (needed is None or parent in needed):
                         if primitive.into is not None:
-                            if parent in owned and cotangents[parent].__class__ is ndarray and not isinstance(t, Array) and not dead:
+                            if (
+                                parent in owned
+                                and cotangents[parent].__class__ is ndarray
+                                and not isinstance(t, Array)
+                                and not dead
+                            ):
                                 primitive.into(cotangents[parent], t, saved, params)
                                 i += 1
                                 continue
@@ -277,7 +300,9 @@ def unpacked(node: Node) -> tuple:
     return tuple(map(unpack, node.saved)) if unpack else node.saved
 
 
-def contributions(node: Node, t: Any, saved: Any, lanes: Any, needed: set[Node] | None) -> Iterator[tuple[Node, Any, Any]]:
+def contributions(
+    node: Node, t: Any, saved: Any, lanes: Any, needed: set[Node] | None
+) -> Iterator[tuple[Node, Any, Any]]:
     """What each parent receives from a node, with its dead lanes: every kind of operation, hooks included."""
     primitive, params, parents = node.primitive, node.params, node.parents
     assert primitive is not None

@@ -1,9 +1,9 @@
 """Taylor mode: Jet, a value with the coefficients of a truncated power series.
 
-Linear operations act on each coefficient, products convolve, and a few operations have a recurrence in the table. For all others the
-rule that pushes tangents forward is a differential equation, `out' = rule(x', x, out)`, and is solved order by order: the rule runs once,
-on series whose coefficients are computed when they are asked for, `out` itself among them. So the work is quadratic in the order, and the
-table needs to know nothing but the derivative.
+Linear operations act on each coefficient, products convolve, and a few operations have a recurrence in the table. For
+all others the rule that pushes tangents forward is a differential equation, `out' = rule(x', x, out)`, and is solved
+order by order: the rule runs once, on series whose coefficients are computed when they are asked for, `out` itself
+among them. So the work is quadratic in the order, and the table needs to know nothing but the derivative.
 """
 
 from __future__ import annotations
@@ -74,7 +74,11 @@ class Jet(Array):
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         live = [isinstance(a, Jet) and a.level == level for a in args]
         run = next(a.series.run for a, alive in zip(args, live, strict=True) if alive)
-        key = (primitive, *[id(a.series) if alive else id(a) for a, alive in zip(args, live, strict=True)], *params.items())
+        key = (
+            primitive,
+            *[id(a.series) if alive else id(a) for a, alive in zip(args, live, strict=True)],
+            *params.items(),
+        )
         if run.depth and key in run.known:
             return run.known[key]
         values = [a.value if alive else a for a, alive in zip(args, live, strict=True)]
@@ -109,7 +113,14 @@ def complete(series: Series) -> None:
 
 
 def several(
-    primitive: Primitive, level: int, args: Sequence[Any], live: Sequence[bool], values: Sequence[Any], outs: Any, params: dict, run: Run
+    primitive: Primitive,
+    level: int,
+    args: Sequence[Any],
+    live: Sequence[bool],
+    values: Sequence[Any],
+    outs: Any,
+    params: dict,
+    run: Run,
 ) -> tuple:
     """The outputs of an operation that has several."""
     jets = tuple([Jet(Series(run, [out]), level) for out in outs])
@@ -131,12 +142,23 @@ def several(
 
 
 def extension(
-    primitive: Primitive, args: Sequence[Any], live: Sequence[bool], values: Sequence[Any], out: Jet, params: dict[str, Any]
+    primitive: Primitive,
+    args: Sequence[Any],
+    live: Sequence[bool],
+    values: Sequence[Any],
+    out: Jet,
+    params: dict[str, Any],
 ) -> Extension:
     """How the next coefficient of an operation's output is computed."""
     terms = [a.series if alive else Constant(a) for a, alive in zip(args, live, strict=True)]
     if is_linear(primitive, live):
-        return lambda k: push(primitive, values, [t[k] if alive else None for t, alive in zip(terms, live, strict=True)], out.value, params)
+        return lambda k: push(
+            primitive,
+            values,
+            [t[k] if alive else None for t, alive in zip(terms, live, strict=True)],
+            out.value,
+            params,
+        )
     if primitive.kind == "multilinear":
         return lambda k: spread(terms, (), k, lambda *x: primitive.op(*x, **params))
     recurrence = primitive.taylor and primitive.taylor(*terms)
@@ -146,7 +168,10 @@ def extension(
 
 
 def spread(terms: Sequence[Any], chosen: tuple, k: int, product: Callable) -> Any:
-    """The sum of the products of one coefficient of each series, over all ways in which their orders add up to k; None if it is zero."""
+    """The sum of the products of one coefficient of each series, over all ways in which their orders add up to k.
+
+    None if it is zero.
+    """
     first, *rest = terms
     total = None
     for i in range(k + 1) if rest else (k,):

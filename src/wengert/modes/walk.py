@@ -20,29 +20,41 @@ from wengert.ops.shape.casting import astype
 def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
     """The cotangents to start from, checked."""
     if create_graph and not recording.recording():
-        raise GradientError(f"create_graph=True inside inference_mode(), which records nothing, at {user_line()}. Use no_grad() instead.")
+        raise GradientError(
+            f"create_graph=True inside inference_mode(), which records nothing, at {user_line()}. Use no_grad() "
+            f"instead."
+        )
     seeds: dict[Node, Any] = {}
     for y, gradient in zip(outputs, gradients, strict=True):
         if isinstance(y, Array) and y.level:
-            raise GradientError(f"backward inside a transform, at {user_line()}: it would end nowhere. Use the transform's own result.")
+            raise GradientError(
+                f"backward inside a transform, at {user_line()}: it would end nowhere. Use the transform's own result."
+            )
         if not isinstance(y, Tensor) or y.node is None:
             raise GradientError(
-                f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, at {user_line()}. "
+                f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, "
+                f"at {user_line()}. "
                 f"Check that no detach(), no_grad() or integer operation cut it off."
             )
         if gradient is None:
             if y.size != 1:
                 raise GradientError(
-                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of the "
-                    f"vector-Jacobian product), at {user_line()}. Only a single number needs none; y.sum().backward() may be what you want."
+                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of "
+                    f"the "
+                    f"vector-Jacobian product), at {user_line()}. Only a single number needs none; y.sum().backward() "
+                    f"may be what you want."
                 )
             t: Any = Tensor(np.ones(y.shape, y.dtype))
         else:
             t = as_tensor(gradient)
             if t.shape != y.shape:
-                raise GradientError(f"`gradient` has shape {t.shape}, the value {y.shape}, at {user_line()}. They must be equal.")
+                raise GradientError(
+                    f"`gradient` has shape {t.shape}, the value {y.shape}, at {user_line()}. They must be equal."
+                )
             if not np.can_cast(t.dtype, y.dtype, "same_kind"):
-                raise GradientError(f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}, at {user_line()}.")
+                raise GradientError(
+                    f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}, at {user_line()}."
+                )
             t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
         t = t if create_graph else t.value
         seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
@@ -108,7 +120,8 @@ def find_anomaly(node: Node, t: Any) -> None:
     if has_nan(t):
         place = node.hooks.place if node.hooks else None
         raise GradientError(
-            f"The backward of {node.name} made a NaN; the operation was recorded at {place or 'a line outside detect_anomaly()'}."
+            f"The backward of {node.name} made a NaN; the operation was recorded at "
+            f"{place or 'a line outside detect_anomaly()'}."
         )
 
 
@@ -120,7 +133,8 @@ def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
     for i, x in enumerate(inputs):
         if not isinstance(x, Tensor) or x.node is None:
             raise GradientError(
-                f"inputs[{i}] does not require a gradient, at {user_line()}. Make it with requires_grad=True before it is used."
+                f"inputs[{i}] does not require a gradient, at {user_line()}. Make it with requires_grad=True before it "
+                f"is used."
             )
         targets.add(x.node)
     return targets

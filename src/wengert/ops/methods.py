@@ -102,7 +102,9 @@ def _flatten(x: Any, order: str = "C") -> Any:
     return reshaping.reshape(x, (-1,), order=order)
 
 
-def _astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def _astype(
+    x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     return casting.astype(x, dtype, copy=copy) if casting == "unsafe" else casting.cast(x, dtype, casting)
 
 
@@ -182,7 +184,9 @@ def _refusing(name: str) -> property:
     """An attribute of NumPy's arrays that values have not, and an error that says why."""
 
     def refuse(x: Any) -> NoReturn:
-        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}. {why_absent(f'np.ndarray.{name}')}")
+        raise AttributeError(
+            f"{type(x).__name__!r} object has no attribute {name!r}. {why_absent(f'np.ndarray.{name}')}"
+        )
 
     return property(refuse)
 

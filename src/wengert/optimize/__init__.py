@@ -1,4 +1,6 @@
-"""Optimisation with SciPy's methods and Wengert's derivatives: exact, sparse where the function is, compiled, on trees of arrays."""
+"""Optimisation with SciPy's methods and Wengert's derivatives: exact, sparse where the function is, compiled, on trees
+of arrays.
+"""
 
 from wengert.implicit.roots import root
 from wengert.optimize.fitting import Fit, curve_fit

@@ -22,14 +22,25 @@ class Constraint:
     """`lower <= c(x) <= upper`, elementwise, for a vector c(x) that is flattened from what the user's function gives."""
 
     def __init__(
-        self, name: str, f: Callable, args: tuple, lower: Any, upper: Any, keep: Any, variables: Variables, compile: Any, sparse: Any
+        self,
+        name: str,
+        f: Callable,
+        args: tuple,
+        lower: Any,
+        upper: Any,
+        keep: Any,
+        variables: Variables,
+        compile: Any,
+        sparse: Any,
     ):
         self.name, self.keep, self.variables, self.asked = name, keep, variables, sparse
         self.program = Program(name, f, args, variables, compile, is_scalar=False)
         self.size = self.program.first.size
         wrong = ~np.isfinite(self.program.first)
         if wrong.any():
-            raise ValueError(f"{name} is {self.program.first[np.argmax(wrong)]} at x0, at {user_line()}. Start where it is finite.")
+            raise ValueError(
+                f"{name} is {self.program.first[np.argmax(wrong)]} at x0, at {user_line()}. Start where it is finite."
+            )
         self.lower, self.upper = limits(name, lower, upper, self.program.first)
         self.values = self.program.made(lambda f: f, variables.start)
         self.jacobian: Matrix | None = None
@@ -47,7 +58,9 @@ class Constraint:
         return [f"{self.name[0].lower()}{self.name[1:]}: Jacobian {self.jacobian.described}", *self.program.notes]
 
     def rows(self) -> list[tuple[str, np.ndarray, float, np.ndarray]]:
-        """Equations and inequalities `sign * (c(x)[places] - limit)`, of type "eq" or "ineq", that are zero or not negative."""
+        """Equations and inequalities `sign * (c(x)[places] - limit)`, of type "eq" or "ineq", that are zero or not
+        negative.
+        """
         equal = self.lower == self.upper
         below, above = ~equal & np.isfinite(self.lower), ~equal & np.isfinite(self.upper)
         found = ("eq", equal, 1.0, self.lower), ("ineq", below, 1.0, self.lower), ("ineq", above, -1.0, self.upper)
@@ -82,7 +95,9 @@ class Constraint:
 
         def weighted(x: np.ndarray, w: np.ndarray) -> Any:
             x, w = np.array(x), np.array(w, float)
-            return LinearOperator((n, n), matvec=lambda p: plain(products(x, w, np.array(p, float).reshape(-1))), dtype=np.float64)
+            return LinearOperator(
+                (n, n), matvec=lambda p: plain(products(x, w, np.array(p, float).reshape(-1))), dtype=np.float64
+            )
 
         return weighted
 
@@ -95,12 +110,15 @@ def limits(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.nda
         flat = given.reshape(-1) if given.ndim > 1 and given.size == value.size else given
         if flat.shape not in ((), (1,), value.shape):
             raise ValueError(
-                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape {given.shape}, at "
+                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape "
+                f"{given.shape}, at "
                 f"{user_line()}. Give a bound that is one number, or one for each element."
             )
         found.append(np.broadcast_to(flat, value.shape).copy())
     if not (found[0] <= found[1]).all():
-        raise ValueError(f"{name} cannot be fulfilled: a lower bound is above its upper bound, or NaN, at {user_line()}.")
+        raise ValueError(
+            f"{name} cannot be fulfilled: a lower bound is above its upper bound, or NaN, at {user_line()}."
+        )
     return found[0], found[1]
 
 
@@ -117,17 +135,26 @@ def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, opti
         if kind not in KINDS or "fun" not in c:
             raise ValueError(f"{name} needs 'type', one of {KINDS}, and 'fun'; it has {c!r}, at {user_line()}.")
         if unknown:
-            raise ValueError(f"{name} has {sorted(unknown)}, at {user_line()}. It takes 'type', 'fun', 'args'; derivatives are computed.")
+            raise ValueError(
+                f"{name} has {sorted(unknown)}, at {user_line()}. It takes 'type', 'fun', 'args'; derivatives are "
+                f"computed."
+            )
         upper = 0.0 if kind == "eq" else np.inf
-        return Constraint(name, c["fun"], as_arguments(c.get("args", ())), 0.0, upper, False, variables, compile, sparse)
+        return Constraint(
+            name, c["fun"], as_arguments(c.get("args", ())), 0.0, upper, False, variables, compile, sparse
+        )
     if isinstance(c, optimize.NonlinearConstraint):
         if callable(c.jac) or callable(c.hess):
-            raise ValueError(f"{name} has derivatives of its own, at {user_line()}. Leave jac and hess out: they are computed, exactly.")
+            raise ValueError(
+                f"{name} has derivatives of its own, at {user_line()}. Leave jac and hess out: they are computed, "
+                f"exactly."
+            )
         return Constraint(name, c.fun, (), c.lb, c.ub, c.keep_feasible, variables, compile, sparse)
     if isinstance(c, optimize.LinearConstraint):
         return linear(name, c, variables)
     raise TypeError(
-        f"{name} is a {type(c).__name__}, at {user_line()}. Give a dict with 'type' and 'fun', a scipy.optimize.NonlinearConstraint, or a "
+        f"{name} is a {type(c).__name__}, at {user_line()}. Give a dict with 'type' and 'fun', a "
+        f"scipy.optimize.NonlinearConstraint, or a "
         f"LinearConstraint on the elements of x0 one after the other."
     )
 
@@ -155,7 +182,9 @@ class Linear(Constraint):
         return super().as_dict(kind, places, sign, limit) | {"jac": lambda x: sign * rows[places]}
 
     def as_nonlinear(self) -> Any:
-        return import_module("scipy.optimize").LinearConstraint(self.matrix, self.lower, self.upper, keep_feasible=self.keep)
+        return import_module("scipy.optimize").LinearConstraint(
+            self.matrix, self.lower, self.upper, keep_feasible=self.keep
+        )
 
     def as_dense(self) -> Any:
         rows = self.matrix.toarray() if self.is_sparse else self.matrix
@@ -167,7 +196,8 @@ def linear(name: str, c: Any, variables: Variables) -> Linear:
     matrix: Any = c.A.tocsr() if sparse.issparse(c.A) else np.atleast_2d(np.asarray(c.A, float))
     if matrix.shape[1] != variables.size:
         raise ValueError(
-            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has {variables.size} elements, "
+            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has "
+            f"{variables.size} elements, "
             f"at {user_line()}."
         )
     return Linear(name, matrix, c.lb, c.ub, c.keep_feasible, variables)

@@ -21,8 +21,9 @@ from wengert.transforms.arguments import opened
 class Fit:
     """Parameters that were fitted, and how well the data determine them.
 
-    `errors` are the standard errors, a tree like `params`; `covariance` is the matrix of their elements one after the other. `residuals`
-    are (f - y) / sigma; `chi_square` is the sum of their squares, for `degrees` of freedom. `result` is that of `least_squares`.
+    `errors` are the standard errors, a tree like `params`; `covariance` is the matrix of their elements one after the
+    other. `residuals` are (f - y) / sigma; `chi_square` is the sum of their squares, for `degrees` of freedom. `result`
+    is that of `least_squares`.
     """
 
     params: Any
@@ -57,12 +58,13 @@ def curve_fit(
 ) -> Fit:
     """The parameters for which `f(xdata, *p)` is nearest to `ydata`, in least squares, from the start `p0`.
 
-    If p0 is a dict, its parameters go to f by name, and the results have these names; otherwise one after the other, as in SciPy.
-    A parameter may itself be an array. `sigma` are standard deviations of ydata, or their covariance matrix; unless they are
-    `absolute_sigma`, only their ratios count, and the scale is estimated from the residuals. `options` go to `least_squares`.
+    If p0 is a dict, its parameters go to f by name, and the results have these names; otherwise one after the other, as
+    in SciPy. A parameter may itself be an array. `sigma` are standard deviations of ydata, or their covariance matrix;
+    unless they are `absolute_sigma`, only their ratios count, and the scale is estimated from the residuals. `options`
+    go to `least_squares`.
 
-    The covariance is that of the model linearised at the solution, (J^T J)^-1. Parameters that the data do not determine have infinite
-    errors, with a warning.
+    The covariance is that of the model linearised at the solution, (J^T J)^-1. Parameters that the data do not
+    determine have infinite errors, with a warning.
 
     >>> x = np.array([0.0, 1.0, 2.0, 3.0])
     >>> fit = curve_fit(lambda x, slope, offset: slope * x + offset, x, np.array([1.1, 2.9, 5.1, 6.9]), {"slope": 1.0, "offset": 0.0})
@@ -74,7 +76,9 @@ def curve_fit(
     if not y.size:
         raise ValueError(f"curve_fit: ydata is empty, at {user_line()}.")
     if not np.isfinite(y).all():
-        raise ValueError(f"curve_fit: ydata has elements that are not finite, at {user_line()}. Leave these points out.")
+        raise ValueError(
+            f"curve_fit: ydata has elements that are not finite, at {user_line()}. Leave these points out."
+        )
     weigh = weighing(sigma, y)
     variables = Variables(as_start(p0), "p0")
 
@@ -82,7 +86,9 @@ def curve_fit(
         values = f(xdata, **p) if isinstance(p, dict) else f(xdata, *one_by_one(p))
         shape = opened(values)[0][0].shape
         if shape != y.shape:
-            raise ValueError(f"curve_fit: the model has shape {shape}, and ydata {y.shape}, at {user_line()}. They must be equal.")
+            raise ValueError(
+                f"curve_fit: the model has shape {shape}, and ydata {y.shape}, at {user_line()}. They must be equal."
+            )
         return weigh(values - y)
 
     method = "lm" if bounds is None and y.size >= variables.size else "trf"
@@ -96,7 +102,8 @@ def curve_fit(
     if not np.isfinite(covariance).all():
         covariance = np.full((variables.size, variables.size), np.inf)
         warnings.warn(
-            f"curve_fit: the data do not determine the parameters ({y.size} points, {variables.size} parameters), and the standard errors "
+            f"curve_fit: the data do not determine the parameters ({y.size} points, {variables.size} parameters), and "
+            f"the standard errors "
             f"are infinite, at {user_line()}. Fix some parameters, or add data.",
             import_module("scipy.optimize").OptimizeWarning,
             stacklevel=2,
@@ -125,11 +132,14 @@ def weighing(sigma: Any, y: np.ndarray) -> Callable:
         try:
             lower = np.linalg.cholesky(given)
         except np.linalg.LinAlgError:
-            raise ValueError(f"curve_fit: sigma, a covariance matrix, must be positive definite, at {user_line()}.") from None
+            raise ValueError(
+                f"curve_fit: sigma, a covariance matrix, must be positive definite, at {user_line()}."
+            ) from None
         whiten = import_module("scipy.linalg").solve_triangular(lower, np.eye(y.size), lower=True)
         return lambda r: whiten @ r
     raise ValueError(
-        f"curve_fit: sigma has shape {given.shape}, and ydata {y.shape}, at {user_line()}. Give one standard deviation for each point, or "
+        f"curve_fit: sigma has shape {given.shape}, and ydata {y.shape}, at {user_line()}. Give one standard deviation "
+        f"for each point, or "
         f"the covariance matrix of all of them."
     )
 

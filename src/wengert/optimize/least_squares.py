@@ -21,9 +21,20 @@ LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
 
 
 class Residuals:
-    """What is squared and summed: the vector, and its Jacobian. `watch` is told of each point whose Jacobian is asked for."""
+    """What is squared and summed: the vector, and its Jacobian.
 
-    def __init__(self, f: Callable, args: tuple, variables: Variables, compile: bool | str, sparse: bool | str, must_be_dense: bool):
+    `watch` is told of each point whose Jacobian is asked for.
+    """
+
+    def __init__(
+        self,
+        f: Callable,
+        args: tuple,
+        variables: Variables,
+        compile: bool | str,
+        sparse: bool | str,
+        must_be_dense: bool,
+    ):
         self.program = Program("The residual", f, args, variables, compile, is_scalar=False)
         first = self.program.first
         if not first.size:
@@ -31,7 +42,9 @@ class Residuals:
         wrong = ~np.isfinite(first)
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ValueError(f"Element {i} of the residual is {first[i]} at x0, at {user_line()}. Start elsewhere; see wg.why_nan.")
+            raise ValueError(
+                f"Element {i} of the residual is {first[i]} at x0, at {user_line()}. Start elsewhere; see wg.why_nan."
+            )
         self.values = self.program.made(lambda f: f, variables.start)
         self.matrix, self.must_be_dense = Matrix(self.program, sparse), must_be_dense
         self.evaluations = 0
@@ -78,9 +91,9 @@ def least_squares(
 ) -> Any:
     """The x that minimises half the sum of the squares of `f(x, *args)`, by a method of `scipy.optimize.least_squares`.
 
-    `x0` and what f gives may be trees. The Jacobian is exact: sparse, with products alone ("lsmr") for the steps, where x has many elements
-    and the pattern few colours; dense otherwise. `tol` stands for ftol, xtol and gtol; `options` are SciPy's other arguments (`f_scale`,
-    `x_scale`, `max_nfev`, `tr_solver` ...). The rest is as for `minimize`.
+    `x0` and what f gives may be trees. The Jacobian is exact: sparse, with products alone ("lsmr") for the steps, where
+    x has many elements and the pattern few colours; dense otherwise. `tol` stands for ftol, xtol and gtol; `options`
+    are SciPy's other arguments (`f_scale`, `x_scale`, `max_nfev`, `tr_solver` ...). The rest is as for `minimize`.
 
     The result is SciPy's, with x and grad as trees like x0, fun as f gives it, and `how`, which says what was used.
 
@@ -92,24 +105,38 @@ def least_squares(
     if method not in METHODS:
         raise ValueError(f"least_squares has no method {method!r}, at {user_line()}. It has {', '.join(METHODS)}.")
     if not callable(loss) and loss not in LOSSES:
-        raise ValueError(f"least_squares has no loss {loss!r}, at {user_line()}. It has {', '.join(LOSSES)}; or pass a function.")
+        raise ValueError(
+            f"least_squares has no loss {loss!r}, at {user_line()}. It has {', '.join(LOSSES)}; or pass a function."
+        )
     if method == "lm" and (bounds is not None or loss != "linear"):
         raise ValueError(f"lm takes no bounds and only the linear loss, at {user_line()}. Choose trf or dogbox.")
     options = dict(options or {})
     taken = sorted({"jac", "jac_sparsity", "args", "kwargs", "bounds", "method", "loss", "callback"} & set(options))
     if taken:
-        raise ValueError(f"least_squares: options has {taken}, at {user_line()}. Pass it as an argument, or leave it out: jac is exact.")
+        raise ValueError(
+            f"least_squares: options has {taken}, at {user_line()}. Pass it as an argument, or leave it out: jac is "
+            f"exact."
+        )
     variables = Variables(as_start(x0))
     limits = variables.bounds(bounds, prefer_pairs=False)
     must_be_dense = method == "lm" or options.get("tr_solver") == "exact"
     residuals = Residuals(f, as_arguments(args), variables, compile, sparse, must_be_dense)
     m, n = residuals.program.first.size, variables.size
     if method == "lm" and m < n:
-        raise ValueError(f"lm needs as many residuals as variables, and there are {m} and {n}, at {user_line()}. Choose trf or dogbox.")
+        raise ValueError(
+            f"lm needs as many residuals as variables, and there are {m} and {n}, at {user_line()}. Choose trf or "
+            f"dogbox."
+        )
     if tol is not None:
         options = {"ftol": tol, "xtol": tol, "gtol": tol} | options
     program = residuals.program
-    notes = [method, f"residual {program.code}", f"Jacobian {residuals.matrix.described}", *program.notes, *variables.notes]
+    notes = [
+        method,
+        f"residual {program.code}",
+        f"Jacobian {residuals.matrix.described}",
+        *program.notes,
+        *variables.notes,
+    ]
     scipy = import_module("scipy.optimize")
     with Watch(method, variables, callback, progress, residuals.measure) as watch:
         residuals.watch = watch if callback is not None or progress else None

@@ -36,7 +36,10 @@ DENSE = 300
 
 
 LARGE = 10_000
-"""Newton-CG ends when the average step is short; with so many variables single ones may then be far off, and the sum counts instead."""
+"""Newton-CG ends when the average step is short.
+
+With so many variables single ones may then be far off, and the sum counts instead.
+"""
 
 
 def minimize(
@@ -53,15 +56,18 @@ def minimize(
     compile: bool | str = "auto",
     sparse: bool | str = "auto",
 ) -> Any:
-    """The minimum of the scalar `f(x, *args)` found from `x0`, an array or a tree of arrays, by a method of `scipy.optimize.minimize`.
+    """The minimum of the scalar `f(x, *args)` found from `x0`, an array or a tree of arrays, by a method of
+    `scipy.optimize.minimize`.
 
-    Each method gets all derivatives that it takes: value and gradient from one call, products with the Hessian or a sparse Hessian,
-    Jacobians of constraints (sparse for trust-constr) and products with their Hessians. The function is traced once and runs as native
-    code; if it cannot be traced ("auto"), or with compile=False, Python runs it each time. `sparse` asks for sparse matrices, or none.
+    Each method gets all derivatives that it takes: value and gradient from one call, products with the Hessian or a
+    sparse Hessian, Jacobians of constraints (sparse for trust-constr) and products with their Hessians. The function is
+    traced once and runs as native code; if it cannot be traced ("auto"), or with compile=False, Python runs it each
+    time. `sparse` asks for sparse matrices, or none.
 
-    `bounds` are (lower, upper), each a number, an array or a tree like x0, or `scipy.optimize.Bounds`. `constraints` are dicts with "type"
-    ("eq": zero, "ineq": not negative) and "fun", `NonlinearConstraint`, `LinearConstraint`, or a list of them. `callback` gets x, or a
-    result if its parameter is named `intermediate_result`, and stops the search by raising StopIteration. `progress` shows a line.
+    `bounds` are (lower, upper), each a number, an array or a tree like x0, or `scipy.optimize.Bounds`. `constraints`
+    are dicts with "type" ("eq": zero, "ineq": not negative) and "fun", `NonlinearConstraint`, `LinearConstraint`, or a
+    list of them. `callback` gets x, or a result if its parameter is named `intermediate_result`, and stops the search
+    by raising StopIteration. `progress` shows a line.
 
     The result is SciPy's, with x and the gradient as trees like x0, and `how`, which says what was used.
 

@@ -1,4 +1,6 @@
-"""What is minimised, as SciPy asks for it: value and gradient of one call, products with the Hessian, or the Hessian itself."""
+"""What is minimised, as SciPy asks for it: value and gradient of one call, products with the Hessian, or the Hessian
+itself.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ from wengert.transforms.products import jvp
 
 
 class Objective:
-    """A scalar function of vectors with its derivatives up to an `order`: 0, 1, 2 for products with the Hessian, 3 for the Hessian."""
+    """A scalar function of vectors with its derivatives up to an `order`: 0, 1, 2 for products with the Hessian, 3 for
+    the Hessian.
+    """
 
-    def __init__(self, f: Callable, args: tuple, variables: Variables, order: int, compile: bool | str, sparse: bool | str):
+    def __init__(
+        self, f: Callable, args: tuple, variables: Variables, order: int, compile: bool | str, sparse: bool | str
+    ):
         # without derivatives there is nothing to compile: numbers go to the function as it is
         self.program = Program("The objective", f, args, variables, compile if order else False, is_scalar=True)
         self.variables, self.order, self.evaluations = variables, order, 0
@@ -27,7 +33,10 @@ class Objective:
         self.latest: tuple[np.ndarray, Any] | None = None
         self.sparse: Matrix | None = None
         if not np.isfinite(self.program.first):
-            raise ValueError(f"The objective is {self.program.first} at x0, at {user_line()}. Start where it is finite; see wg.why_nan.")
+            raise ValueError(
+                f"The objective is {self.program.first} at x0, at {user_line()}. Start where it is finite; see "
+                f"wg.why_nan."
+            )
         self.notes = ["values alone"]
         if order:
             self.both = self.program.made(value_and_grad, variables.start)
@@ -37,7 +46,9 @@ class Objective:
             self.sparse = self.chosen(sparse)
             if self.sparse is None:
                 self.multiplied = self.program.made(product_with_hessian, variables.start, variables.start)
-            self.notes.append(f"Hessian {self.sparse.described}" if self.sparse else f"products with the Hessian, {self.program.code}")
+            self.notes.append(
+                f"Hessian {self.sparse.described}" if self.sparse else f"products with the Hessian, {self.program.code}"
+            )
         elif order == 3:
             self.sparse = Matrix(self.program, sparse, is_hessian=True)
             self.notes.append(f"Hessian {self.sparse.described}")
@@ -56,7 +67,8 @@ class Objective:
     def chosen(self, sparse: bool | str) -> Matrix | None:
         """The sparse Hessian, where products with it cost less than products by passes over the function.
 
-        Native passes cost about as much as a product with the sparse matrix, and need no pattern; passes by Python cost far more.
+        Native passes cost about as much as a product with the sparse matrix, and need no pattern; passes by Python cost
+        far more.
         """
         if sparse == AUTO and (self.program.is_native or not SMALL < self.variables.size < LARGE):
             return None
@@ -64,7 +76,10 @@ class Objective:
         return matrix if matrix is not None and matrix.is_sparse else None
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-        """Point, value and gradient; the latest are kept, because SciPy asks for both at one point, one after the other."""
+        """Point, value and gradient.
+
+        The latest are kept, because SciPy asks for both at one point, one after the other.
+        """
         for found in self.known:
             if np.array_equal(found[0], x):
                 return found
@@ -83,7 +98,10 @@ class Objective:
         return self.at(x)[2]
 
     def measure(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None, int]:
-        """Value and gradient at x, if they were computed lately, and the number of evaluations. Without derivatives, values are cheap."""
+        """Value and gradient at x, if they were computed lately, and the number of evaluations.
+
+        Without derivatives, values are cheap.
+        """
         if not self.order:
             return float(plain(self.program.run(x))), None, self.evaluations
         for found in [*self.known, *self.reported]:

@@ -19,7 +19,10 @@ PAUSE = 0.1
 
 
 class Watch:
-    """Called at each iteration with the point; `measure` gives its value and gradient if they are known, and the evaluations so far."""
+    """Called at each iteration with the point.
+
+    `measure` gives its value and gradient if they are known, and the evaluations so far.
+    """
 
     def __init__(
         self,
@@ -81,12 +84,17 @@ class Watch:
 
 
 def live(progress: Any) -> Any:
-    """A line that is written over; `progress` may be a console of rich. Where there is no terminal, the last line alone is written."""
+    """A line that is written over; `progress` may be a console of rich.
+
+    Where there is no terminal, the last line alone is written.
+    """
     console = progress
     if not hasattr(progress, "print"):
         console = import_module("rich.console").Console(stderr=True)
         console.width = console.width if console.is_terminal else WIDTH
-    return import_module("rich.live").Live("", console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    return import_module("rich.live").Live(
+        "", console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+    )
 
 
 def parameters(f: Callable) -> list[str]:

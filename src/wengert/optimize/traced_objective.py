@@ -1,4 +1,6 @@
-"""A function of one vector, traced once: its values and all its derivatives are made of that one trace, as native code where possible."""
+"""A function of one vector, traced once: its values and all its derivatives are made of that one trace, as native code
+where possible.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ AUTO = "auto"
 
 
 class Program:
-    """`f(tree, *args)` as a function of a vector. `first` is its value at the start, `is_native` whether it was traced, `why` why not.
+    """`f(tree, *args)` as a function of a vector.
 
-    The user's function runs once on numbers, to see what it gives, and once on symbols. If that fails, or if the trace gives other numbers
-    (a function that draws random numbers has frozen them), Python runs the function each time. `is_scalar` asks for one number; otherwise
-    the value is a vector, whose tree is `out`.
+    `first` is its value at the start, `is_native` whether it was traced, `why` why not.
+
+    The user's function runs once on numbers, to see what it gives, and once on symbols. If that fails, or if the trace
+    gives other numbers (a function that draws random numbers has frozen them), Python runs the function each time.
+    `is_scalar` asks for one number; otherwise the value is a vector, whose tree is `out`.
     """
 
     def __init__(self, what: str, f: Callable, args: tuple, variables: Variables, compile: bool | str, is_scalar: bool):
@@ -55,10 +59,13 @@ class Program:
         if structure is not LEAF or leaves[0].size != 1:
             found = f"an array of shape {leaves[0].shape}" if structure is LEAF else f"a {type(value).__name__}"
             raise ValueError(
-                f"{self.what} must be one number, and is {found}, at {user_line()}. Sum it, or minimise its squares with least_squares."
+                f"{self.what} must be one number, and is {found}, at {user_line()}. Sum it, or minimise its squares "
+                f"with least_squares."
             )
         if leaves[0].dtype.kind == "c":
-            raise TypeError(f"{self.what} is complex, at {user_line()}, and complex numbers have no order. Return a real number.")
+            raise TypeError(
+                f"{self.what} is complex, at {user_line()}, and complex numbers have no order. Return a real number."
+            )
         if leaves[0].dtype.kind not in "biuf":
             raise TypeError(f"{self.what} is a {type(value).__name__}, at {user_line()}. Return a real number.")
         return reshape(value, ()) if leaves[0].ndim else value
@@ -71,20 +78,28 @@ class Program:
             run = self.eager if found.has_rules else found.graph.evaluate
             with np.errstate(all="ignore"):
                 again = plain(run(start.copy()))
-        except Exception as error:  # whatever stands in the way, Python may do without; if not, it raises the same again
+        except (
+            Exception
+        ) as error:  # whatever stands in the way, Python may do without; if not, it raises the same again
             if self.must:
                 raise
             self.why = reason(error)
             return
         if found.assignments or not agree(again, self.first, self.first):
-            self.why = "it assigns to a tensor that it captures" if found.assignments else "it gives other numbers when it runs again"
+            self.why = (
+                "it assigns to a tensor that it captures"
+                if found.assignments
+                else "it gives other numbers when it runs again"
+            )
             if self.must:
                 raise ValueError(f"{self.what} cannot be compiled: {self.why}, at {user_line()}. Pass compile=False.")
             return
         self.run, self.is_native, self.why = run, True, ""
 
     def made(self, derive: Callable[[Callable], Callable], *example: Any) -> Callable:
-        """What `derive` makes of the function: native code if it was traced, which has been tried on arguments like these."""
+        """What `derive` makes of the function: native code if it was traced, which has been tried on arguments like
+        these.
+        """
         if self.is_native:
             try:
                 from wengert.compiler.compiled import compile as compiled  # which some systems do not have
@@ -100,11 +115,15 @@ class Program:
         return derive(self.run)
 
     def warn_if_stale(self, x: np.ndarray, native: Callable) -> None:
-        """Compiled code, `native`, has the numbers that captured arrays had when it was traced: say so if they have changed."""
+        """Compiled code, `native`, has the numbers that captured arrays had when it was traced: say so if they have
+        changed.
+        """
         if self.is_native and not agree(plain(self.eager(x.copy())), native(x), self.first):
             warnings.warn(
-                f"{self.what} has changed while it was used, at {user_line()}: run by Python, it gives another value at the solution than "
-                f"the trace does. Something that it captures, or args, was changed in place. Pass compile=False to have changes seen.",
+                f"{self.what} has changed while it was used, at {user_line()}: run by Python, it gives another value "
+                f"at the solution than "
+                f"the trace does. Something that it captures, or args, was changed in place. Pass compile=False to "
+                f"have changes seen.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -120,7 +139,9 @@ class Program:
 
 def reason(error: Exception) -> str:
     """An error in one line."""
-    return f"{type(error).__name__}: {str(error).split('. ')[0].splitlines()[0]}" if str(error) else type(error).__name__
+    return (
+        f"{type(error).__name__}: {str(error).split('. ')[0].splitlines()[0]}" if str(error) else type(error).__name__
+    )
 
 
 def agree(y: Any, z: Any, scale: Any) -> bool:

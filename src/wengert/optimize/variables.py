@@ -20,7 +20,9 @@ from wengert.transforms.call import layers
 
 def is_pair(bounds: Any) -> bool:
     """The lower and upper bound of one element, numbers or None."""
-    return isinstance(bounds, list | tuple) and len(bounds) == 2 and all(b is None or isinstance(b, Real) for b in bounds)
+    return (
+        isinstance(bounds, list | tuple) and len(bounds) == 2 and all(b is None or isinstance(b, Real) for b in bounds)
+    )
 
 
 class Variables:
@@ -33,12 +35,20 @@ class Variables:
         numbers = []
         for x, place in zip(map(plain, leaves), places(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
-                advice = "Vary its real and imaginary parts, as two arrays." if x.dtype.kind == "c" else "Pass floating-point numbers."
-                raise TypeError(f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers, at {user_line()}. {advice}")
+                advice = (
+                    "Vary its real and imaginary parts, as two arrays."
+                    if x.dtype.kind == "c"
+                    else "Pass floating-point numbers."
+                )
+                raise TypeError(
+                    f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers, at {user_line()}. {advice}"
+                )
             if x.dtype.kind != "f":
                 self.notes.append(f"{name}{place} had dtype {x.dtype} and was taken as float64")
             if not np.isfinite(x).all():
-                raise ValueError(f"{name}{place} has elements that are not finite, at {user_line()}. Start from finite numbers.")
+                raise ValueError(
+                    f"{name}{place} has elements that are not finite, at {user_line()}. Start from finite numbers."
+                )
             numbers.append(np.asarray(x, np.float64))
         self.flat = Flat(unflatten(self.structure, numbers), name)
         self.name, self.size = name, self.flat.size
@@ -61,32 +71,45 @@ class Variables:
     def bounds(self, given: Any, prefer_pairs: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
         """The lower and upper bound of each element.
 
-        They are given as (lower, upper), each of them None, a number, an array or a tree like x0, of which a part may stand for all below
-        it; as `scipy.optimize.Bounds`; or, for one vector, as pairs of numbers, one for each element, as in SciPy. What could be both,
-        a tuple of two pairs for two elements, is read as SciPy reads it: as pairs by `minimize`, as (lower, upper) by `least_squares`.
+        They are given as (lower, upper), each of them None, a number, an array or a tree like x0, of which a part may
+        stand for all below it; as `scipy.optimize.Bounds`; or, for one vector, as pairs of numbers, one for each
+        element, as in SciPy. What could be both, a tuple of two pairs for two elements, is read as SciPy reads it: as
+        pairs by `minimize`, as (lower, upper) by `least_squares`.
         """
         if given is None:
             return None
         if isinstance(given, import_module("scipy.optimize").Bounds):
             lower, upper = (self.whole(side, sign) for side, sign in ((given.lb, -1), (given.ub, 1)))
         elif self.is_pairs(given) and (prefer_pairs or not (isinstance(given, tuple) and self.size == 2)):
-            lower, upper = (np.array([sign * np.inf if p[i] is None else p[i] for p in given], float) for i, sign in ((0, -1), (1, 1)))
+            lower, upper = (
+                np.array([sign * np.inf if p[i] is None else p[i] for p in given], float)
+                for i, sign in ((0, -1), (1, 1))
+            )
         elif isinstance(given, tuple) and len(given) == 2:
             lower, upper = (self.spread(side, sign) for side, sign in zip(given, (-1, 1), strict=True))
         else:
             raise TypeError(
-                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or for {self.size} "
+                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or "
+                f"for {self.size} "
                 f"elements of one vector a list of as many pairs; this is a {type(given).__name__}, at {user_line()}."
             )
-        for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its lower bound"),
+        for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its "
+                                                                                                         "lower bound"),
                             (self.start > upper, "is above its upper bound")):  # fmt: skip
             if wrong.any():
                 i = int(np.argmax(wrong))
-                raise ValueError(f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}], at {user_line()}.")
+                raise ValueError(
+                    f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}], at {user_line()}."
+                )
         return lower, upper
 
     def is_pairs(self, given: Any) -> bool:
-        return self.structure is LEAF and isinstance(given, list | tuple) and len(given) == self.size and all(map(is_pair, given))
+        return (
+            self.structure is LEAF
+            and isinstance(given, list | tuple)
+            and len(given) == self.size
+            and all(map(is_pair, given))
+        )
 
     def whole(self, side: Any, sign: int) -> np.ndarray:
         """A bound on the vector of all elements."""
@@ -94,17 +117,25 @@ class Variables:
             return np.broadcast_to(np.asarray(sign * np.inf if side is None else side, float), (self.size,)).copy()
         except ValueError:
             raise ValueError(
-                f"A bound of shape {np.shape(side)} does not fit the {self.size} elements of {self.name}, at {user_line()}."
+                f"A bound of shape {np.shape(side)} does not fit the {self.size} elements of {self.name}, at "
+                f"{user_line()}."
             ) from None
 
     def spread(self, side: Any, sign: int) -> np.ndarray:
         parts = []
-        for given, spec, place in zip(below(side, self.structure), self.flat.specs, places(self.structure), strict=True):
+        for given, spec, place in zip(
+            below(side, self.structure), self.flat.specs, places(self.structure), strict=True
+        ):
             try:
-                parts.append(np.broadcast_to(np.asarray(sign * np.inf if given is None else given, float), spec.shape).reshape(-1))
+                parts.append(
+                    np.broadcast_to(np.asarray(sign * np.inf if given is None else given, float), spec.shape).reshape(
+                        -1
+                    )
+                )
             except ValueError:
                 raise ValueError(
-                    f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}, at {user_line()}."
+                    f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}, at "
+                    f"{user_line()}."
                 ) from None
         return np.concatenate(parts)
 
@@ -118,10 +149,20 @@ def below(tree: Any, structure: Structure) -> list:
     if structure is LEAF or tree is None or isinstance(tree, int | float):
         return [tree] * structure.size
     if not isinstance(tree, structure.make):
-        raise TypeError(f"bounds have a {type(tree).__name__} where x0 has the structure {structure!r}, at {user_line()}.")
-    known = set(tree) if isinstance(tree, dict) else set(range(len(tree))) if isinstance(tree, list | tuple) else set(structure.keys)
+        raise TypeError(
+            f"bounds have a {type(tree).__name__} where x0 has the structure {structure!r}, at {user_line()}."
+        )
+    known = (
+        set(tree)
+        if isinstance(tree, dict)
+        else set(range(len(tree)))
+        if isinstance(tree, list | tuple)
+        else set(structure.keys)
+    )
     if known != set(structure.keys):
-        raise TypeError(f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}, at {user_line()}.")
+        raise TypeError(
+            f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}, at {user_line()}."
+        )
     indexed = isinstance(tree, dict | list | tuple)
     children = zip(structure.keys, structure.children, strict=True)
     return [leaf for key, child in children for leaf in below(tree[key] if indexed else getattr(tree, key), child)]
@@ -140,8 +181,10 @@ def refuse_tracked(tree: Any, what: str) -> None:
         for layer in layers(leaf):
             if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
                 raise GradientError(
-                    f"{what} has a value that is being differentiated or traced (a {type(layer).__name__}), at {user_line()}: the gradient "
-                    f"would be lost, because SciPy searches with plain numbers. Differentiate a solution with wg.implicit.argmin or "
+                    f"{what} has a value that is being differentiated or traced (a {type(layer).__name__}), at "
+                    f"{user_line()}: the gradient "
+                    f"would be lost, because SciPy searches with plain numbers. Differentiate a solution with "
+                    f"wg.implicit.argmin or "
                     f"wg.implicit.root, or detach the value."
                 )
 

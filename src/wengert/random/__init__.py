@@ -1,4 +1,6 @@
-"""Random numbers whose derivatives in the parameters of their distribution are known: `rng = wg.random.default_rng(seed)`."""
+"""Random numbers whose derivatives in the parameters of their distribution are known: `rng =
+wg.random.default_rng(seed)`.
+"""
 
 from typing import NoReturn
 
@@ -6,11 +8,19 @@ from wengert.random.generator import Generator, default_rng
 
 __all__ = ["Generator", "default_rng"]
 
-_OF_OLD = {"rand": "random", "randn": "standard_normal", "randint": "integers", "sample": "random", "random_sample": "random"}
+_OF_OLD = {
+    "rand": "random",
+    "randn": "standard_normal",
+    "randint": "integers",
+    "sample": "random",
+    "random_sample": "random",
+}
 """Functions of `np.random` whose method has another name."""
 
 
 def __getattr__(name: str) -> NoReturn:
     method = _OF_OLD.get(name, name)
     use = f" Draws are methods of a generator: rng = wg.random.default_rng(seed), and rng.{method}(...)."
-    raise AttributeError(f"module 'wengert.random' has no attribute {name!r}.{use if hasattr(Generator, method) else ''}")
+    raise AttributeError(
+        f"module 'wengert.random' has no attribute {name!r}.{use if hasattr(Generator, method) else ''}"
+    )

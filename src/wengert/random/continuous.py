@@ -1,4 +1,6 @@
-"""Distributions with a density: draws are smooth functions of the parameters, whose derivatives are those of the draws themselves."""
+"""Distributions with a density: draws are smooth functions of the parameters, whose derivatives are those of the draws
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ from wengert.transforms.products import stop_gradient
 class Continuous:
     """Methods of `np.random.Generator`, by their names and signatures.
 
-    On plain parameters each is NumPy's. On values it draws the same numbers, up to rounding, in the precision of the values.
+    On plain parameters each is NumPy's. On values it draws the same numbers, up to rounding, in the precision of the
+    values.
     """
 
     numpy: np.random.Generator
@@ -56,7 +59,9 @@ class Continuous:
     def standard_normal(self, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None) -> Any:
         return self._plain("standard_normal", size=size, dtype=dtype, out=out)
 
-    def standard_exponential(self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: np.ndarray | None = None) -> Any:
+    def standard_exponential(
+        self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: np.ndarray | None = None
+    ) -> Any:
         return self._plain("standard_exponential", size=size, dtype=dtype, method=method, out=out)
 
     def standard_cauchy(self, size: Size = None) -> Any:
@@ -66,7 +71,9 @@ class Continuous:
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """loc + scale z, z standard normal."""
-        return self._pathwise("normal", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("standard_normal"))
+        return self._pathwise(
+            "normal", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("standard_normal")
+        )
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:
         """low + (high - low) u, u uniform on [0, 1)."""
@@ -90,7 +97,9 @@ class Continuous:
     # Functions of such draws
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
-        return self._pathwise("lognormal", (mean, sigma), size, lambda draw, mean, sigma: exp(mean + sigma * draw("standard_normal")))
+        return self._pathwise(
+            "lognormal", (mean, sigma), size, lambda draw, mean, sigma: exp(mean + sigma * draw("standard_normal"))
+        )
 
     def weibull(self, a: Any, size: Size = None) -> Any:
         return self._pathwise("weibull", (a,), size, lambda draw, a: power(draw("standard_exponential"), 1.0 / a))
@@ -99,13 +108,17 @@ class Continuous:
         return self._pathwise("pareto", (a,), size, lambda draw, a: expm1(draw("standard_exponential") / a))
 
     def power(self, a: Any, size: Size = None) -> Any:
-        return self._pathwise("power", (a,), size, lambda draw, a: power(-np.expm1(-draw("standard_exponential")), 1.0 / a))
+        return self._pathwise(
+            "power", (a,), size, lambda draw, a: power(-np.expm1(-draw("standard_exponential")), 1.0 / a)
+        )
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
         def path(draw: Draw, left: Any, mode: Any, right: Any) -> Any:
             u, width = draw("random"), right - left
             rises = u <= stop_gradient((mode - left) / width)
-            return where(rises, left + sqrt(u * ((mode - left) * width)), right - sqrt((1.0 - u) * ((right - mode) * width)))
+            return where(
+                rises, left + sqrt(u * ((mode - left) * width)), right - sqrt((1.0 - u) * ((right - mode) * width))
+            )
 
         return self._pathwise("triangular", (left, mode, right), size, path)
 
@@ -120,7 +133,9 @@ class Continuous:
 
     # Shapes: derivatives at a fixed probability
 
-    def standard_gamma(self, shape: Any, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None) -> Any:
+    def standard_gamma(
+        self, shape: Any, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None
+    ) -> Any:
         """The derivative is that of the quantile: see `ops/samples/draws.py`."""
         shape = gathered(shape)
         if not isinstance(shape, Array):
@@ -135,7 +150,10 @@ class Continuous:
         return self._pathwise("chisquare", (df,), size, lambda draw, df: 2.0 * draw.gamma(0.5 * df))
 
     def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
-        """The quotient of two gamma draws; the derivative is that of the quotient, each draw being a quantile of its own."""
+        """The quotient of two gamma draws.
+
+        The derivative is that of the quotient, each draw being a quantile of its own.
+        """
 
         def path(draw: Draw, dfnum: Any, dfden: Any) -> Any:
             shapes = stack([broadcast_to(operand(df), draw.size) for df in (dfnum, dfden)], -1)
@@ -159,7 +177,9 @@ class Continuous:
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Size = None) -> Any:
         """No derivative is known here."""
         refuse_gradient("noncentral_chisquare", df=gathered(df), nonc=gathered(nonc))
-        return self._pathwise("noncentral_chisquare", (df, nonc), size, lambda draw, *p: draw("noncentral_chisquare", *p))
+        return self._pathwise(
+            "noncentral_chisquare", (df, nonc), size, lambda draw, *p: draw("noncentral_chisquare", *p)
+        )
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None) -> Any:
         """No derivative is known here."""
@@ -174,23 +194,37 @@ class Continuous:
         if not isinstance(alpha, Array):
             return self._plain("dirichlet", alpha=alpha, size=size)
         if alpha.ndim != 1:
-            raise ValueError(f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by wg.vmap.")
+            raise ValueError(
+                f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by "
+                f"wg.vmap."
+            )
         return shares(Draw(self.numpy, (alpha[0],), extents(size)), alpha)
 
     def multivariate_normal(
-        self, mean: Any, cov: Any, size: Size = None, check_valid: str = "warn", tol: float = 1e-8, *, method: str = "svd"
+        self,
+        mean: Any,
+        cov: Any,
+        size: Size = None,
+        check_valid: str = "warn",
+        tol: float = 1e-8,
+        *,
+        method: str = "svd",
     ) -> Any:
         """mean + A z, with a factor A of cov by svd, eigh or cholesky.
 
-        The derivative in cov is taken with the factor of Cholesky, turned so that the draws are those of the method: it is smooth
-        wherever cov is positive definite, where that of the others breaks down at eigenvalues that are equal.
+        The derivative in cov is taken with the factor of Cholesky, turned so that the draws are those of the method: it
+        is smooth wherever cov is positive definite, where that of the others breaks down at eigenvalues that are equal.
         """
         mean, cov = gathered(mean), gathered(cov)
         if not isinstance(mean, Array) and not isinstance(cov, Array):
-            return self._plain("multivariate_normal", mean=mean, cov=cov, size=size, check_valid=check_valid, tol=tol, method=method)
+            return self._plain(
+                "multivariate_normal", mean=mean, cov=cov, size=size, check_valid=check_valid, tol=tol, method=method
+            )
         mean, cov = operand(mean), operand(cov)
         if mean.ndim != 1 or cov.shape != mean.shape * 2:
-            raise ValueError(f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}, at {user_line()}.")
+            raise ValueError(
+                f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}, at {user_line()}."
+            )
         draw = Draw(self.numpy, (mean[0], cov[0, 0]), extents(size))
         return mean + correlated(draw("standard_normal", core=mean.shape), cov, method)
 

@@ -1,6 +1,7 @@
 """Draws of whole numbers, which have no derivative, and orders of what is given, which move gradients along.
 
-A parameter whose derivative is wanted is an error: that derivative would be lost. `gumbel_softmax` is the smooth stand-in for a choice.
+A parameter whose derivative is wanted is an error: that derivative would be lost. `gumbel_softmax` is the smooth
+stand-in for a choice.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Discrete:
         plain = [stop_gradient(p) for p in parameters.values()]
         return Draw(self.numpy, plain, size).counts(name, *plain)
 
-    def integers(self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64, endpoint: bool = False) -> Any:
+    def integers(
+        self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Any:
         refuse_gradient("integers", low=low, high=high)
         return self.numpy.integers(low, high, size, dtype, endpoint)
 
@@ -69,7 +72,9 @@ class Discrete:
         refuse_gradient("multinomial", SCORE, pvals=gathered(pvals))
         return self.numpy.multinomial(n, np.asarray(pvals), size)
 
-    def multivariate_hypergeometric(self, colors: Any, nsample: Any, size: Size = None, method: Any = "marginals") -> Any:
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: Any, size: Size = None, method: Any = "marginals"
+    ) -> Any:
         refuse_gradient("multivariate_hypergeometric", SCORE, colors=gathered(colors))
         return self.numpy.multivariate_hypergeometric(np.asarray(colors), nsample, size, method)
 
@@ -79,10 +84,14 @@ class Discrete:
         refuse_gradient("categorical", SCORE, logits=logits)
         return argmax(logits + self._gumbel_noise(logits, size), axis)
 
-    def gumbel_softmax(self, logits: Any, temperature: Any = 1.0, size: Size = None, axis: int = -1, hard: bool = False) -> Any:
-        """softmax((logits + g) / temperature), g from the Gumbel distribution: a choice of a category along an axis, made smooth.
+    def gumbel_softmax(
+        self, logits: Any, temperature: Any = 1.0, size: Size = None, axis: int = -1, hard: bool = False
+    ) -> Any:
+        """softmax((logits + g) / temperature), g from the Gumbel distribution: a choice of a category along an axis,
+        made smooth.
 
-        With `hard` it is a choice, 0 everywhere but in one place, that has the derivative of the smooth one. `size` are axes in front.
+        With `hard` it is a choice, 0 everywhere but in one place, that has the derivative of the smooth one. `size` are
+        axes in front.
         """
         logits = operand(logits)
         smooth = softmax((logits + self._gumbel_noise(logits, size)) / temperature, axis)
@@ -103,10 +112,17 @@ class Discrete:
         """x in random order along an axis; its gradient is moved back."""
         refuse_trace()
         x = gathered(x)
-        return take(x, self.numpy.permutation(x.shape[axis]), axis) if isinstance(x, Array) else self.numpy.permutation(x, axis)
+        return (
+            take(x, self.numpy.permutation(x.shape[axis]), axis)
+            if isinstance(x, Array)
+            else self.numpy.permutation(x, axis)
+        )
 
     def permuted(self, x: Any, *, axis: int | None = None, out: np.ndarray | None = None) -> Any:
-        """x with each of its lines along an axis in a random order of its own; without an axis all elements in random order."""
+        """x with each of its lines along an axis in a random order of its own.
+
+        Without an axis all elements in random order.
+        """
         refuse_trace()
         x = gathered(x)
         if not isinstance(x, Array):
@@ -114,7 +130,9 @@ class Discrete:
         refuse_out(out)
         if axis is None:
             return take(x.reshape(-1), self.numpy.permuted(np.arange(x.size))).reshape(x.shape)
-        lines = np.moveaxis(np.broadcast_to(np.arange(x.shape[axis]), np.moveaxis(np.empty(x.shape), axis, -1).shape), -1, axis)
+        lines = np.moveaxis(
+            np.broadcast_to(np.arange(x.shape[axis]), np.moveaxis(np.empty(x.shape), axis, -1).shape), -1, axis
+        )
         return take_along_axis(x, self.numpy.permuted(lines, axis=axis), axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
@@ -125,7 +143,9 @@ class Discrete:
         else:
             self.numpy.shuffle(x, axis)
 
-    def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True) -> Any:
+    def choice(
+        self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
+    ) -> Any:
         """Elements of `a`, to which the gradient goes back; none goes to their probabilities p."""
         a, p = gathered(a), gathered(p)
         refuse_gradient("choice", SCORE, p=p)

@@ -1,8 +1,9 @@
-"""One call of a generator's method on values: numbers drawn from NumPy's generator, and the parameters on which they depend.
+"""One call of a generator's method on values: numbers drawn from NumPy's generator, and the parameters on which they
+depend.
 
-Numbers are drawn for what the parameters are, not for what is known of their derivatives. Under vmap, a draw that has a batched parameter
-is made for each element of the batch; one that has none is a constant, the same for all of them. A trace refuses to draw: the numbers
-would become constants of the graph, the same in every call of a compiled function.
+Numbers are drawn for what the parameters are, not for what is known of their derivatives. Under vmap, a draw that has a
+batched parameter is made for each element of the batch; one that has none is a constant, the same for all of them. A
+trace refuses to draw: the numbers would become constants of the graph, the same in every call of a compiled function.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def refuse_trace() -> None:
         frozen()
 
 
-def _drawn(*args: Any, source: np.random.Generator, method: str, used: int, size: tuple[int, ...], checks: str | None) -> Any:
+def _drawn(
+    *args: Any, source: np.random.Generator, method: str, used: int, size: tuple[int, ...], checks: str | None
+) -> Any:
     if checks is not None and 0 not in size:
         for extreme in (np.min, np.max):  # NumPy's own errors, for parameters out of range
             getattr(np.random.default_rng(0), checks)(*map(extreme, args[used:]))
@@ -57,7 +60,8 @@ _draw = Primitive(
     spec=frozen,
     reason="the derivative is that of what the parameters make of the numbers",
 ).op
-"""Numbers from a method of NumPy's generator: the first `used` arguments are its parameters, the others say for which batch it is.
+"""Numbers from a method of NumPy's generator: the first `used` arguments are its parameters, the others say for which
+batch it is.
 
 It is not in the table, where the same arguments give the same result.
 """
@@ -73,7 +77,10 @@ def fits(shape: tuple[int, ...], size: tuple[int, ...]) -> bool:
 
 
 class Draw:
-    """What one call draws: its parameters decide shape, precision and batch. `checks` names a method of NumPy that knows their range."""
+    """What one call draws: its parameters decide shape, precision and batch.
+
+    `checks` names a method of NumPy that knows their range.
+    """
 
     def __init__(self, source: np.random.Generator, parameters: Sequence[Any], size: Size, checks: str | None = None):
         refuse_trace()
@@ -86,7 +93,10 @@ class Draw:
         self.dtype = np.result_type(*floats) if floats else np.dtype(float)
 
     def __call__(self, method: str, *used: Any, core: tuple[int, ...] = ()) -> Any:
-        """Numbers from a method of NumPy's generator, given these parameters; `core` are axes behind those of the size."""
+        """Numbers from a method of NumPy's generator, given these parameters.
+
+        `core` are axes behind those of the size.
+        """
         numbers = self.counts(method, *used, core=core)
         return numbers.astype(self.dtype) if self.dtype != np.float64 else numbers
 
@@ -95,7 +105,9 @@ class Draw:
         size = self.size + core
         args = [broadcast_to(operand(stop_gradient(p)), size) for p in used]
         checks, self.checks = self.checks, None
-        return _draw(*args, *self.parameters, source=self.source, method=method, used=len(used), size=size, checks=checks)
+        return _draw(
+            *args, *self.parameters, source=self.source, method=method, used=len(used), size=size, checks=checks
+        )
 
     def gamma(self, a: Any, core: tuple[int, ...] = ()) -> Any:
         """From the standard gamma distribution."""
@@ -123,7 +135,9 @@ def following(draw: Any, numbers: Any, *parameters: Any) -> Any:
 
 def is_differentiated(x: Any) -> bool:
     """Whether a derivative of x is wanted, in any mode."""
-    return any(layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched) for layer in layers(x))
+    return any(
+        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched) for layer in layers(x)
+    )
 
 
 def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
@@ -134,6 +148,8 @@ def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
             frozen()
         if is_differentiated(p):
             raise GradientError(
-                f"What {method} draws has no derivative in its parameter {name}, at {user_line()}. Pass wg.stop_gradient({name}) to draw "
-                f"with a constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}."
+                f"What {method} draws has no derivative in its parameter {name}, at {user_line()}. Pass "
+                f"wg.stop_gradient({name}) to draw "
+                f"with a "
+                f"constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}."
             )

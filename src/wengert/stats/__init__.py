@@ -1,4 +1,6 @@
-"""Distributions by the names of `scipy.stats`, differentiable in their arguments: `wg.stats.norm.logpdf(x, loc, scale)`."""
+"""Distributions by the names of `scipy.stats`, differentiable in their arguments: `wg.stats.norm.logpdf(x, loc,
+scale)`.
+"""
 
 from wengert.stats.continuous import (
     beta,

@@ -84,7 +84,9 @@ t = Continuous(
     isf=lambda q, df: -stdtrit(df, q),
     mean=lambda df: where(df > 1.0, 0.0, math.inf),
     var=lambda df: where(df > 2.0, df / (df - 2.0), where(df > 1.0, math.inf, math.nan)),
-    entropy=lambda df: 0.5 * (df + 1.0) * (digamma(0.5 * (df + 1.0)) - digamma(0.5 * df)) + 0.5 * log(df) + betaln_half(0.5 * df),
+    entropy=lambda df: (
+        0.5 * (df + 1.0) * (digamma(0.5 * (df + 1.0)) - digamma(0.5 * df)) + 0.5 * log(df) + betaln_half(0.5 * df)
+    ),
     rvs=Draw.t,
 )
 
@@ -256,7 +258,9 @@ beta = Continuous(
     isf=lambda q, a, b: 1.0 - betaincinv(b, a, q),
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1.0)),
-    entropy=lambda a, b: betaln(a, b) - (a - 1.0) * digamma(a) - (b - 1.0) * digamma(b) + (a + b - 2.0) * digamma(a + b),
+    entropy=lambda a, b: (
+        betaln(a, b) - (a - 1.0) * digamma(a) - (b - 1.0) * digamma(b) + (a + b - 2.0) * digamma(a + b)
+    ),
     rvs=Draw.beta,
 )
 weibull_min = Continuous(
@@ -343,7 +347,9 @@ truncnorm = Continuous(
     sf=lambda z, a, b: _normal_mass(z, b) / _normal_mass(a, b),
     ppf=_truncnorm_ppf,
     mean=_truncnorm_mean,
-    var=lambda a, b: 1.0 + (_weighted_density(1, a) - _weighted_density(1, b)) / _normal_mass(a, b) - _truncnorm_mean(a, b) ** 2,
+    var=lambda a, b: (
+        1.0 + (_weighted_density(1, a) - _weighted_density(1, b)) / _normal_mass(a, b) - _truncnorm_mean(a, b) ** 2
+    ),
     rvs=lambda draw, a, b: _truncnorm_ppf(draw("random"), a, b),
 )
 

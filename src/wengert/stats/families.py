@@ -1,7 +1,8 @@
 """What a distribution is, said once in standard form: `logpdf(x, *shapes)`, and what else is known of it.
 
-From this come `loc` and `scale`, the support, densities and their logarithms, both tails, quantiles and draws, all in differentiable
-operations. Outside the support a density is zero and so is every derivative; parameters that make no distribution give NaN, as in SciPy.
+From this come `loc` and `scale`, the support, densities and their logarithms, both tails, quantiles and draws, all in
+differentiable operations. Outside the support a density is zero and so is every derivative; parameters that make no
+distribution give NaN, as in SciPy.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ def quiet(function: Callable) -> Callable:
 class Family(Distribution):
     """A distribution by name: what continuous and discrete ones share.
 
-    `shapes` are its parameters; `valid` says which of them make a distribution; `support` are its ends, two numbers or functions of the
-    shapes, that belong to it if it is `closed`; `inside` is a point between them, at which formulas are computed for what lies outside.
+    `shapes` are its parameters; `valid` says which of them make a distribution; `support` are its ends, two numbers or
+    functions of the shapes, that belong to it if it is `closed`; `inside` is a point between them, at which formulas
+    are computed for what lies outside.
     """
 
     def __init__(
@@ -143,7 +145,10 @@ class Continuous(Family):
     """A distribution with a density, of which loc and scale make others."""
 
     def _standard(self, x: Any, args: tuple, keywords: dict[str, Any]) -> tuple:
-        """x in standard form, moved inside the support; which x were below it and above it; and the shapes and the scale."""
+        """x in standard form, moved inside the support; which x were below it and above it.
+
+        And the shapes and the scale.
+        """
         shapes, (loc, scale) = self.opened(args, keywords, ("loc", "scale"))
         plain = loc.__class__ is float and loc == 0.0 and scale.__class__ is float and scale == 1.0
         x = converted(x)

@@ -1,7 +1,7 @@
 """Distributions of vectors; names and parameters are those of `scipy.stats`.
 
-Covariances are factored by Cholesky, and may have axes in front: one matrix for each of the points with which they broadcast. They are
-symmetric matrices, and so are the derivatives in them.
+Covariances are factored by Cholesky, and may have axes in front: one matrix for each of the points with which they
+broadcast. They are symmetric matrices, and so are the derivatives in them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def extent_of(x: Any, mean: Any, cov: Any) -> int:
 
 
 def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
-    """The squared length of x - mean in units of the covariance, half the logarithm of its determinant, and the number of numbers."""
+    """The squared length of x - mean in units of the covariance, half the logarithm of its determinant, and the number
+    of numbers.
+    """
     n = extent_of(x, mean, cov)
     x = operand(x)
     if n == 1 and (not x.ndim or x.shape[-1] != 1):
@@ -117,16 +119,24 @@ class MultivariateT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """The distribution of shares that add up to 1. As in SciPy, the shares are along the first axis of x, and the last may be left out."""
+    """The distribution of shares that add up to 1.
+
+    As in SciPy, the shares are along the first axis of x, and the last may be left out.
+    """
 
     def _shares(self, x: Any, alpha: Any) -> tuple[Any, Any]:
         x, alpha = operand(x), operand(alpha)
         if alpha.ndim != 1:
-            raise ValueError(f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by wg.vmap.")
+            raise ValueError(
+                f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by "
+                f"wg.vmap."
+            )
         if x.shape[0] == alpha.shape[0] - 1:
             x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)], 0)
         if x.shape[0] != alpha.shape[0]:
-            raise ValueError(f"{alpha.shape[0]} parameters do not fit {x.shape[0]} shares, the first axis of x, at {user_line()}.")
+            raise ValueError(
+                f"{alpha.shape[0]} parameters do not fit {x.shape[0]} shares, the first axis of x, at {user_line()}."
+            )
         return moveaxis(x, 0, -1), alpha
 
     @quiet
@@ -154,7 +164,9 @@ class Dirichlet(Distribution):
     def entropy(self, alpha: Any) -> Any:
         alpha = operand(alpha) * 1.0
         total, n = sum_(alpha), alpha.shape[0]
-        return sum_(gammaln(alpha)) - gammaln(total) + (total - n) * digamma(total) - sum_((alpha - 1.0) * digamma(alpha))
+        return (
+            sum_(gammaln(alpha)) - gammaln(total) + (total - n) * digamma(total) - sum_((alpha - 1.0) * digamma(alpha))
+        )
 
     def rvs(self, alpha: Any, size: Size = None, random_state: Any = None) -> Any:
         """Draws with the shares along the last axis, as in SciPy."""
@@ -187,4 +199,9 @@ class Multinomial(Distribution):
         return default_rng(random_state).multinomial(n, p, size)
 
 
-multivariate_normal, multivariate_t, dirichlet, multinomial = MultivariateNormal(), MultivariateT(), Dirichlet(), Multinomial()
+multivariate_normal, multivariate_t, dirichlet, multinomial = (
+    MultivariateNormal(),
+    MultivariateT(),
+    Dirichlet(),
+    Multinomial(),
+)

@@ -1,7 +1,7 @@
 """Which way to a derivative takes the fewest passes: forward, reverse, or through the colours of a sparsity pattern.
 
-A pass costs about as much as the function, and passes run as one batch, so their number decides. `wg.jacobian` and `wg.derivatives` ask
-here whether a pattern would save passes.
+A pass costs about as much as the function, and passes run as one batch, so their number decides. `wg.jacobian` and
+`wg.derivatives` ask here whether a pattern would save passes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ WANTS = ("value", "gradient", "jacobian", "hessian")
 class Compressed:
     """The Jacobian, or Hessian, of `f` through the colours of its pattern, where these are few.
 
-    A pattern is kept for the next call, and then checked by a product with a random vector: arrays that `f` captured may have changed. On
-    values that cannot be looked at, in other transforms, it is found anew each time.
+    A pattern is kept for the next call, and then checked by a product with a random vector: arrays that `f` captured
+    may have changed. On values that cannot be looked at, in other transforms, it is found anew each time.
     """
 
     def __init__(self, f: Callable, argnums: Argnums, hessian: bool = False):
@@ -42,10 +42,15 @@ class Compressed:
         if signature.key not in self.found or is_tracked(signature):
             self.found[signature.key] = self.compared(signature, args, kwargs, dense)
         sparse, why = self.found[signature.key]
-        return Plan("dense", dense, why) if sparse is None else Plan("sparse", sparse.colors(*args, **kwargs).number, why)
+        return (
+            Plan("dense", dense, why) if sparse is None else Plan("sparse", sparse.colors(*args, **kwargs).number, why)
+        )
 
     def matrix(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The sparse matrix by the way that a plan has chosen for these arguments; on tracked values the whole one, zeros included."""
+        """The sparse matrix by the way that a plan has chosen for these arguments.
+
+        On tracked values the whole one, zeros included.
+        """
         signature = Signature("jacobian", self.argnums, args, kwargs)
         sparse, _ = self.found[signature.key]
         assert sparse is not None
@@ -64,7 +69,9 @@ class Compressed:
     def derivative(self, pattern: Pattern) -> SparseDerivative:
         return (sparse_hessian if self.hessian else sparse_jacobian)(self.f, self.argnums, pattern, check=True)
 
-    def compared(self, signature: Signature, args: tuple, kwargs: dict[str, Any], dense: int) -> tuple[SparseDerivative | None, str]:
+    def compared(
+        self, signature: Signature, args: tuple, kwargs: dict[str, Any], dense: int
+    ) -> tuple[SparseDerivative | None, str]:
         try:
             pattern = self.pattern(signature)
         except (TrackedValueError, GradientError):
@@ -123,8 +130,8 @@ def derivatives(
 ) -> Derivatives:
     """The value and derivatives of `f` at these arguments, each by the way that takes the fewest passes.
 
-    `want` names any of "value", "gradient", "jacobian" and "hessian". A Jacobian or Hessian with a sparsity pattern that saves passes comes
-    as a SciPy sparse matrix. `explain` prints how, and why so.
+    `want` names any of "value", "gradient", "jacobian" and "hessian". A Jacobian or Hessian with a sparsity pattern
+    that saves passes comes as a SciPy sparse matrix. `explain` prints how, and why so.
 
     >>> value, gradient = derivatives(lambda x: (x**2).sum(), np.array([1.0, 2.0]), want=("value", "gradient"), explain=True)
     value: function, 1 pass: with the gradient
@@ -135,7 +142,9 @@ def derivatives(
     want = (want,) if isinstance(want, str) else want
     unknown = [w for w in want if w not in WANTS]
     if unknown:
-        raise ValueError(f"derivatives: want={unknown[0]!r}, at {user_line()}. Choose among {', '.join(map(repr, WANTS))}.")
+        raise ValueError(
+            f"derivatives: want={unknown[0]!r}, at {user_line()}. Choose among {', '.join(map(repr, WANTS))}."
+        )
     inputs = sum(x.size for x in Chosen("derivatives", argnums, args, kwargs).leaves)
     found: dict[str, Any] = {}
     plans: dict[str, Plan] = {}

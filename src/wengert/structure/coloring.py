@@ -1,4 +1,6 @@
-"""Colourings: which columns, or rows, of a sparse matrix can be computed together, because they have no row, or column, in common."""
+"""Colourings: which columns, or rows, of a sparse matrix can be computed together, because they have no row, or column,
+in common.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,12 @@ IMPROVEMENTS = 8
 
 
 class Coloring:
-    """A colour for each column and each row that is computed; -1 for one that is not. `number` is how many products there are.
+    """A colour for each column and each row that is computed; -1 for one that is not.
 
-    `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the colours of columns and of rows are counted from 0 each.
+    `number` is how many products there are.
+
+    `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the colours of columns and of rows are counted from
+    0 each.
     """
 
     __slots__ = ("columns", "kind", "rows")
@@ -56,7 +61,8 @@ class Coloring:
         """How the entries of a pattern are found from the products; an error where they cannot be."""
         if (self.columns.size, self.rows.size) != (pattern.shape[1], pattern.shape[0]):
             raise ValueError(
-                f"A colouring of {self.rows.size} rows and {self.columns.size} columns was given for {pattern!r}, at {user_line()}."
+                f"A colouring of {self.rows.size} rows and {self.columns.size} columns was given for {pattern!r}, at "
+                f"{user_line()}."
             )
         found = substituted(pattern, self) if self.kind in ("star", "acyclic") else direct(pattern, self)
         if found is None:
@@ -87,7 +93,11 @@ class Coloring:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Coloring):
             return NotImplemented
-        return self.kind == other.kind and np.array_equal(self.columns, other.columns) and np.array_equal(self.rows, other.rows)
+        return (
+            self.kind == other.kind
+            and np.array_equal(self.columns, other.columns)
+            and np.array_equal(self.rows, other.rows)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # it holds arrays, and is compared by them
 
@@ -99,9 +109,10 @@ class Coloring:
 def color(pattern: Any, by: str = "auto") -> Coloring:
     """Colour a pattern: few colours, so that few products give all entries.
 
-    By "column", products from the right (forward mode); by "row", from the left (reverse mode); "bidirectional" takes the densest rows or
-    columns apart. "symmetric" uses that a Hessian has each entry twice: the better of "star" and "acyclic". "auto" is "symmetric" for the
-    pattern of a Hessian, otherwise the fewest of columns, rows and both. Several orders are tried.
+    By "column", products from the right (forward mode); by "row", from the left (reverse mode); "bidirectional" takes
+    the densest rows or columns apart. "symmetric" uses that a Hessian has each entry twice: the better of "star" and
+    "acyclic". "auto" is "symmetric" for the pattern of a Hessian, otherwise the fewest of columns, rows and both.
+    Several orders are tried.
 
     >>> color(Pattern(np.tri(50) - np.tri(50, k=-2)), by="column")
     <column colouring, 2 colours>
@@ -127,7 +138,9 @@ def color(pattern: Any, by: str = "auto") -> Coloring:
         both = Coloring("bidirectional", *split)
         if both.number < limit:
             found, limit = both, both.number
-    return found if found.kind == "bidirectional" or by == "auto" else Coloring("bidirectional", found.columns, found.rows)
+    return (
+        found if found.kind == "bidirectional" or by == "auto" else Coloring("bidirectional", found.columns, found.rows)
+    )
 
 
 def unused(n: int) -> np.ndarray:
@@ -147,7 +160,9 @@ def symmetric(pattern: Pattern, by: str) -> Coloring:
     if stars is not None and (by == "star" or stars.number < 4):
         return stars  # fewer than two colours saved are not worth a round of substitution
     trees = Coloring("acyclic", best(acyclic, neighbours, 2), unused(n))
-    if stars is None or (trees.number < stars.number and substituted(pattern, trees, stars.number - trees.number) is not None):
+    if stars is None or (
+        trees.number < stars.number and substituted(pattern, trees, stars.number - trees.number) is not None
+    ):
         return trees  # the products that it saves are worth the rounds of substitution
     return stars
 
@@ -181,7 +196,10 @@ def apart(matrix: csr_array) -> np.ndarray:
 
 
 def greedy(order: Sequence[int], lists: Sequence[Sequence[int]], count: int) -> list[int]:
-    """Each vertex gets the first colour that is free in all of its `count` lists; the colours used in a list are the bits of a number."""
+    """Each vertex gets the first colour that is free in all of its `count` lists.
+
+    The colours used in a list are the bits of a number.
+    """
     used = [0] * count
     colors = [0] * len(lists)
     for v in order:
@@ -196,7 +214,9 @@ def greedy(order: Sequence[int], lists: Sequence[Sequence[int]], count: int) -> 
 
 
 def splits(matrix: csr_array, limit: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Colourings of columns and of the densest rows together, for those numbers of dense rows that could do with fewer than `limit`."""
+    """Colourings of columns and of the densest rows together, for those numbers of dense rows that could do with fewer
+    than `limit`.
+    """
     m = matrix.shape[0]
     sizes = np.diff(matrix.indptr)
     candidates = []
@@ -207,7 +227,9 @@ def splits(matrix: csr_array, limit: int) -> list[tuple[np.ndarray, np.ndarray]]
     found = []
     for threshold, _, dense in candidates[:4]:
         fullest = int(np.bincount(matrix[dense].indices, minlength=1).max())
-        if threshold - 1 + fullest >= limit:  # a colour for each entry of the fullest row that is left, and of the fullest column
+        if (
+            threshold - 1 + fullest >= limit
+        ):  # a colour for each entry of the fullest row that is left, and of the fullest column
             continue
         rows = unused(m)
         rows[dense] = apart(matrix[dense].T.tocsr())

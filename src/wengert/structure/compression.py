@@ -19,10 +19,11 @@ SUMMED = Index((Hole.ARRAY,), True)
 
 
 class Round(NamedTuple):
-    """Entries found together: each is the sum at `source` among the products, less the entries of earlier rounds that are in that sum.
+    """Entries found together: each is the sum at `source` among the products, less the entries of earlier rounds that
+    are in that sum.
 
-    Those entries of this round at the places `used` are in sums that later rounds look at, whose numbers, counted from the next round on,
-    are `places`.
+    Those entries of this round at the places `used` are in sums that later rounds look at, whose numbers, counted from
+    the next round on, are `places`.
     """
 
     source: np.ndarray
@@ -46,7 +47,9 @@ class Recovery(NamedTuple):
         return max(len(self.steps), 1)
 
     def entries(self, products: Any) -> Any:
-        """The entries of the pattern, from products flattened to one vector: operations of the table, on values of any mode."""
+        """The entries of the pattern, from products flattened to one vector: operations of the table, on values of any
+        mode.
+        """
         if not self.steps:
             return products if self.source is None else getitem(products, self.source)
         parts: list[Any] = []
@@ -89,10 +92,11 @@ def is_alone(places: np.ndarray, counted: np.ndarray, size: int) -> np.ndarray:
 
 
 def substituted(pattern: Pattern, coloring: Coloring, limit: int | None = None) -> Recovery | None:
-    """The entries of a symmetric matrix, in rounds: those that are alone in a sum, then those that are alone once these are subtracted.
+    """The entries of a symmetric matrix, in rounds: those that are alone in a sum, then those that are alone once these
+    are subtracted.
 
-    An entry below the diagonal is the same number as its mirror image, which takes part in another sum. None where some entry is never
-    alone, or where that takes more rounds than `limit`.
+    An entry below the diagonal is the same number as its mirror image, which takes part in another sum. None where some
+    entry is never alone, or where that takes more rounds than `limit`.
     """
     n, colors = pattern.shape[0], coloring.columns
     rows, columns = pattern.rows.astype(np.int64), pattern.cols.astype(np.int64)
@@ -100,7 +104,10 @@ def substituted(pattern: Pattern, coloring: Coloring, limit: int | None = None) 
         return None
     upper = rows <= columns
     i, j = rows[upper], columns[upper]
-    here, there = colors[j] * n + i, colors[i] * n + j  # (i, j) is in the sum of row i over the colour of j, (j, i) in the other
+    here, there = (
+        colors[j] * n + i,
+        colors[i] * n + j,
+    )  # (i, j) is in the sum of row i over the colour of j, (j, i) in the other
     off = np.nonzero(i != j)[0]
     size = n * coloring.number
     left = np.bincount(here, minlength=size) + np.bincount(there[off], minlength=size)

@@ -1,7 +1,8 @@
 """Dependence: a mode in which a value knows, for each of its elements, which inputs it depends on.
 
-A run on plain arrays finds what holds at one point, and cuts what is multiplied by zero there; a run on symbols finds what holds
-everywhere. Both interpret the table, derivatives included: the pattern of a Hessian is that of the Jacobian of a gradient.
+A run on plain arrays finds what holds at one point, and cuts what is multiplied by zero there; a run on symbols finds
+what holds everywhere. Both interpret the table, derivatives included: the pattern of a Hessian is that of the Jacobian
+of a gradient.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ GATHER = primitive_of(gather)
 
 
 class Dependence(Array):
-    """A value and, for each element, the set of inputs that it depends on: `extra`, a sparse matrix with a row for each element."""
+    """A value and, for each element, the set of inputs that it depends on: `extra`, a sparse matrix with a row for each
+    element.
+    """
 
     __slots__ = ()
 
@@ -46,7 +49,10 @@ class Dependence(Array):
         mine = [isinstance(a, Dependence) and a.level == level for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         out = primitive.op(*values, **params)
-        sets = [a.extra if m and differentiable(primitive, i) else None for i, (a, m) in enumerate(zip(args, mine, strict=True))]
+        sets = [
+            a.extra if m and differentiable(primitive, i) else None
+            for i, (a, m) in enumerate(zip(args, mine, strict=True))
+        ]
         if all(s is None for s in sets):
             fills = primitive.filled_in and out.dtype.kind in "fc"
             return Dependence(out, none(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
@@ -54,7 +60,9 @@ class Dependence(Array):
         if not is_symbolic(args):
             values, outs = [numbers(v) for v in values], tuple([numbers(y) for y in outs])
         found = propagated(Step(primitive, values, sets, outs, params))
-        results = [Dependence(y, s, level) if s.nnz and y.dtype.kind in "fc" else y for y, s in zip(outs, found, strict=True)]
+        results = [
+            Dependence(y, s, level) if s.nnz and y.dtype.kind in "fc" else y for y, s in zip(outs, found, strict=True)
+        ]
         return tuple(results) if isinstance(out, tuple) else results[0]
 
     def detach(self) -> Any:
@@ -81,9 +89,11 @@ def numbers(x: Any) -> Any:
 
 
 def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fixed: Sequence[Any], scope: str) -> Sets:
-    """On which elements of the inputs each element of the results depends, all of them flattened and one after the other.
+    """On which elements of the inputs each element of the results depends, all of them flattened and one after the
+    other.
 
-    `call` takes two lists: the inputs, and other arguments, whose numbers are not known either where the scope is global.
+    `call` takes two lists: the inputs, and other arguments, whose numbers are not known either where the scope is
+    global.
     """
     below, level = new_level(), new_level()
     trace = Trace(below)

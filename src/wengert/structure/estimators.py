@@ -1,7 +1,8 @@
 """Hutchinson's estimators: the trace and the diagonal of a matrix that can only be multiplied.
 
-For random z with independent elements of mean 0 and variance 1, the mean of z^T A z is the trace of A, and that of z * (A z) its diagonal.
-Signs (Rademacher) have the least variance: the diagonal itself adds none, only what stands beside it does.
+For random z with independent elements of mean 0 and variance 1, the mean of z^T A z is the trace of A, and that of z *
+(A z) its diagonal. Signs (Rademacher) have the least variance: the diagonal itself adds none, only what stands beside
+it does.
 """
 
 from __future__ import annotations
@@ -25,22 +26,33 @@ class Estimate(NamedTuple):
 
 
 def hutchinson(
-    a: Any, x: Any = None, *, what: str = "trace", probes: int = 32, rng: Any = None, kind: str = "signs", chunk_size: int = 16
+    a: Any,
+    x: Any = None,
+    *,
+    what: str = "trace",
+    probes: int = 32,
+    rng: Any = None,
+    kind: str = "signs",
+    chunk_size: int = 16,
 ) -> Estimate:
-    """An estimate of the trace or the diagonal of a square operator `a`, or of the Hessian of a scalar function `a` at `x`.
+    """An estimate of the trace or the diagonal of a square operator `a`, or of the Hessian of a scalar function `a` at
+    `x`.
 
-    `what` is "trace" or "diagonal", `kind` of probes is "signs" or "normal", `rng` a seed or a NumPy generator; `chunk_size` probes are
-    multiplied at once. The diagonal of a Hessian is a tree like x.
+    `what` is "trace" or "diagonal", `kind` of probes is "signs" or "normal", `rng` a seed or a NumPy generator;
+    `chunk_size` probes are multiplied at once. The diagonal of a Hessian is a tree like x.
 
     >>> hutchinson(lambda x: (x**3).sum(), np.array([1.0, 2.0]), probes=4, rng=0)
     Estimate(value=18.0, standard_error=0.0, probes=4)
     """
     if what not in ("trace", "diagonal") or kind not in ("signs", "normal"):
         raise ValueError(
-            f"hutchinson estimates the trace or the diagonal, with signs or normal probes, not {what!r} with {kind!r}, at {user_line()}."
+            f"hutchinson estimates the trace or the diagonal, with signs or normal probes, not {what!r} with {kind!r}, "
+            f"at {user_line()}."
         )
     if probes < 2:
-        raise ValueError(f"hutchinson needs at least 2 probes to know its error, and was given {probes}, at {user_line()}.")
+        raise ValueError(
+            f"hutchinson needs at least 2 probes to know its error, and was given {probes}, at {user_line()}."
+        )
     operator = as_operator(a, x)
     total = squares = 0.0
     for z in drawn(np.random.default_rng(rng), operator.shape[0], probes, kind, chunk_size):
@@ -75,5 +87,7 @@ def as_operator(a: Any, x: Any) -> Any:
         raise TypeError(f"hutchinson of a function needs x, where its Hessian is taken, at {user_line()}.")
     operator = sparse.aslinearoperator(a)
     if operator.shape[0] != operator.shape[1]:
-        raise ValueError(f"Only a square matrix has a trace and a diagonal; this one has shape {operator.shape}, at {user_line()}.")
+        raise ValueError(
+            f"Only a square matrix has a trace and a diagonal; this one has shape {operator.shape}, at {user_line()}."
+        )
     return operator

@@ -1,7 +1,8 @@
 """Sets of indices, one for each element of an array, and how operations combine them.
 
-A family of sets is a sparse matrix of truth values: a row for each element, a column for each index. What an operation does to sets is a
-product with another such matrix, which says of what elements of its operand an element of its result is made.
+A family of sets is a sparse matrix of truth values: a row for each element, a column for each index. What an operation
+does to sets is a product with another such matrix, which says of what elements of its operand an element of its result
+is made.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ def everything(sets: Sets, elements: int) -> Sets:
 
 
 def along(shape: Shape, axes: Sequence[int]) -> np.ndarray:
-    """For each element, the number of its line along some axes: elements with the other coordinates in common have one number."""
+    """For each element, the number of its line along some axes: elements with the other coordinates in common have one
+    number.
+    """
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
     return np.broadcast_to(numbered(kept), shape)

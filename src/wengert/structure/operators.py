@@ -1,7 +1,8 @@
 """Derivatives as linear operators of SciPy: a matrix that is only ever multiplied.
 
-`cg`, `minres`, `lsmr`, `eigsh` and `svds` of `scipy.sparse.linalg` take them as they are. The function is recorded once, at the
-point; each product after that is one walk over the record, and a product with several columns is one batch.
+`cg`, `minres`, `lsmr`, `eigsh` and `svds` of `scipy.sparse.linalg` take them as they are. The function is recorded
+once, at the point; each product after that is one walk over the record, and a product with several columns is one
+batch.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Flat:
         for x, place in zip(leaves, places(self.structure), strict=True):
             if x.dtype.kind not in "biuf":
                 raise TypeError(
-                    f"{what}{place} has dtype {x.dtype}, and must be real, at {user_line()}. Take real and imaginary parts as two arrays."
+                    f"{what}{place} has dtype {x.dtype}, and must be real, at {user_line()}. Take real and imaginary "
+                    f"parts as two arrays."
                 )
         self.what = what
         self.dtype = np.result_type(*[x.dtype if x.dtype.kind == "f" else float for x in leaves])
@@ -53,7 +55,9 @@ class Flat:
         """A tree of this structure and these shapes as one vector."""
         leaves, structure = opened(tree)
         if structure != self.structure:
-            raise TypeError(f"{self.what} has the structure {self.structure!r}, and not {structure!r}, at {user_line()}.")
+            raise TypeError(
+                f"{self.what} has the structure {self.structure!r}, and not {structure!r}, at {user_line()}."
+            )
         for x, spec, place in zip(leaves, self.specs, places(structure), strict=True):
             if x.shape != spec.shape:
                 raise ValueError(f"{self.what}{place} has shape {spec.shape}, and not {x.shape}, at {user_line()}.")
@@ -70,7 +74,10 @@ class Flat:
         return closed(self.structure, [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in leaves])
 
     def function(self, f: Callable) -> Callable:
-        """`f` of a tree as a function of a vector, with a vector for its value; `Flat` of that is found when it is called."""
+        """`f` of a tree as a function of a vector, with a vector for its value.
+
+        `Flat` of that is found when it is called.
+        """
         return lambda v: Flat(y := f(self.tree(v)), "the value of the function").vector(y)
 
 
@@ -80,7 +87,10 @@ def operator_class() -> Any:
     LinearOperator: Any = import_module("scipy.sparse.linalg").LinearOperator
 
     class DerivativeOperator(LinearOperator):
-        """A derivative at a point. `at(x)` is the same derivative elsewhere; `tree(v)` and `vector(tree)` go between vectors and trees."""
+        """A derivative at a point.
+
+        `at(x)` is the same derivative elsewhere; `tree(v)` and `vector(tree)` go between vectors and trees.
+        """
 
         def __init__(self, products: Products, x: Any):
             self.products, self.input = products, Flat(x, "x")
@@ -222,7 +232,8 @@ class Native:
 def jacobian_operator(f: Callable, x: Any, compile: bool = False) -> Any:
     """The Jacobian of `f` at `x` as a SciPy `LinearOperator`: `J @ v` goes forward, `J.T @ u` backward.
 
-    `x` and the value of f may be trees, which the operator sees as vectors; `compile` makes native code of the products.
+    `x` and the value of f may be trees, which the operator sees as vectors; `compile` makes native code of the
+    products.
 
     >>> J = jacobian_operator(lambda x: x[1:] * x[:-1], np.array([1.0, 2.0, 3.0]))
     >>> J @ np.ones(3), J.T @ np.ones(2)
@@ -242,9 +253,11 @@ def hessian_operator(f: Callable, x: Any, compile: bool = False) -> Any:
 
 
 def gauss_newton_operator(f: Callable, x: Any, loss: Callable | None = None, compile: bool = False) -> Any:
-    """J^T H J at `x`, where J is the Jacobian of `f` and H the Hessian of `loss` at its value, as a SciPy `LinearOperator`.
+    """J^T H J at `x`, where J is the Jacobian of `f` and H the Hessian of `loss` at its value, as a SciPy
+    `LinearOperator`.
 
-    Without a loss it is J^T J, for least squares. It is positive semidefinite if the loss is convex. The loss takes what f returns.
+    Without a loss it is J^T J, for least squares. It is positive semidefinite if the loss is convex. The loss takes
+    what f returns.
 
     >>> G = gauss_newton_operator(lambda x: x**2, np.array([1.0, 2.0]))
     >>> G @ np.ones(2)
@@ -266,20 +279,25 @@ LOG_PARTITIONS: dict[str, Callable] = {
     "poisson": lambda y: exp(y).sum(),
     "categorical": lambda y: logsumexp(y, axis=-1).sum(),
 }
-"""The log-partition function of each family in its natural parameter: its Hessian is the Fisher information of that parameter."""
+"""The log-partition function of each family in its natural parameter: its Hessian is the Fisher information of that
+parameter.
+"""
 
 
 def fisher_operator(f: Callable, x: Any, family: str | None = None, compile: bool = False) -> Any:
     """The Fisher information of the parameters `x`, of all samples together, as a SciPy `LinearOperator`.
 
-    With a `family`, f gives the natural parameter of each sample: the mean of a "normal" with variance 1, logits of a "bernoulli", logits
-    of a "categorical" along the last axis, the logarithm of the rate of a "poisson". Without one, f gives the log-likelihood of each
-    sample, and this is the empirical information, the sum of the outer products of their gradients.
+    With a `family`, f gives the natural parameter of each sample: the mean of a "normal" with variance 1, logits of a
+    "bernoulli", logits of a "categorical" along the last axis, the logarithm of the rate of a "poisson". Without one, f
+    gives the log-likelihood of each sample, and this is the empirical information, the sum of the outer products of
+    their gradients.
 
     >>> F = fisher_operator(lambda w: np.array([1.0, 2.0]) * w, 0.0, family="bernoulli")
     >>> F @ np.ones(1)
     array([1.25])
     """
     if family is not None and family not in LOG_PARTITIONS:
-        raise ValueError(f"fisher_operator has no family {family!r}, at {user_line()}. It has {', '.join(LOG_PARTITIONS)}.")
+        raise ValueError(
+            f"fisher_operator has no family {family!r}, at {user_line()}. It has {', '.join(LOG_PARTITIONS)}."
+        )
     return gauss_newton_operator(f, x, LOG_PARTITIONS[family or "normal"], compile)

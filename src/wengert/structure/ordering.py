@@ -1,4 +1,6 @@
-"""Orders in which to colour the vertices of a graph: greedy colouring needs few colours if those with many neighbours come early."""
+"""Orders in which to colour the vertices of a graph: greedy colouring needs few colours if those with many neighbours
+come early.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ def largest_first(degrees: Sequence[int] | np.ndarray) -> list[int]:
 
 
 def smallest_last(neighbours: Neighbours) -> list[int]:
-    """Built from its end: the last vertex has the fewest neighbours, the one before has the fewest among the others, and so on."""
+    """Built from its end: the last vertex has the fewest neighbours, the one before has the fewest among the others,
+    and so on.
+    """
     return _by_degree(neighbours, [len(near) for near in neighbours], -1)[::-1]
 
 
@@ -25,7 +29,9 @@ def incidence_degree(neighbours: Neighbours) -> list[int]:
 
 
 def _by_degree(neighbours: Neighbours, degrees: list[int], change: int) -> list[int]:
-    """Take the vertex of smallest degree (change -1) or largest degree (1) that is left, and change the degrees of its neighbours."""
+    """Take the vertex of smallest degree (change -1) or largest degree (1) that is left, and change the degrees of its
+    neighbours.
+    """
     count = len(neighbours)
     buckets: list[list[int]] = [[] for _ in range(max(map(len, neighbours), default=0) + 2)]
     for v in reversed(range(count)):
@@ -50,7 +56,10 @@ def _by_degree(neighbours: Neighbours, degrees: list[int], change: int) -> list[
 
 
 def orders(degrees: Sequence[int] | np.ndarray, neighbours: Neighbours | None) -> Iterator[list[int]]:
-    """One after the other: as they are, largest first, smallest last, by incidence degree; the last two where the graph is at hand."""
+    """One after the other: as they are, largest first, smallest last, by incidence degree.
+
+    The last two where the graph is at hand.
+    """
     yield list(range(len(degrees)))
     yield largest_first(degrees)
     if neighbours is not None:
@@ -59,7 +68,9 @@ def orders(degrees: Sequence[int] | np.ndarray, neighbours: Neighbours | None) -
 
 
 def by_classes(colors: Sequence[int], reverse: bool) -> list[int]:
-    """All vertices of one colour, then all of another: greedy colouring in this order never needs more colours than before."""
+    """All vertices of one colour, then all of another: greedy colouring in this order never needs more colours than
+    before.
+    """
     numbers = np.asarray(colors)
     sizes = np.bincount(numbers)
     rank = np.empty(sizes.size, np.int64)

@@ -24,7 +24,8 @@ SCOPES = ("global", "local")
 class Pattern:
     """The places of a sparse matrix, sorted by rows: entry k is in row `rows[k]` and column `cols[k]`.
 
-    It is made of a matrix, dense or sparse, whose stored entries count: `Pattern(matrix)`. `symmetric` marks the pattern of a Hessian.
+    It is made of a matrix, dense or sparse, whose stored entries count: `Pattern(matrix)`. `symmetric` marks the
+    pattern of a Hessian.
 
     >>> pattern = Pattern(np.eye(3))
     >>> pattern.shape, pattern.nnz
@@ -42,7 +43,9 @@ class Pattern:
         found = csr_array((np.ones(found.nnz, bool), found.indices, found.indptr), shape=found.shape, copy=True)
         if symmetric:
             if found.shape[0] != found.shape[1]:
-                raise ValueError(f"The pattern of a Hessian is square, and this has shape {found.shape}, at {user_line()}.")
+                raise ValueError(
+                    f"The pattern of a Hessian is square, and this has shape {found.shape}, at {user_line()}."
+                )
             found = found + found.T.tocsr()
         found.sum_duplicates()
         self.shape: tuple[int, int] = found.shape
@@ -73,7 +76,9 @@ class Pattern:
         return self.filled(np.ones(self.nnz, bool))
 
     def filled(self, values: np.ndarray) -> csr_array:
-        """The sparse matrix with these values in its places: a copy of one that SciPy has checked before, which is done sooner."""
+        """The sparse matrix with these values in its places: a copy of one that SciPy has checked before, which is done
+        sooner.
+        """
         matrix = copy.copy(self._form)
         matrix.data, matrix.indices, matrix.indptr = values, self.indices.copy(), self.indptr.copy()
         return matrix
@@ -84,7 +89,11 @@ class Pattern:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pattern):
             return NotImplemented
-        return self.shape == other.shape and np.array_equal(self.indptr, other.indptr) and np.array_equal(self.indices, other.indices)
+        return (
+            self.shape == other.shape
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
 
     def __hash__(self) -> int:
         return hash((self.shape, self.nnz, self.indices.tobytes()))
@@ -97,7 +106,9 @@ class Pattern:
     def save(self, path: str | os.PathLike) -> None:
         """Write it to a file, for `Pattern.load`."""
         with open(path, "wb") as file:
-            np.savez_compressed(file, shape=self.shape, indices=self.indices, indptr=self.indptr, symmetric=self.symmetric)
+            np.savez_compressed(
+                file, shape=self.shape, indices=self.indices, indptr=self.indptr, symmetric=self.symmetric
+            )
 
     @staticmethod
     def load(path: str | os.PathLike) -> Pattern:
@@ -132,7 +143,9 @@ class Pattern:
     def cells(self, rows: int, columns: int) -> np.ndarray:
         """The pattern on a coarser grid: whether a cell has any place in it."""
         grid = np.zeros((rows, columns), bool)
-        grid[self.rows * rows // max(self.shape[0], 1), self.cols.astype(np.int64) * columns // max(self.shape[1], 1)] = True
+        grid[
+            self.rows * rows // max(self.shape[0], 1), self.cols.astype(np.int64) * columns // max(self.shape[1], 1)
+        ] = True
         return grid
 
     def svg(self, size: int = 400) -> str:
@@ -143,10 +156,13 @@ class Pattern:
         cells = self.cells(max(rows, 1), max(columns, 1))
         height, width = m * scale, n * scale
         tall, wide = height / max(rows, 1), width / max(columns, 1)
-        marks = "".join(f"M{j * wide:.4g} {i * tall:.4g}h{wide:.4g}v{tall:.4g}h-{wide:.4g}z" for i, j in np.argwhere(cells))
+        marks = "".join(
+            f"M{j * wide:.4g} {i * tall:.4g}h{wide:.4g}v{tall:.4g}h-{wide:.4g}z" for i, j in np.argwhere(cells)
+        )
         title = escape(repr(self).strip("<>"))
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.4g}" height="{height:.4g}" viewBox="0 0 {width:.4g} {height:.4g}">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.4g}" height="{height:.4g}" viewBox="0 0 '
+            f'{width:.4g} {height:.4g}">'
             f'<title>{title}</title><rect width="100%" height="100%" fill="#ffffff" stroke="#888888"/>'
             f'<path d="{marks}" fill="#2b5797"/></svg>'
         )
@@ -159,12 +175,15 @@ BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """The dots of a character: four rows, two columns."""
 
 
-def sparsity(f: Callable, *args: Any, argnums: Argnums = 0, kind: str = "jacobian", scope: str = "global", **kwargs: Any) -> Pattern:
-    """Where the Jacobian, or the Hessian, of `f` may be other than zero, found by propagating sets of indices through the function.
+def sparsity(
+    f: Callable, *args: Any, argnums: Argnums = 0, kind: str = "jacobian", scope: str = "global", **kwargs: Any
+) -> Pattern:
+    """Where the Jacobian, or the Hessian, of `f` may be other than zero, found by propagating sets of indices through
+    the function.
 
-    With scope="global" the pattern holds for all arguments of these shapes, so the function may not look at numbers (`if x > 0`).
-    With scope="local" it holds at these arguments, and what is zero there is left out. Rows and columns are the elements of result and
-    argument, flattened; where there are several arrays, one after the other.
+    With scope="global" the pattern holds for all arguments of these shapes, so the function may not look at numbers
+    (`if x > 0`). With scope="local" it holds at these arguments, and what is zero there is left out. Rows and columns
+    are the elements of result and argument, flattened; where there are several arrays, one after the other.
 
     >>> sparsity(lambda x: (x[1:] - x[:-1]) ** 2, np.ones(50))
     <pattern 49 x 50, 98 nonzeros (4.00%)>
@@ -186,5 +205,7 @@ def found_pattern(function: Callable, signature: Signature, symmetric: bool, sco
         return Pattern(dependences(call, signature.leaves, signature.others, scope), symmetric)
     except TrackedValueError as error:
         if scope == "global":
-            error.add_note("A pattern that holds everywhere cannot depend on numbers; one for these arguments can: scope='local'.")
+            error.add_note(
+                "A pattern that holds everywhere cannot depend on numbers; one for these arguments can: scope='local'."
+            )
         raise

@@ -24,7 +24,10 @@ class Axes(NamedTuple):
 
 
 def contracted(sets: Sets, axes: Axes, other: np.ndarray | None) -> Sets:
-    """The sets that an operand contributes to a contraction; `other` is the other operand where its numbers are known."""
+    """The sets that an operand contributes to a contraction.
+
+    `other` is the other operand where its numbers are known.
+    """
     if other is not None and not other.any():
         return none(math.prod(axes.lengths[label] for label in axes.out), sets.shape[1])
     if other is not None and not other.all():
@@ -68,11 +71,15 @@ def spread(numbers: np.ndarray, have: Sequence[int], want: Sequence[int], length
 def einsum_axes(subscripts: str, shapes: Sequence[Shape], i: int) -> Axes:
     terms, out = subscripts.split("->")
     labels = [list(map(ord, term)) for term in terms.split(",")]
-    lengths = {label: n for term, shape in zip(labels, shapes, strict=True) for label, n in zip(term, shape, strict=True)}
+    lengths = {
+        label: n for term, shape in zip(labels, shapes, strict=True) for label, n in zip(term, shape, strict=True)
+    }
     return Axes(labels[i], labels[1 - i], list(map(ord, out)), lengths)
 
 
-def stacked_axes(cores: Sequence[Sequence[int]], shapes: Sequence[Shape], out: Shape, out_core: Sequence[int], i: int) -> Axes:
+def stacked_axes(
+    cores: Sequence[Sequence[int]], shapes: Sequence[Shape], out: Shape, out_core: Sequence[int], i: int
+) -> Axes:
     """The labels of an operation on the last axes, which have the labels `cores`, while the axes before them broadcast."""
     lengths: dict[int, int] = dict(zip(out_core, out[len(out) - len(out_core) :], strict=True))
     stack = out[: len(out) - len(out_core)]
@@ -82,7 +89,9 @@ def stacked_axes(cores: Sequence[Sequence[int]], shapes: Sequence[Shape], out: S
         missing = len(stack) - len(lead)
         mine = []
         for j, n in enumerate(lead, missing):
-            label = 100 + j if n == stack[j] else 1000 * (k + 1) + j  # a stretched axis is one of its own, of length one
+            label = (
+                100 + j if n == stack[j] else 1000 * (k + 1) + j
+            )  # a stretched axis is one of its own, of length one
             mine.append(label)
             lengths[label] = n
         labels.append([*mine, *core])
@@ -99,7 +108,9 @@ def matmul_axes(shapes: Sequence[Shape], out: Shape, i: int) -> Axes:
 
 
 def convolved(sets: Sets, shapes: Sequence[Shape], out: Shape, i: int, mode: str) -> Sets:
-    """Along the last axis, out[k] sums x[p] y[j] with k = p + j ("full") or k = p + j - (m - 1) ("valid"), m the length of y."""
+    """Along the last axis, out[k] sums x[p] y[j] with k = p + j ("full") or k = p + j - (m - 1) ("valid"), m the length
+    of y.
+    """
     shape, other, length = shapes[i], shapes[1 - i][-1], out[-1]
     k, q = np.arange(length)[:, None], np.arange(other)[None, :]
     near = k - q + (0 if mode == "full" else shapes[1][-1] - 1)

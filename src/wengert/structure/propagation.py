@@ -1,8 +1,9 @@
-"""What each kind of operation does to sets of indices: which elements of its operands an element of its result depends on.
+"""What each kind of operation does to sets of indices: which elements of its operands an element of its result depends
+on.
 
-Most rules follow from what the table says; others are entries of the aspect `propagation`, in `structure/aspects/`. A derivative that is
-known to be zero cuts a dependence; what is not known never does. An operation without a rule depends on all of its operands, which is
-never wrong.
+Most rules follow from what the table says; others are entries of the aspect `propagation`, in `structure/aspects/`. A
+derivative that is known to be zero cuts a dependence; what is not known never does. An operation without a rule depends
+on all of its operands, which is never wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from wengert.core.array import Array
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
-from wengert.structure.incidence import Sets, Shape, along, everything, grouped, moved, none, numbered, one_after_the_other, union
+from wengert.structure.incidence import (
+    Sets,
+    Shape,
+    along,
+    everything,
+    grouped,
+    moved,
+    none,
+    numbered,
+    one_after_the_other,
+    union,
+)
 
 
 class Step(NamedTuple):
@@ -68,7 +80,9 @@ def by_kind(primitive: Primitive) -> Rule:
     return KINDS.get(primitive.kind, anything)
 
 
-propagation: Aspect[Rule] = Aspect("propagation", "which elements of its operands an element of its result depends on", by_kind)
+propagation: Aspect[Rule] = Aspect(
+    "propagation", "which elements of its operands an element of its result depends on", by_kind
+)
 
 
 def propagated(step: Step) -> list[Sets]:
@@ -105,10 +119,11 @@ def anything(step: Step) -> list[Sets]:
 
 
 def labelled(step: Step) -> Any:
-    """A linear operation of one operand that only moves elements, or whose transpose does: random labels show where each goes.
+    """A linear operation of one operand that only moves elements, or whose transpose does: random labels show where
+    each goes.
 
-    Labels have 62 bits, so a sum of several is none of them but by a chance of one in many millions of millions, and numbers that are
-    scaled are none.
+    Labels have 62 bits, so a sum of several is none of them but by a chance of one in many millions of millions, and
+    numbers that are scaled are none.
     """
     primitive, (shape, *more) = step.primitive, step.shapes
     if more or len(step.outs) > 1 or not primitive.structural or primitive.vjp is not None:
@@ -161,5 +176,7 @@ def stacked(step: Step) -> Sets:
     n = step.live[0][1].shape[1]
     if len(step.sets) == 1:
         return step.live[0][1]
-    families = [none(math.prod(shape), n) if sets is None else sets for sets, shape in zip(step.sets, step.shapes, strict=True)]
+    families = [
+        none(math.prod(shape), n) if sets is None else sets for sets, shape in zip(step.sets, step.shapes, strict=True)
+    ]
     return one_after_the_other(families)

@@ -1,4 +1,6 @@
-"""The arguments of one call, as a pattern sees them: what is differentiated, what else is unknown, and what is constant."""
+"""The arguments of one call, as a pattern sees them: what is differentiated, what else is unknown, and what is
+constant.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ from wengert.transforms.arguments import Argnums, Chosen
 
 
 class Signature:
-    """A pattern holds for all arguments with one `key`: the floating-point numbers of one key have equal shapes, the rest is equal.
+    """A pattern holds for all arguments with one `key`: the floating-point numbers of one key have equal shapes, the
+    rest is equal.
 
-    `leaves` are the arrays that are differentiated, `others` the floating-point numbers and arrays among the other arguments.
+    `leaves` are the arrays that are differentiated, `others` the floating-point numbers and arrays among the other
+    arguments.
     """
 
     __slots__ = ("chosen", "count", "fixed", "key", "leaves", "others", "structure", "unknown")
@@ -51,7 +55,9 @@ class Signature:
     def call(self, function: Callable, arrays: Sequence[Any]) -> Any:
         """The function with these arrays in place of those that vary."""
         given = iter(arrays[self.count :])
-        args, kwargs = unflatten(self.structure, [next(given) if m else x for x, m in zip(self.fixed, self.unknown, strict=True)])
+        args, kwargs = unflatten(
+            self.structure, [next(given) if m else x for x, m in zip(self.fixed, self.unknown, strict=True)]
+        )
         changed = copy.copy(self.chosen)
         changed.args, changed.kwargs = args, kwargs
         return changed.call(function, arrays[: self.count])
@@ -67,7 +73,10 @@ class Signature:
 
 
 def is_unknown(x: Any) -> bool:
-    """Whether an argument varies from call to call: floating-point numbers do. Integers, truth values and texts are constants."""
+    """Whether an argument varies from call to call: floating-point numbers do.
+
+    Integers, truth values and texts are constants.
+    """
     return isinstance(x, float | complex) or (isinstance(x, SHAPED) and x.dtype.kind in "fc")
 
 

@@ -32,10 +32,18 @@ class PatternError(ValueError):
 
 
 class Plan:
-    """How the entries for arguments of one signature are computed: a pattern, its colouring, and the products that these ask for."""
+    """How the entries for arguments of one signature are computed: a pattern, its colouring, and the products that
+    these ask for.
+    """
 
     def __init__(
-        self, function: Callable, signature: Signature, pattern: Pattern, coloring: Coloring, chunk_size: int | None, native: bool
+        self,
+        function: Callable,
+        signature: Signature,
+        pattern: Pattern,
+        coloring: Coloring,
+        chunk_size: int | None,
+        native: bool,
     ):
         self.function, self.signature, self.chunk_size = function, signature.without_numbers(), chunk_size
         self.pattern, self.coloring = pattern, coloring
@@ -81,12 +89,16 @@ class Plan:
             found = tape.pull(results, cotangents, retain=True)
             return [flat([np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)])]
 
-        return reshape(several(run, seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,))
+        return reshape(
+            several(run, seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
+        )
 
     def product(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> np.ndarray:
         """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
         call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
-        return np.asarray(flat(opened(pushed(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0]))
+        return np.asarray(
+            flat(opened(pushed(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
+        )
 
     def refuse_rows(self, rows: int) -> None:
         if rows != self.pattern.shape[0]:
@@ -97,9 +109,13 @@ class Plan:
 
 
 def seeds(colors: np.ndarray, number: int, specs: Sequence[Spec]) -> list[np.ndarray]:
-    """For each colour the sum of the unit vectors that have it, split into arrays with the number of the colour along their first axis."""
+    """For each colour the sum of the unit vectors that have it, split into arrays with the number of the colour along
+    their first axis.
+    """
     if number == 1 and (colors == 0).all():
-        return [np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs]  # which a compiler sees to be one number
+        return [
+            np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs
+        ]  # which a compiler sees to be one number
     places = np.nonzero(colors >= 0)[0]
     parts = []
     for (start, stop), spec in zip(ranges(specs), specs, strict=True):
@@ -117,7 +133,10 @@ def flat(arrays: Sequence[Any]) -> Any:
 
 
 class SparseDerivative:
-    """The function that computes the sparse Jacobian, or Hessian, of `f`. What it finds out about shapes it finds once."""
+    """The function that computes the sparse Jacobian, or Hessian, of `f`.
+
+    What it finds out about shapes it finds once.
+    """
 
     def __init__(
         self,
@@ -134,13 +153,21 @@ class SparseDerivative:
         self.name = "sparse_hessian" if hessian else "sparse_jacobian"
         if not callable(f):
             raise TypeError(f"{self.name} takes a function, and was given a {type(f).__name__}, at {user_line()}.")
-        self.f, self.argnums, self.hessian, self.check, self.native, self.chunk_size = f, argnums, hessian, check, compile, chunk_size
+        self.f, self.argnums, self.hessian, self.check, self.native, self.chunk_size = (
+            f,
+            argnums,
+            hessian,
+            check,
+            compile,
+            chunk_size,
+        )
         self.function = grad(f, argnums) if hessian else f
         self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
         self.wanted = coloring if coloring is not None else "auto"
         if self.way in SYMMETRIC_WAYS and not (hessian or (isinstance(pattern, Pattern) and pattern.symmetric)):
             raise ValueError(
-                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need not be symmetric, at "
+                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need "
+                f"not be symmetric, at "
                 f"{user_line()}. Leave the colouring out, or, if it is, pass pattern=Pattern(matrix, symmetric=True)."
             )
         self.plans: dict[Any, Plan] = {}
@@ -152,7 +179,8 @@ class SparseDerivative:
         for x in arrays:
             if isinstance(x, Array):
                 raise TrackedValueError(
-                    f"{self.name} gives a SciPy matrix, of plain numbers, and was given a {type(x).__name__}, at {user_line()}. "
+                    f"{self.name} gives a SciPy matrix, of plain numbers, and was given a {type(x).__name__}, at "
+                    f"{user_line()}. "
                     f"Inside other transforms, take its entries: {self.name}(f).values(x), in the order of .pattern(x)."
                 )
         values = plan.run(*arrays)
@@ -166,7 +194,9 @@ class SparseDerivative:
         return self.wanted.kind if isinstance(self.wanted, Coloring) else self.wanted
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
-        """The entries alone, in the order of the pattern: on values of any mode, so that they can be differentiated and compiled."""
+        """The entries alone, in the order of the pattern: on values of any mode, so that they can be differentiated and
+        compiled.
+        """
         plan, arrays = self.planned(args, kwargs)
         return plan.run(*arrays)
 
@@ -180,7 +210,11 @@ class SparseDerivative:
 
     def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Plan, list]:
         """The plan for these arguments, and those of their arrays that vary."""
-        quick = (args[0].shape, args[0].dtype) if len(args) == 1 and not kwargs and args[0].__class__ is np.ndarray else None
+        quick = (
+            (args[0].shape, args[0].dtype)
+            if len(args) == 1 and not kwargs and args[0].__class__ is np.ndarray
+            else None
+        )
         if quick is not None and quick in self.fast:
             return self.fast[quick], list(args)
         signature = Signature(self.name, self.argnums, args, kwargs)
@@ -189,14 +223,17 @@ class SparseDerivative:
             plan = self.plans.setdefault(signature.key, self.made(signature))
         if quick is not None:
             self.fast[quick] = plan
-        return plan, [x.value if isinstance(x, Tensor) and x.node is None and not x.level else x for x in signature.arrays]
+        return plan, [
+            x.value if isinstance(x, Tensor) and x.node is None and not x.level else x for x in signature.arrays
+        ]
 
     def made(self, signature: Signature) -> Plan:
         pattern = self.given if self.given is not None else found_pattern(self.function, signature, self.hessian)
         size = sum(x.size for x in signature.leaves)
         if pattern.shape[1] != size:
             raise ValueError(
-                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to differentiate in, "
+                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to "
+                f"differentiate in, "
                 f"at {user_line()}. Find the pattern with sparsity(f, x)."
             )
         coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
@@ -212,11 +249,14 @@ class SparseDerivative:
         coarsest = max(np.finfo(x.dtype).eps for x in (matrix, *leaves))
         with np.errstate(all="ignore"):
             tolerance = np.sqrt(coarsest) * (abs(matrix) @ v + np.abs(expected))
-            close = (np.abs(expected - found) <= tolerance) | (expected == found) | (np.isnan(expected) & np.isnan(found))
+            close = (
+                (np.abs(expected - found) <= tolerance) | (expected == found) | (np.isnan(expected) & np.isnan(found))
+            )
         wrong = np.nonzero(~close)[0]
         if wrong.size:
             raise PatternError(
-                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the first being row "
+                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the "
+                f"first being row "
                 f"{wrong[0]}, do not multiply a random vector as the function's derivative does, at {user_line()}. "
                 f"Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global')."
             )
@@ -240,12 +280,14 @@ def sparse_jacobian(
     compile: bool = False,
     chunk_size: int | None = None,
 ) -> SparseDerivative:
-    """The function that computes the Jacobian of `f` as a SciPy sparse matrix, rows and columns being flattened results and arguments.
+    """The function that computes the Jacobian of `f` as a SciPy sparse matrix, rows and columns being flattened results
+    and arguments.
 
-    The pattern is found, and coloured, once for each shape, and holds for all numbers; or it is given, as a `Pattern` or a matrix, with
-    `coloring` as a `Coloring` or the name of a way for `color`. A row holds one result, a column one element to differentiate in; where
-    there are several arrays, one after the other. `check` compares each result to a product that does not know the pattern. `compile`
-    makes native code of it. `chunk_size` bounds how many products run at once, and with them the memory.
+    The pattern is found, and coloured, once for each shape, and holds for all numbers; or it is given, as a `Pattern`
+    or a matrix, with `coloring` as a `Coloring` or the name of a way for `color`. A row holds one result, a column one
+    element to differentiate in; where there are several arrays, one after the other. `check` compares each result to a
+    product that does not know the pattern. `compile` makes native code of it. `chunk_size` bounds how many products run
+    at once, and with them the memory.
 
     >>> J = sparse_jacobian(lambda x: (x[1:] - x[:-1]) ** 2)
     >>> J(np.arange(4.0)).toarray()
@@ -255,7 +297,9 @@ def sparse_jacobian(
     >>> J.colors(np.arange(4.0))
     <column colouring, 2 colours>
     """
-    return SparseDerivative(f, argnums, pattern, coloring, hessian=False, check=check, compile=compile, chunk_size=chunk_size)
+    return SparseDerivative(
+        f, argnums, pattern, coloring, hessian=False, check=check, compile=compile, chunk_size=chunk_size
+    )
 
 
 def sparse_hessian(
@@ -268,11 +312,14 @@ def sparse_hessian(
     compile: bool = False,
     chunk_size: int | None = None,
 ) -> SparseDerivative:
-    """The function that computes the Hessian of a scalar function as a SciPy sparse matrix: as `sparse_jacobian`, and symmetric.
+    """The function that computes the Hessian of a scalar function as a SciPy sparse matrix: as `sparse_jacobian`, and
+    symmetric.
 
     >>> sparse_hessian(lambda x: (x[1:] * x[:-1] ** 2).sum())(np.arange(3.0)).toarray()
     array([[2., 0., 0.],
            [0., 4., 2.],
            [0., 2., 0.]])
     """
-    return SparseDerivative(f, argnums, pattern, coloring, hessian=True, check=check, compile=compile, chunk_size=chunk_size)
+    return SparseDerivative(
+        f, argnums, pattern, coloring, hessian=True, check=check, compile=compile, chunk_size=chunk_size
+    )

@@ -1,8 +1,9 @@
 """Colourings of symmetric matrices, which use that each entry is there twice.
 
-A matrix is a graph: vertices are its columns, edges its entries off the diagonal. Neighbours always have different colours. In a *star*
-colouring, moreover, every path of four vertices has three colours: then of the two sums in which an entry takes part, one has nothing
-else in it. In an *acyclic* colouring every cycle has three colours: two colours make trees, and entries are found from the leaves inwards.
+A matrix is a graph: vertices are its columns, edges its entries off the diagonal. Neighbours always have different
+colours. In a *star* colouring, moreover, every path of four vertices has three colours: then of the two sums in which
+an entry takes part, one has nothing else in it. In an *acyclic* colouring every cycle has three colours: two colours
+make trees, and entries are found from the leaves inwards.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ LARGEST_GRAPH = 400_000
 def star(order: Sequence[int], neighbours: Neighbours) -> list[int]:
     """A star colouring, greedy in this order, in time that is linear in the number of edges.
 
-    v may not have colour c if, for a neighbour w of colour a: c is a; or w has a neighbour x of colour c, and v or x has another neighbour
-    of colour a. Sets of colours are the bits of integers.
+    v may not have colour c if, for a neighbour w of colour a: c is a; or w has a neighbour x of colour c, and v or x
+    has another neighbour of colour a. Sets of colours are the bits of integers.
     """
     count = len(neighbours)
     colors = [-1] * count
@@ -55,7 +56,8 @@ def star(order: Sequence[int], neighbours: Neighbours) -> list[int]:
 
 
 def acyclic(order: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """An acyclic colouring, greedy in this order: v may not have colour c if that joined two neighbours by a second path of two colours.
+    """An acyclic colouring, greedy in this order: v may not have colour c if that joined two neighbours by a second
+    path of two colours.
 
     All edges from w to neighbours of colour c are in one tree, known by a number; trees that grow together are joined.
     """
@@ -102,7 +104,10 @@ def acyclic(order: Sequence[int], neighbours: Neighbours) -> list[int]:
 
 
 def best(greedy: Greedy, neighbours: Neighbours, enough: int) -> list[int]:
-    """The colouring with fewest colours among those of several orders; what has `enough` colours or fewer is taken at once."""
+    """The colouring with fewest colours among those of several orders.
+
+    What has `enough` colours or fewer is taken at once.
+    """
     degrees = [len(near) for near in neighbours]
     found: list[int] | None = None
     for order in orders(degrees, neighbours if sum(degrees) <= LARGEST_GRAPH else None):

@@ -1,6 +1,7 @@
 """The sets of indices of convolutions: a result depends on what its window sees, in all channels of its group.
 
-Signals have the axes (batch, channels, *lengths), filters (filters, channels of a group, *size), results (batch, filters, *places).
+Signals have the axes (batch, channels, *lengths), filters (filters, channels of a group, *size), results (batch,
+filters, *places).
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ def seen(lengths: Shape, size: Shape, places: Shape, params: dict[str, Any]) -> 
     rank = len(lengths)
     inside, total = np.ones((1,) * 2 * rank, bool), np.zeros((1,) * 2 * rank, np.int64)
     for i, n in enumerate(lengths):
-        at = np.arange(places[i])[:, None] * params["stride"][i] + np.arange(size[i]) * params["dilation"][i] - params["padding"][i][0]
+        at = (
+            np.arange(places[i])[:, None] * params["stride"][i]
+            + np.arange(size[i]) * params["dilation"][i]
+            - params["padding"][i][0]
+        )
         at = at.reshape([at.shape[0] if k == i else at.shape[1] if k == rank + i else 1 for k in range(2 * rank)])
         inside, total = inside & (at >= 0) & (at < n), total * n + at
     shape = (math.prod(places), math.prod(size))
@@ -34,7 +39,9 @@ def in_each(count: int, rows: np.ndarray, columns: np.ndarray, shape: tuple[int,
 
 
 def by_group(shape: Shape, groups: int) -> np.ndarray:
-    """For each element of an array (batch, channels, *lengths), the number of its place among (batch, groups, *lengths)."""
+    """For each element of an array (batch, channels, *lengths), the number of its place among (batch, groups,
+    *lengths).
+    """
     batch, channels, *rest = shape
     numbers = numbered((batch, groups, 1, *rest))
     return np.broadcast_to(numbers, (batch, groups, channels // groups, *rest)).reshape(shape)
@@ -52,8 +59,13 @@ def by_filter_channel(shape: Shape, groups: int) -> np.ndarray:
     return np.broadcast_to(numbers, (groups, filters // groups, channels, *rest)).reshape(shape)
 
 
-def convolution_sets(roles: tuple[str, str, str], i: int, sets: Sets, shapes: Sequence[Shape], out: Shape, params: dict[str, Any]) -> Sets:
-    """What operand `i` of a convolution, or of a transpose, contributes to the result; `roles` are those of the operands and the result."""
+def convolution_sets(
+    roles: tuple[str, str, str], i: int, sets: Sets, shapes: Sequence[Shape], out: Shape, params: dict[str, Any]
+) -> Sets:
+    """What operand `i` of a convolution, or of a transpose, contributes to the result.
+
+    `roles` are those of the operands and the result.
+    """
     groups = params["groups"]
     mine, target = roles[i], roles[2]
     known = dict(zip(roles, (*shapes, out), strict=True))

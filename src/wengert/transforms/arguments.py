@@ -1,4 +1,6 @@
-"""What a transform is given: arguments and directions, as flat lists of arrays, checked, with errors that name the place."""
+"""What a transform is given: arguments and directions, as flat lists of arrays, checked, with errors that name the
+place.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def mapped(function: Callable, tree: Any) -> Any:
 
 
 class Chosen:
-    """The arguments of one call that are differentiated: their leaves, their structure, and how to call a function with others."""
+    """The arguments of one call that are differentiated: their leaves, their structure, and how to call a function with
+    others.
+    """
 
     __slots__ = ("args", "argnums", "kwargs", "leaves", "structure")
 
@@ -63,17 +67,21 @@ class Chosen:
             chosen = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
         except IndexError:
             raise TypeError(
-                f"{transform}: argnums={argnums}, but the function was called with {len(args)} positional arguments, at {user_line()}. "
+                f"{transform}: argnums={argnums}, but the function was called with {len(args)} positional arguments, "
+                f"at {user_line()}. "
                 f"Arguments to differentiate are passed by position; choose others with argnums."
             ) from None
         if not isinstance(argnums, int) and len({i % len(args) for i in argnums}) < len(argnums):
-            raise ValueError(f"{transform}: argnums={argnums} names an argument twice, at {user_line()}. Name each once.")
+            raise ValueError(
+                f"{transform}: argnums={argnums} names an argument twice, at {user_line()}. Name each once."
+            )
         self.leaves, self.structure = opened(chosen)
         for i, x in enumerate(self.leaves):
             refuse_subclass(x)
             if x.dtype.kind not in "fc":
                 raise GradientError(
-                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex numbers, "
+                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex "
+                    f"numbers, "
                     f"at {user_line()}. Convert it with x.astype(float), or choose other arguments."
                 )
 
@@ -99,7 +107,11 @@ class Chosen:
         """Where leaf `i` is: `argument 0['w']`."""
         if isinstance(self.argnums, int):
             return f"argument {self.argnums}{list(places(self.structure))[i]}"
-        paths = [f"{n}{path}" for n, child in zip(self.argnums, self.structure.children, strict=True) for path in places(child)]
+        paths = [
+            f"{n}{path}"
+            for n, child in zip(self.argnums, self.structure.children, strict=True)
+            for path in places(child)
+        ]
         return f"argument {paths[i]}"
 
 
@@ -119,19 +131,27 @@ def places(structure: Structure) -> Iterator[str]:
 
 
 def directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list:
-    """The leaves of a tangent or cotangent (its `name`), which must have the structure, shapes and dtypes of the values."""
+    """The leaves of a tangent or cotangent (its `name`), which must have the structure, shapes and dtypes of the
+    values.
+    """
     leaves, found = opened(tree)
     if found is not structure and found != structure and shape_of(found) != shape_of(structure):
-        raise TypeError(f"The {name} has the structure {found!r}, the value {structure!r}, at {user_line()}. They must be the same.")
+        raise TypeError(
+            f"The {name} has the structure {found!r}, the value {structure!r}, at {user_line()}. They must be the same."
+        )
     checked = []
     for i, (t, spec) in enumerate(zip(leaves, specs, strict=True)):
         if t.shape != spec.shape:
             where = list(places(structure))[i]
-            raise ValueError(f"The {name}{where} has shape {t.shape}, the value {spec.shape}, at {user_line()}. They must be equal.")
+            raise ValueError(
+                f"The {name}{where} has shape {t.shape}, the value {spec.shape}, at {user_line()}. They must be equal."
+            )
         if t.dtype != spec.dtype:
             if not np.can_cast(t.dtype, spec.dtype, "same_kind"):
                 where = list(places(structure))[i]
-                raise TypeError(f"The {name}{where} has dtype {t.dtype}, which cannot be cast to {spec.dtype}, at {user_line()}.")
+                raise TypeError(
+                    f"The {name}{where} has dtype {t.dtype}, which cannot be cast to {spec.dtype}, at {user_line()}."
+                )
             t = astype(t, spec.dtype)
         checked.append(t)
     return checked

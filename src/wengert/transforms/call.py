@@ -1,4 +1,6 @@
-"""A call of a function that is one operation to the tape, whatever it does inside: what custom rules and checkpoints are made of."""
+"""A call of a function that is one operation to the tape, whatever it does inside: what custom rules and checkpoints
+are made of.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ ARRAY = object()
 class Call:
     """The arguments of one call taken apart into arrays and the rest, and how to compute with them.
 
-    `function` takes the arguments; `pull` turns cotangents of its results into those of the live arrays, `push` tangents the other way.
+    `function` takes the arguments; `pull` turns cotangents of its results into those of the live arrays, `push`
+    tangents the other way.
     """
 
     has_rule = False  # whether its derivative is another than that of the operations inside
@@ -42,7 +45,9 @@ class Call:
         self.arrays = [a for a in leaves if isinstance(a, SHAPED)]
         self.has_values = any(isinstance(a, Array) for a in self.arrays)
         self.leaves = [ARRAY if isinstance(a, SHAPED) else a for a in leaves]
-        self.is_tracked = recording.recording() and any(x.node is not None for a in self.arrays for x in layers(a) if isinstance(x, Tensor))
+        self.is_tracked = recording.recording() and any(
+            x.node is not None for a in self.arrays for x in layers(a) if isinstance(x, Tensor)
+        )
 
     def __call__(self, primitive: Primitive) -> Any:
         with recording.repeated(primitive.name):
@@ -60,7 +65,10 @@ class Call:
         return [leaf for leaf, a in zip(leaves, self.leaves, strict=True) if a is ARRAY]
 
     def run(self, x: Sequence[Any]) -> tuple:
-        """The results on plain arrays; the function sees those of tensors as tensors without history, so that it cannot change them."""
+        """The results on plain arrays.
+
+        The function sees those of tensors as tensors without history, so that it cannot change them.
+        """
         return self.plain(self.function(*self.assemble(tensors(x) if self.has_values else x)))
 
     def plain(self, out: Any) -> tuple:
@@ -72,7 +80,8 @@ class Call:
 
     def hidden(self) -> GradientError:
         return GradientError(
-            f"{self.name} uses a tracked value that is not among its arguments, at {user_line()}: its gradient would be lost. "
+            f"{self.name} uses a tracked value that is not among its arguments, at {user_line()}: its gradient would "
+            f"be lost. "
             f"Pass it as an argument, which may be a list or dict of arrays, or detach it."
         )
 
@@ -110,12 +119,20 @@ class Call:
         if not self.has_rule:
             return self.straight(x)
         mine = tuple([isinstance(a, type(top)) and a.level == top.level for a in x])
-        return top.process(primitive, top.level, tuple(x), {"call": self, "live": mine})  # one operation, whatever the mode does with it
+        return top.process(
+            primitive, top.level, tuple(x), {"call": self, "live": mine}
+        )  # one operation, whatever the mode does with it
 
     def closed(self, outs: tuple, level: int) -> tuple:
         """Results inside which there is nothing of their own level: that would be a value which was captured."""
         for y in outs:
-            parts = [y.value, y.tangent] if isinstance(y, Dual) else y.series.terms if isinstance(y, Jet) else [getattr(y, "value", None)]
+            parts = (
+                [y.value, y.tangent]
+                if isinstance(y, Dual)
+                else y.series.terms
+                if isinstance(y, Jet)
+                else [getattr(y, "value", None)]
+            )
             if any(isinstance(part, Array) and part.level >= level for part in parts):
                 raise self.hidden()
         return outs
@@ -125,7 +142,9 @@ class Call:
         values = [a.value if m else a for a, m in zip(x, mine, strict=True)]
         tangents = [a.tangent if m else zeros(a) for a, m in zip(x, mine, strict=True)]
         outs, pushed = self.push(tensors(values, tangents), tensors(tangents, values))
-        return tuple([Dual(bare(y), bare(t), level) if is_smooth(y) else bare(y) for y, t in zip(outs, pushed, strict=True)])
+        return tuple(
+            [Dual(bare(y), bare(t), level) if is_smooth(y) else bare(y) for y, t in zip(outs, pushed, strict=True)]
+        )
 
     def jet(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
         """By `out' = push(x')`, on series that are shorter by one coefficient."""
@@ -139,7 +158,9 @@ class Call:
 
         series = [coefficients(a) for a in x]
         if not order:
-            return tuple([Jet(Series(top.series.run, [y]), level) for y in primitive.op(*[c[0] for c in series], call=self)])
+            return tuple(
+                [Jet(Series(top.series.run, [y]), level) for y in primitive.op(*[c[0] for c in series], call=self)]
+            )
         values = [Jet(Series(run, c[:-1]), inner) if is_smooth(c[0]) else c[0] for c in series]
         slopes = [Jet(Series(run, [(k + 1) * c[k + 1] for k in range(order)]), inner) for c in series]
         outs, pushed = self.push(values, slopes)
@@ -157,7 +178,9 @@ class Call:
 
     def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         mine = [isinstance(a, Batched) and a.level == top.level for a in x]
-        outs = primitive.op(*[a.value if m else a for a, m in zip(x, mine, strict=True)], call=BatchedCall(self, mine, len(top.value)))
+        outs = primitive.op(
+            *[a.value if m else a for a, m in zip(x, mine, strict=True)], call=BatchedCall(self, mine, len(top.value))
+        )
         return tuple([Batched(y, top.level) for y in outs])
 
 
@@ -232,12 +255,18 @@ def pulled(call: Call, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool])
 
 
 class Transposed:
-    """A linear function on a tape of its own: `inputs` are where it starts, and `transpose` pulls cotangents back to them."""
+    """A linear function on a tape of its own: `inputs` are where it starts, and `transpose` pulls cotangents back to
+    them.
+    """
 
     def __init__(self, values: Sequence[Any]):
         self.level = new_level()
-        self.nodes = [None if v is None else Node(None, {}, (), (), v) for v in values]  # no leaves: these may be changed in place
-        self.inputs = [None if v is None else Tensor(v, self.level, node) for v, node in zip(values, self.nodes, strict=True)]
+        self.nodes = [
+            None if v is None else Node(None, {}, (), (), v) for v in values
+        ]  # no leaves: these may be changed in place
+        self.inputs = [
+            None if v is None else Tensor(v, self.level, node) for v, node in zip(values, self.nodes, strict=True)
+        ]
 
     def __enter__(self) -> Transposed:
         self.recorded = recording.enter(recording.Block({"enabled": True, "inference": False}))
@@ -265,7 +294,10 @@ def layers(x: Any) -> Iterable[Array]:
 
 
 def tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
-    """Plain arrays as tensors without history, which protect their numbers; beside values of other modes, as arrays of their own."""
+    """Plain arrays as tensors without history, which protect their numbers.
+
+    Beside values of other modes, as arrays of their own.
+    """
     if any(isinstance(a, Array) for a in (*x, *beside)):
         return [a.copy() if isinstance(a, np.ndarray) else a for a in x]
     return [Tensor(a) for a in x]
@@ -282,7 +314,9 @@ def owned(y: Any, name: str) -> Any:
     """A plain result as an array that nobody else can change."""
     array = np.array(y)
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"{name} returned a {type(y).__name__} where an array or a tree of arrays was needed, at {user_line()}.")
+        raise TypeError(
+            f"{name} returned a {type(y).__name__} where an array or a tree of arrays was needed, at {user_line()}."
+        )
     return array[()] if not array.ndim else array
 
 

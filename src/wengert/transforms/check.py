@@ -69,16 +69,19 @@ def grads(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> Report:
-    """Check the derivatives of `f(*args)` up to this order, by each mode over each mode; raise a `CheckError` that says which are wrong.
+    """Check the derivatives of `f(*args)` up to this order, by each mode over each mode.
 
-    What `f` returns is made one number by random weights, and differentiated along random directions. A derivative of order k is compared
-    with the numerical derivative of the one of order k - 1, and with those of the same order by other modes. Arguments are trees;
-    integers in them are constants.
+    Raise a `CheckError` that says which are wrong.
+
+    What `f` returns is made one number by random weights, and differentiated along random directions. A derivative of
+    order k is compared with the numerical derivative of the one of order k - 1, and with those of the same order by
+    other modes. Arguments are trees; integers in them are constants.
     """
     unknown = set(modes) - SLOPES.keys()
     if unknown or not modes:
         raise ValueError(
-            f"check.grads knows the modes {', '.join(SLOPES)}, not {', '.join(map(repr, unknown)) or 'none'}, at {user_line()}."
+            f"check.grads knows the modes {', '.join(SLOPES)}, not {', '.join(map(repr, unknown)) or 'none'}, at "
+            f"{user_line()}."
         )
     problem = Problem(f, args, rtol, atol)
     report = Report()
@@ -91,7 +94,9 @@ def grads(
 
 
 class Problem:
-    """A function of the smooth arrays among the arguments, with one number as its value, and a direction for each array."""
+    """A function of the smooth arrays among the arguments, with one number as its value, and a direction for each
+    array.
+    """
 
     def __init__(self, f: Callable, args: Sequence[Any], rtol: float | None, atol: float | None):
         random = np.random.default_rng(0)
@@ -104,7 +109,9 @@ class Problem:
         self.points = [self.leaves[i] for i in self.live]
         self.directions = [random_like(x, random) for x in self.points]
         outs = [plain(y) for y in tree.flatten(f(*tree.unflatten(self.structure, self.leaves)))[0]]
-        self.weights = [random_like(y, random) if isinstance(y, np.ndarray) and y.dtype.kind in "fc" else None for y in outs]
+        self.weights = [
+            random_like(y, random) if isinstance(y, np.ndarray) and y.dtype.kind in "fc" else None for y in outs
+        ]
         size = min(np.finfo(a.dtype).bits // 8 for a in (*self.points, *(w for w in self.weights if w is not None)))
         self.rtol = rtol if rtol is not None else RTOL.get(size, RTOL[8])
         self.atol = atol if atol is not None else self.rtol

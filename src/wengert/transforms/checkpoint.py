@@ -1,7 +1,8 @@
 """Checkpoints: compute again on the way back what would otherwise have to be kept.
 
-A function under `checkpoint` is one operation to the tape, which keeps its arguments only. The walk back runs the function once more, on a
-tape of its own, and pulls back through that. Forward modes need no memory for a way back, and run the function as it is.
+A function under `checkpoint` is one operation to the tape, which keeps its arguments only. The walk back runs the
+function once more, on a tape of its own, and pulls back through that. Forward modes need no memory for a way back, and
+run the function as it is.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ Policy = Callable[[str], bool]
 def checkpoint(f: Callable, policy: Policy | None = None) -> Callable:
     """`f`, of which reverse mode keeps the arguments only, and runs it again for the gradient.
 
-    `f` must do the same each time it is called. `policy` says by name of which operations the results are kept and not computed again,
-    for example `lambda name: name == "matmul"`. Tensors that `f` uses without being given them get their gradients too; pass them as
-    arguments (in a list or dict) for second derivatives, with a policy, and where they belong to another transform.
+    `f` must do the same each time it is called. `policy` says by name of which operations the results are kept and not
+    computed again, for example `lambda name: name == "matmul"`. Tensors that `f` uses without being given them get
+    their gradients too; pass them as arguments (in a list or dict) for second derivatives, with a policy, and where
+    they belong to another transform.
 
     >>> x = Tensor(np.float64(2.0)).requires_grad_()
     >>> checkpoint(lambda x: np.sin(np.exp(x)))(x).backward()
@@ -55,7 +57,8 @@ CHECKPOINT, LOOP = operation("checkpoint"), operation("checkpoint_loop")
 
 
 def checkpoint_sequential(functions: Sequence[Callable], segments: int, x: Any) -> Any:
-    """The functions one after the other on `x`, in so many segments, of which reverse mode keeps what goes in, and the last one in full.
+    """The functions one after the other on `x`, in so many segments, of which reverse mode keeps what goes in, and the
+    last one in full.
 
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_sequential([np.sin, np.exp, np.sqrt], 2, x).backward()
@@ -106,7 +109,9 @@ class Checkpoint(Call):
             levels = {x.level for a in self.arrays for x in layers(a) if bare(x) is x}
             if levels - {found.level} or self.policy is not None:
                 raise self.hidden() from None
-            self.captured = made_before(start, [y.node for y in found.outs if isinstance(y, Tensor) and y.node is not None])
+            self.captured = made_before(
+                start, [y.node for y in found.outs if isinstance(y, Tensor) and y.node is not None]
+            )
             self.captured_level = found.level
             self.known.append(tuple([y.value if isinstance(y, Tensor) else y for y in found.outs]))
         self.arrays += [Tensor(NOTHING, self.captured_level, node) for node in self.captured]
@@ -120,7 +125,11 @@ class Checkpoint(Call):
         level, results = new_level(), Results(self.policy)
         outs = self.opened(self.function(*self.assemble([Kept(a, level, results) for a in tensors(x)])))
         self.kept = [results]
-        return self.plain(tree.unflatten(self.structure_out, [y.value if isinstance(y, Kept) and y.level == level else y for y in outs]))
+        return self.plain(
+            tree.unflatten(
+                self.structure_out, [y.value if isinstance(y, Kept) and y.level == level else y for y in outs]
+            )
+        )
 
     def plain(self, out: Any) -> tuple:
         outs = self.opened(out)
@@ -150,7 +159,8 @@ class Checkpoint(Call):
                 outs = list(self.straight(inputs))
             if self.specs != specs:
                 raise GradientError(
-                    f"{self.name} gave {self.specs} when it ran again for the gradient, and {specs} before, at {user_line()}."
+                    f"{self.name} gave {self.specs} when it ran again for the gradient, and {specs} before, at "
+                    f"{user_line()}."
                 )
             below = [y.value if isinstance(y, Tensor) and y.level == tape.level else y for y in outs]
             found = tape.transpose(outs, t)
@@ -245,11 +255,13 @@ def known(primitive: Primitive, out: Any) -> Primitive:
 
 
 def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
-    """The state after `n` steps, each of them `state = step(state, k, *args)`, with a gradient that needs memory for few of the states.
+    """The state after `n` steps, each of them `state = step(state, k, *args)`, with a gradient that needs memory for
+    few of the states.
 
-    The way back keeps at most `snapshots` states at a time, by default about log2(n), and computes others again from the nearest of them.
-    They are placed by the binomial schedule, which runs each step the fewest times: with log2(n) of them, at most log2(n) times.
-    States and further arguments are trees of arrays. Gradients are the same, to the last bit, as those of a loop that keeps everything.
+    The way back keeps at most `snapshots` states at a time, by default about log2(n), and computes others again from
+    the nearest of them. They are placed by the binomial schedule, which runs each step the fewest times: with log2(n)
+    of them, at most log2(n) times. States and further arguments are trees of arrays. Gradients are the same, to the
+    last bit, as those of a loop that keeps everything.
 
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_loop(lambda x, k: np.sin(x), x, 100).backward()
@@ -289,7 +301,9 @@ class Loop(Call):
 
 
 class Back:
-    """The way back through a loop: `t` are the cotangents of the state that it has come to, `totals` those of the arguments so far."""
+    """The way back through a loop: `t` are the cotangents of the state that it has come to, `totals` those of the
+    arguments so far.
+    """
 
     def __init__(self, loop: Loop, t: Sequence[Any], arguments: list, structure: tree.Structure):
         self.loop, self.t, self.arguments, self.structure = loop, t, arguments, structure
@@ -305,7 +319,10 @@ class Back:
         self.one(state, start)
 
     def one(self, state: Any, k: int) -> None:
-        """Back through one step, on a tape of its own; cotangents of the arguments are added in the order of a tape of all steps."""
+        """Back through one step, on a tape of its own.
+
+        Cotangents of the arguments are added in the order of a tape of all steps.
+        """
         leaves, structure = tree.flatten(state)
         values = [*leaves, *self.arguments]
         with Transposed([bare(v) if isinstance(v, SHAPED) and is_smooth(v) else None for v in values]) as tape:
@@ -313,7 +330,11 @@ class Back:
             args = tree.unflatten(self.structure, inputs[len(leaves) :])
             outs = tree.flatten(self.loop.step(tree.unflatten(structure, inputs[: len(leaves)]), k, *args))[0]
             nodes = tape.nodes[len(leaves) :]
-            arrived = {node: total for node, total in zip(nodes, self.totals, strict=True) if node is not None and total is not None}
+            arrived = {
+                node: total
+                for node, total in zip(nodes, self.totals, strict=True)
+                if node is not None and total is not None
+            }
             found = tape.transpose(outs, self.t, arrived)
         self.t, self.totals = found[: len(leaves)], found[len(leaves) :]
 
@@ -324,7 +345,8 @@ def handle(value: Any) -> Any:
 
 
 def split(length: int, spare: int) -> int:
-    """After how many of these steps to keep the next state, with so many states to spare (Griewank's binomial schedule).
+    """After how many of these steps to keep the next state, with so many states to spare (Griewank's binomial
+    schedule).
 
     With c states, comb(c + r, c) steps can be gone back through by running each of them at most r times.
 

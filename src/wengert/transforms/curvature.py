@@ -21,7 +21,8 @@ from wengert.transforms.series import jet, taylor
 
 
 def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
-    """The function that computes all second derivatives of `f`, forward over reverse: for each result, a tree of trees like the argument.
+    """The function that computes all second derivatives of `f`, forward over reverse: for each result, a tree of trees
+    like the argument.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
@@ -31,7 +32,8 @@ def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, ho
 
 
 def hvp(f: Callable, x: Any, v: Any) -> Any:
-    """The product of the Hessian of a scalar function at x with v, without the Hessian: the gradient's derivative along v.
+    """The product of the Hessian of a scalar function at x with v, without the Hessian: the gradient's derivative along
+    v.
 
     >>> hvp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
@@ -40,7 +42,8 @@ def hvp(f: Callable, x: Any, v: Any) -> Any:
 
 
 def vhp(f: Callable, x: Any, v: Any) -> Any:
-    """The product of v with the Hessian of a scalar function at x: the gradient of the derivative along v, reverse over forward.
+    """The product of v with the Hessian of a scalar function at x: the gradient of the derivative along v, reverse over
+    forward.
 
     >>> vhp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([0.0, 1.0]))
     array([ 0., 12.])
@@ -49,7 +52,8 @@ def vhp(f: Callable, x: Any, v: Any) -> Any:
 
 
 def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) -> Callable:
-    """The function that computes the second derivative of `f` in each element of its argument: the diagonal of the Hessian.
+    """The function that computes the second derivative of `f` in each element of its argument: the diagonal of the
+    Hessian.
 
     >>> hessian_diag(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([ 6., 12.])
@@ -82,11 +86,14 @@ def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) 
 
 
 def seconds(f: Callable, chosen: Chosen, chunk_size: int | None) -> tuple[list, Any]:
-    """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of the outputs."""
+    """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of
+    the outputs.
+    """
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind == "c":
             raise GradientError(
-                f"{chosen.place(i)} has dtype {x.dtype}, at {user_line()}. Second derivatives by element are for real numbers."
+                f"{chosen.place(i)} has dtype {x.dtype}, at {user_line()}. Second derivatives by element are for real "
+                f"numbers."
             )
     structures: list[Structure] = []
 
@@ -102,7 +109,8 @@ def seconds(f: Callable, chosen: Chosen, chunk_size: int | None) -> tuple[list, 
 
 
 def derivative(f: Callable, n: int = 1) -> Callable:
-    """The function that computes the n-th derivative of `f` in its first argument: a number, or an array that f treats element by element.
+    """The function that computes the n-th derivative of `f` in its first argument: a number, or an array that f treats
+    element by element.
 
     Taylor mode computes it, at a cost that is quadratic in n. A function of a number may return any tree.
 
@@ -128,6 +136,7 @@ def derivative(f: Callable, n: int = 1) -> Callable:
 def refuse_reshaped(t: Any, x: Any) -> None:
     if t.shape != x.shape:
         raise GradientError(
-            f"derivative of a function that maps shape {x.shape} to {t.shape}, at {user_line()}: on arrays, it acts element by element. "
+            f"derivative of a function that maps shape {x.shape} to {t.shape}, at {user_line()}: on arrays, it acts "
+            f"element by element. "
             f"Use grad or jacobian."
         )

@@ -1,8 +1,9 @@
 """Rules of the user's own: `custom_jvp` and `custom_vjp` for functions, `primitive` for operations of the table.
 
-Either rule gives both modes. A rule that pushes tangents forward is a linear map, and is run on a tape in the tangents alone to be
-transposed; a rule that pulls cotangents back is transposed in the same way to push forward. Rules run on the values that the function got,
-with all that lower levels know of them, so that second derivatives are those of the rules themselves.
+Either rule gives both modes. A rule that pushes tangents forward is a linear map, and is run on a tape in the tangents
+alone to be transposed; a rule that pulls cotangents back is transposed in the same way to push forward. Rules run on
+the values that the function got, with all that lower levels know of them, so that second derivatives are those of the
+rules themselves.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Custom:
         for leaf in tree.flatten((constant, bound.kwargs))[0]:
             if isinstance(leaf, Array) and not (isinstance(leaf, Tensor) and leaf.node is None and not leaf.level):
                 raise GradientError(
-                    f"{self.name} got a tracked value as an argument without derivative (nondiff_argnums, keyword-only), at {user_line()}: "
+                    f"{self.name} got a tracked value as an argument without derivative (nondiff_argnums, "
+                    f"keyword-only), at {user_line()}: "
                     f"its gradient would be lost. Pass it as a positional argument, or detach it."
                 )
         live = tuple([a for i, a in enumerate(bound.args) if i not in nondiff])
@@ -62,7 +64,9 @@ class Custom:
 
 
 class CustomCall(Call):
-    """A call of a function with a rule: `constants` are the arguments without derivative, `whole` puts them among the others."""
+    """A call of a function with a rule: `constants` are the arguments without derivative, `whole` puts them among the
+    others.
+    """
 
     has_rule = True
     constants: tuple
@@ -70,7 +74,9 @@ class CustomCall(Call):
     keywords: dict[str, Any]
 
     def mismatch(self, what: str, got: Any, wanted: Any) -> GradientError:
-        return GradientError(f"The rule of {self.name} returned {what} {got} where {wanted} was needed, at {user_line()}.")
+        return GradientError(
+            f"The rule of {self.name} returned {what} {got} where {wanted} was needed, at {user_line()}."
+        )
 
 
 class custom_jvp(Custom):  # a decorator
@@ -100,7 +106,9 @@ class custom_jvp(Custom):  # a decorator
 
     def call(self, live: tuple) -> CustomCall:
         if self.rule is None:
-            raise GradientError(f"{self.name} is a custom_jvp without a rule, at {user_line()}. Give it one: @{self.name}.defjvp.")
+            raise GradientError(
+                f"{self.name} is a custom_jvp without a rule, at {user_line()}. Give it one: @{self.name}.defjvp."
+            )
         return JvpCall(self.name, live, self.rule)
 
 
@@ -125,15 +133,19 @@ class JvpCall(CustomCall):
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         with Transposed([zeros(v) if alive else None for v, alive in zip(x, live, strict=True)]) as linear:
-            _, pushed = self.push(tensors(x, t), [zeros(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)])
+            _, pushed = self.push(
+                tensors(x, t), [zeros(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)]
+            )
             return linear.transpose(pushed, t)
 
 
 class custom_vjp(Custom):  # a decorator
-    """A function whose derivative is `forward(*args) -> (out, residuals)` and `backward(residuals, cotangent) -> cotangents`.
+    """A function whose derivative is `forward(*args) -> (out, residuals)` and `backward(residuals, cotangent) ->
+    cotangents`.
 
-    `backward` is linear in the cotangent and returns a tuple, one for each argument, None for zero. Cotangents of complex values follow the
-    transpose convention, as in the table: no conjugates. Forward mode transposes `backward`. Those in `nondiff_argnums` come first in it.
+    `backward` is linear in the cotangent and returns a tuple, one for each argument, None for zero. Cotangents of
+    complex values follow the transpose convention, as in the table: no conjugates. Forward mode transposes `backward`.
+    Those in `nondiff_argnums` come first in it.
 
     >>> @custom_vjp
     ... def clipped(x):
@@ -154,7 +166,8 @@ class custom_vjp(Custom):  # a decorator
     def call(self, live: tuple) -> CustomCall:
         if self.rules is None:
             raise GradientError(
-                f"{self.name} is a custom_vjp without a rule, at {user_line()}. Give it one: {self.name}.defvjp(forward, backward)."
+                f"{self.name} is a custom_vjp without a rule, at {user_line()}. Give it one: "
+                f"{self.name}.defvjp(forward, backward)."
             )
         return VjpCall(self.name, live, *self.rules)
 
@@ -199,7 +212,9 @@ class VjpCall(CustomCall):
         returned = self.backward(*self.constants, residuals, tree.unflatten(self.structure_out, t))
         children = self.structure.children
         if not isinstance(returned, tuple | list) or len(returned) != len(children):
-            got = f"{len(returned)} cotangents" if isinstance(returned, tuple | list) else f"a {type(returned).__name__}"
+            got = (
+                f"{len(returned)} cotangents" if isinstance(returned, tuple | list) else f"a {type(returned).__name__}"
+            )
             raise self.mismatch(got, "", f"a tuple of {len(children)}, one for each argument,")
         leaves: list = []
         for c, child in zip(returned, children, strict=True):
@@ -221,7 +236,10 @@ class VjpCall(CustomCall):
             try:
                 pulled = self.pulled(residuals, seeds, x)
             except TrackedValueError as error:
-                error.add_note(f"Forward mode transposes the backward of {self.name}, which must be written in differentiable operations.")
+                error.add_note(
+                    f"Forward mode transposes the backward of {self.name}, which must be written in differentiable "
+                    f"operations."
+                )
                 raise
             pushed = linear.transpose(pulled, t)
         return outs, [zeros(y) if c is None else c for y, c in zip(outs, pushed, strict=True)]
@@ -230,20 +248,29 @@ class VjpCall(CustomCall):
 KINDS = {"elementwise", "linear", "multilinear", "reduction", "general", "nondifferentiable"}
 
 
-def primitive(name: str, impl: Callable, *rules: Callable | None, kind: str = "elementwise", **options: Any) -> Callable:
+def primitive(
+    name: str, impl: Callable, *rules: Callable | None, kind: str = "elementwise", **options: Any
+) -> Callable:
     """Add an operation to the table, with all that the built-in ones have; returns the function to call.
 
-    `impl` computes it on arrays; there is one rule for each array argument, linear in its first parameter `t`, whose other parameters name
-    what it needs: inputs (`x`, `y`, `z`, or those in `inputs=`), their specs (`x_spec`), the output (`out`), or metadata of the operation's
-    own. Rules are written in differentiable operations. The rules of an `elementwise` operation push and pull; those of a `linear` or
-    `multilinear` one are its transposes; that of a `reduction` is written for axes put back; a `general` one has `jvps=` for forward mode.
+    `impl` computes it on arrays; there is one rule for each array argument, linear in its first parameter `t`, whose
+    other parameters name what it needs: inputs (`x`, `y`, `z`, or those in `inputs=`), their specs (`x_spec`), the
+    output (`out`), or metadata of the operation's own. Rules are written in differentiable operations. The rules of an
+    `elementwise` operation push and pull; those of a `linear` or `multilinear` one are its transposes; that of a
+    `reduction` is written for axes put back; a `general` one has `jvps=` for forward mode.
 
         softsign = primitive("softsign", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
     """
     if kind not in KINDS:
-        raise ValueError(f"primitive {name!r}: there is no kind {kind!r}, at {user_line()}. The kinds are {', '.join(sorted(KINDS))}.")
+        raise ValueError(
+            f"primitive {name!r}: there is no kind {kind!r}, at {user_line()}. The kinds are "
+            f"{', '.join(sorted(KINDS))}."
+        )
     if not rules and kind != "nondifferentiable" and options.get("vjp") is None:
-        raise ValueError(f"primitive {name!r} needs one rule for each array argument, at {user_line()}; None where no gradient flows.")
+        raise ValueError(
+            f"primitive {name!r} needs one rule for each array argument, at {user_line()}; None where no gradient "
+            f"flows."
+        )
     known = UFUNCS.get(impl)  # type: ignore[call-overload]  # None for what is no ufunc
     op = getattr(kinds, kind)(name, impl, *rules, **options)
     if known is not None:

@@ -20,9 +20,10 @@ from wengert.transforms.runs import Tape, handed_out, lowered
 def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
-    `argnums` says in which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple. With `has_aux`, f returns
-    (value, anything) and the result is (gradient, anything). In complex arguments the gradient of a real f points in the direction of
-    steepest ascent, df/dRe + i df/dIm; with `holomorphic`, f is complex and the result is its complex derivative.
+    `argnums` says in which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple. With
+    `has_aux`, f returns (value, anything) and the result is (gradient, anything). In complex arguments the gradient of
+    a real f points in the direction of steepest ascent, df/dRe + i df/dIm; with `holomorphic`, f is complex and the
+    result is its complex derivative.
 
     >>> grad(lambda x: x**3)(2.0)
     np.float64(12.0)
@@ -53,7 +54,9 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
         y = tape.result
         spec = scalar(y, holomorphic)
         found = handed_out(
-            tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]), chosen.leaves, chosen.given
+            tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]),
+            chosen.leaves,
+            chosen.given,
         )
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
@@ -70,24 +73,31 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
         if structure is not LEAF:
             raise GradientError(
                 f"grad needs a function that returns one number; this one returned {structure!r}, at {user_line()}. "
-                f"Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all of it."
+                f"Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all "
+                f"of it."
             )
         y = leaves[0]
     if y.size != 1:
         raise GradientError(
-            f"grad needs a function that returns one number; this one returned an array of shape {y.shape}, at {user_line()}. "
+            f"grad needs a function that returns one number; this one returned an array of shape {y.shape}, at "
+            f"{user_line()}. "
             f"Sum it, or use jacobian (all its derivatives) or vjp (a combination of them)."
         )
     kind = y.dtype.kind
     if kind == "c" and not holomorphic:
         raise GradientError(
-            f"grad of a complex result ({y.dtype}), at {user_line()}: which number should grow? Return its real part or absolute value, or "
+            f"grad of a complex result ({y.dtype}), at {user_line()}: which number should grow? Return its real part "
+            f"or absolute value, or "
             f"pass holomorphic=True for the complex derivative of a holomorphic function."
         )
     if kind not in "fc":
-        raise GradientError(f"grad of a result of dtype {y.dtype}, at {user_line()}: it does not vary continuously. Return a float.")
+        raise GradientError(
+            f"grad of a result of dtype {y.dtype}, at {user_line()}: it does not vary continuously. Return a float."
+        )
     if kind == "f" and holomorphic:
-        raise GradientError(f"grad with holomorphic=True of a real result ({y.dtype}), at {user_line()}. Leave holomorphic out.")
+        raise GradientError(
+            f"grad with holomorphic=True of a real result ({y.dtype}), at {user_line()}. Leave holomorphic out."
+        )
     return Spec(y.shape, y.dtype)
 
 
@@ -96,5 +106,6 @@ def refuse_real(chosen: Chosen) -> None:
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind != "c":
             raise GradientError(
-                f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}, at {user_line()}. Pass complex numbers, x + 0j."
+                f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}, at {user_line()}. Pass complex "
+                f"numbers, x + 0j."
             )

@@ -24,7 +24,9 @@ MANY = 256
 SAVING = 4
 """How many times fewer passes are worth going through a pattern."""
 COMPRESSION: list[Callable] = []
-"""From the layer that knows sparsity patterns: what makes, of f and argnums, what chooses and computes (`structure/choice.py`)."""
+"""From the layer that knows sparsity patterns: what makes, of f and argnums, what chooses and computes
+(`structure/choice.py`).
+"""
 
 
 class Plan(NamedTuple):
@@ -42,11 +44,16 @@ class Plan(NamedTuple):
 class Jacobian:
     """The function that computes the Jacobian of `f`; `explain` says how it would."""
 
-    def __init__(self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool, explain: bool = False):
+    def __init__(
+        self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool, explain: bool = False
+    ):
         if mode not in MODES:
             raise ValueError(f"jacobian: mode={mode!r}, at {user_line()}. Choose one of {', '.join(map(repr, MODES))}.")
         if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
-            raise ValueError(f"jacobian: chunk_size={chunk_size!r}, at {user_line()}. It is a positive number of passes, or None for all.")
+            raise ValueError(
+                f"jacobian: chunk_size={chunk_size!r}, at {user_line()}. It is a positive number of passes, or None "
+                f"for all."
+            )
         self.f, self.argnums, self.mode, self.chunk_size, self.holomorphic = f, argnums, mode, chunk_size, holomorphic
         self.prints = explain
         update_wrapper(self, f, updated=())
@@ -76,7 +83,11 @@ class Jacobian:
         chosen = Chosen("jacobian", self.argnums, args, kwargs)
         for i, x in enumerate(chosen.leaves):
             if (x.dtype.kind == "c") != self.holomorphic:
-                advice = "Leave holomorphic out." if self.holomorphic else "Pass holomorphic=True if the function is, else split re and im."
+                advice = (
+                    "Leave holomorphic out."
+                    if self.holomorphic
+                    else "Pass holomorphic=True if the function is, else split re and im."
+                )
                 raise GradientError(f"jacobian: {chosen.place(i)} has dtype {x.dtype}, at {user_line()}. {advice}")
         inputs = sum(x.size for x in chosen.leaves)
         if self.mode == "forward":
@@ -89,7 +100,10 @@ class Jacobian:
         complex_outputs = not self.holomorphic and any(y.dtype.kind == "c" for y in results)
         if self.mode == "reverse":
             if complex_outputs:
-                raise GradientError(f"jacobian: reverse mode of a complex function of real numbers, at {user_line()}. Use mode='forward'.")
+                raise GradientError(
+                    f"jacobian: reverse mode of a complex function of real numbers, at {user_line()}. Use "
+                    f"mode='forward'."
+                )
             return chosen, Plan("reverse", outputs, "as asked for"), tape
         if complex_outputs:
             return chosen, Plan("forward", inputs, "the outputs are complex, the inputs real"), tape
@@ -147,11 +161,12 @@ def jacobian(
     holomorphic: bool = False,
     explain: bool = False,
 ) -> Jacobian:
-    """The function that computes the Jacobian of `f`: for each array of its result a tree like the argument, of shape result + argument.
+    """The function that computes the Jacobian of `f`: for each array of its result a tree like the argument, of shape
+    result + argument.
 
-    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse, one per colour of the sparsity
-    pattern where both would be many; `jacobian(f).explain(x)` says which, and `explain=True` prints it with each call. `chunk_size` bounds
-    how many passes run at once.
+    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse, one per colour of
+    the sparsity pattern where both would be many; `jacobian(f).explain(x)` says which, and `explain=True` prints it
+    with each call. `chunk_size` bounds how many passes run at once.
 
     >>> jacobian(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
@@ -194,7 +209,9 @@ def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_siz
 
 
 def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
-    """The unit vectors of a space of several arrays, as one array for each, with the number of the vector along its first axis."""
+    """The unit vectors of a space of several arrays, as one array for each, with the number of the vector along its
+    first axis.
+    """
     total = sum(spec.size for spec in specs)
     vectors = []
     for (start, stop), spec in zip(ranges(specs), specs, strict=True):

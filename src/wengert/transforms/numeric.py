@@ -1,8 +1,9 @@
 """Numerical derivatives: differences of values, to compare with or for functions that cannot be differentiated.
 
-All take `(f, *args, argnums=0, step=None, with_error=False)`, where `f` is any function of arrays. The result is the gradient of a function
-with one number as its value, and the Jacobian of any other, of shape `out.shape + x.shape`; a tuple of them if `argnums` is one. With
-`with_error` an estimate of the error comes with it. Steps are relative to numbers larger than 1.
+All take `(f, *args, argnums=0, step=None, with_error=False)`, where `f` is any function of arrays. The result is the
+gradient of a function with one number as its value, and the Jacobian of any other, of shape `out.shape + x.shape`; a
+tuple of them if `argnums` is one. With `with_error` an estimate of the error comes with it. Steps are relative to
+numbers larger than 1.
 
 >>> central(lambda x: x**3, 2.0).round(6)
 np.float64(12.0)
@@ -22,7 +23,9 @@ Slope = Callable[..., tuple[Any, Any]]
 """From f, x, the place of an entry, a direction and a step: the derivative along it, and its error."""
 
 
-def forward(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False) -> Any:
+def forward(
+    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+) -> Any:
     """By `(f(x + h) - f(x)) / h`: one more evaluation for each entry; half of the digits.
 
     >>> forward(np.exp, 0.0).round(6)
@@ -31,7 +34,9 @@ def forward(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: flo
     return derivatives(one_sided, f, args, argnums, step, with_error)
 
 
-def backward(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False) -> Any:
+def backward(
+    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+) -> Any:
     """By `(f(x) - f(x - h)) / h`: as `forward`, from the other side.
 
     >>> forward(abs, 0.0), backward(abs, 0.0)
@@ -40,7 +45,9 @@ def backward(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: fl
     return derivatives(partial(one_sided, side=-1.0), f, args, argnums, step, with_error)
 
 
-def central(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False) -> Any:
+def central(
+    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+) -> Any:
     """By `(f(x + h) - f(x - h)) / 2h`: two evaluations for each entry; two thirds of the digits.
 
     >>> central(lambda x: (x * x).sum(), np.array([1.0, 2.0])).round(6)
@@ -49,7 +56,9 @@ def central(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: flo
     return derivatives(symmetric, f, args, argnums, step, with_error)
 
 
-def richardson(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False) -> Any:
+def richardson(
+    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+) -> Any:
     """By central differences of ever smaller steps, extrapolated to zero; nearly all of the digits.
 
     >>> abs(richardson(np.sin, 1.0) - np.cos(1.0)) < 1e-11
@@ -58,8 +67,11 @@ def richardson(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: 
     return derivatives(extrapolated, f, args, argnums, step, with_error)
 
 
-def complex_step(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False) -> Any:
-    """By `imag(f(x + ih)) / h` with a tiny h: all of the digits, for real functions that are analytic and accept complex numbers.
+def complex_step(
+    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+) -> Any:
+    """By `imag(f(x + ih)) / h` with a tiny h: all of the digits, for real functions that are analytic and accept
+    complex numbers.
 
     >>> complex_step(np.sin, 1.0) == np.cos(1.0)
     np.True_
@@ -70,7 +82,9 @@ def complex_step(f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step
     return derivatives(imaginary, f, args, argnums, step, with_error)
 
 
-def derivatives(slope: Slope, f: Callable, args: Sequence[Any], argnums: int | Sequence[int], step: float | None, with_error: bool) -> Any:
+def derivatives(
+    slope: Slope, f: Callable, args: Sequence[Any], argnums: int | Sequence[int], step: float | None, with_error: bool
+) -> Any:
     found = [derivative(lambda *at: slope(*at, step), f, args, i) for i in places(argnums, args)]
     results = [pair if with_error else pair[0] for pair in found]
     return results[0] if isinstance(argnums, int) else tuple(results)
@@ -87,7 +101,10 @@ def places(argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
 def floating(x: Any) -> np.ndarray:
     x = np.array(x)
     if x.dtype.kind not in "fc":
-        raise TypeError(f"A derivative with respect to numbers of dtype {x.dtype} does not exist, at {user_line()}. Convert them to float.")
+        raise TypeError(
+            f"A derivative with respect to numbers of dtype {x.dtype} does not exist, at {user_line()}. Convert them "
+            f"to float."
+        )
     return x
 
 
@@ -111,14 +128,17 @@ def derivative(slope: Slope, f: Callable, args: Sequence[Any], i: int) -> tuple[
     return entries[()], errors[()]
 
 
-def along_both(slope: Slope, g: Callable, x: np.ndarray, place: tuple, entry: Any, error: Any, analytic: bool) -> tuple[Any, Any]:
+def along_both(
+    slope: Slope, g: Callable, x: np.ndarray, place: tuple, entry: Any, error: Any, analytic: bool
+) -> tuple[Any, Any]:
     """The derivative in a complex entry: that of an analytic function, or the steepest ascent of a real one."""
     other, other_error = slope(g, x, place, 1j)
     if not analytic:
         return entry + 1j * other, error + other_error
     if not np.allclose(other, 1j * entry, rtol=1e-3, atol=1e-6 + float(np.max(error + other_error, initial=0.0))):
         raise GradientError(
-            f"A complex function that is not analytic has no complex derivative, at {user_line()}. Take its real and imaginary parts."
+            f"A complex function that is not analytic has no complex derivative, at {user_line()}. Take its real and "
+            f"imaginary parts."
         )
     return entry, error
 
@@ -141,7 +161,9 @@ def rounding(y: np.ndarray, x: np.ndarray, h: float) -> np.ndarray:
     return np.abs(y) * np.finfo(x.dtype).eps / h
 
 
-def one_sided(g: Callable, x: np.ndarray, place: tuple, direction: complex, step: float | None, side: float = 1.0) -> tuple[Any, Any]:
+def one_sided(
+    g: Callable, x: np.ndarray, place: tuple, direction: complex, step: float | None, side: float = 1.0
+) -> tuple[Any, Any]:
     h = step_at(x, place, step, 1 / 2)
     here, near, far = (g(moved(x, place, side * d * h * direction)) for d in (0.0, 1.0, 2.0))
     entry = (near - here) / (side * h)
@@ -196,26 +218,36 @@ def refuse_not_analytic(f: Callable, args: Sequence[Any], i: int, step: float | 
     x = args[i]
     if x.dtype.kind == "c":
         raise TypeError(
-            f"complex_step differentiates real functions of real numbers; argument {i} is complex, at {user_line()}. Use central."
+            f"complex_step differentiates real functions of real numbers; argument {i} is complex, at {user_line()}. "
+            f"Use central."
         )
     direction = np.random.default_rng(0).uniform(0.5, 1.5, x.shape).astype(x.dtype)
     along = lambda s: f(*args[:i], (x + s * direction)[()], *args[i + 1 :])
     try:
         y = np.asarray(along(1j * (h := step or tiny(x))))
     except TypeError as error:
-        error.add_note("complex_step calls the function with complex numbers. Use central for a function that does not accept them.")
+        error.add_note(
+            "complex_step calls the function with complex numbers. Use central for a function that does not accept "
+            "them."
+        )
         raise
     if y.dtype.kind != "c":
         raise GradientError(
-            f"The function loses the imaginary part of its argument {i} (abs, real, float or an assignment into a real array do), "
+            f"The function loses the imaginary part of its argument {i} (abs, real, float or an assignment into a real "
+            f"array do), "
             f"so that complex_step cannot see its derivative, at {user_line()}. Use central."
         )
     eps = np.finfo(x.dtype).eps
     d = eps ** (1 / 3)
     values = [np.asarray(along(s)) for s in (d, -d, 2 * d, -2 * d)]
     if any(v.dtype.kind == "c" for v in values):
-        raise TypeError(f"complex_step differentiates real functions, and this one has complex values, at {user_line()}. Use central.")
+        raise TypeError(
+            f"complex_step differentiates real functions, and this one has complex values, at {user_line()}. Use "
+            f"central."
+        )
     slope, wide = (values[0] - values[1]) / (2 * d), (values[2] - values[3]) / (4 * d)
     unsure = 1e-3 * np.abs(slope) + 4 * np.abs(wide - slope) + 100 * eps / d * (1 + np.abs(values[0]))
     if np.any(np.abs(y.imag / h - slope) > unsure):
-        raise GradientError(f"The function is not analytic in its argument {i}, as complex_step needs, at {user_line()}. Use central.")
+        raise GradientError(
+            f"The function is not analytic in its argument {i}, as complex_step needs, at {user_line()}. Use central."
+        )

@@ -20,14 +20,17 @@ from wengert.transforms.runs import Tape, handed_out, is_users, lowered, no_tang
 
 
 def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any) -> tuple:
-    """The value of f at `primals` and its derivative along `tangents`, in one run: (value, tangent), and (…, anything) with `has_aux`.
+    """The value of f at `primals` and its derivative along `tangents`, in one run: (value, tangent), and (…, anything)
+    with `has_aux`.
 
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (np.float64(6.0), np.float64(3.0))
     """
     chosen = everything("jvp", primals, kwargs)
     given = directions("tangent", sequence("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves)))
-    value, tangent, aux = pushed(lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux)
+    value, tangent, aux = pushed(
+        lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux
+    )
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -41,10 +44,12 @@ def directional(f: Callable, x: Any, v: Any) -> Any:
 
 
 def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple:
-    """The value of f, and the function that pulls its cotangents back to the primals: (value, pullback), and (…, anything) with `has_aux`.
+    """The value of f, and the function that pulls its cotangents back to the primals: (value, pullback), and (…,
+    anything) with `has_aux`.
 
-    The pullback takes a tree like the value, returns a tuple with one gradient per primal, and can be called any number of times. For
-    complex numbers it is the adjoint, as `backward(gradient)` is: it multiplies by the conjugate transpose of the Jacobian.
+    The pullback takes a tree like the value, returns a tuple with one gradient per primal, and can be called any number
+    of times. For complex numbers it is the adjoint, as `backward(gradient)` is: it multiplies by the conjugate
+    transpose of the Jacobian.
 
     >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
     >>> pullback(1.0)
@@ -65,8 +70,8 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
 def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
     """The value of f, and its derivative as a linear function of tangents: as `jvp`, but f runs only once.
 
-    The walk back is linear in the cotangents; recorded and walked back in its turn, it gives the forward product: the transpose of the
-    transpose.
+    The walk back is linear in the cotangents; recorded and walked back in its turn, it gives the forward product: the
+    transpose of the transpose.
 
     >>> value, derivative = linearize(lambda x: x**3, 2.0)
     >>> derivative(1.0), derivative(10.0)
@@ -83,7 +88,9 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     def derivative(*tangents: Any) -> Any:
         given = directions("tangent", tangents, chosen.structure, specs)
         passed = chosen.given, given
-        found = handed_out(transposed.pull(transposed.result, given, retain=True), transposed.inputs, passed, taken=given)
+        found = handed_out(
+            transposed.pull(transposed.result, given, retain=True), transposed.inputs, passed, taken=given
+        )
         return closed(structure, [settled(t, user, passed) for t in found])
 
     return value, derivative
@@ -104,7 +111,9 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
     for node in reachable([y.node for y in leaves if lives(y, tape)]):
         refuse_nonlinear(node)
     if any(np.any(bottom(y)) for y in leaves):
-        raise GradientError(f"linear_transpose: the function adds a constant (its value at zero is not zero), at {user_line()}.")
+        raise GradientError(
+            f"linear_transpose: the function adds a constant (its value at zero is not zero), at {user_line()}."
+        )
 
     def transpose(cotangent: Any) -> tuple:
         given = outputs(cotangent)
@@ -131,12 +140,15 @@ def everything(transform: str, primals: Any, kwargs: dict[str, Any]) -> Chosen:
 def sequence(name: str, values: Any) -> tuple:
     if not isinstance(values, tuple | list):
         raise TypeError(
-            f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}, at {user_line()}."
+            f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}, at "
+            f"{user_line()}."
         )
     return tuple(values)
 
 
-def recorded(f: Callable, chosen: Chosen, has_aux: bool = False) -> tuple[Tape, Callable[[Any], list], Callable[[Sequence[Any]], list]]:
+def recorded(
+    f: Callable, chosen: Chosen, has_aux: bool = False
+) -> tuple[Tape, Callable[[Any], list], Callable[[Sequence[Any]], list]]:
     """A function on a tape that stays; how to check its cotangents, and how to pull them back.
 
     Inputs are copied: the user may change them before the walk back.
@@ -144,7 +156,11 @@ def recorded(f: Callable, chosen: Chosen, has_aux: bool = False) -> tuple[Tape, 
     tape = Tape(lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], chosen.given, has_aux)
     leaves, structure = opened(tape.result)
     specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in leaves]
-    return tape, lambda cotangent: directions("cotangent", cotangent, structure, specs), lambda given: tape.pull(leaves, given, retain=True)
+    return (
+        tape,
+        lambda cotangent: directions("cotangent", cotangent, structure, specs),
+        lambda given: tape.pull(leaves, given, retain=True),
+    )
 
 
 def conjugate(t: Any) -> Any:
@@ -167,10 +183,20 @@ def refuse_nonlinear(node: Node) -> None:
     primitive = node.primitive
     if primitive is None or primitive is OUTPUT:
         return
-    live = {"out"} | {name for name, parent in zip(names(primitive, len(node.parents)), node.parents, strict=True) if parent is not None}
-    rules = [primitive.vjp] if primitive.vjp else [r for r, p in zip(primitive.rules, node.parents, strict=False) if r and p is not None]
+    live = {"out"} | {
+        name
+        for name, parent in zip(names(primitive, len(node.parents)), node.parents, strict=True)
+        if parent is not None
+    }
+    rules = (
+        [primitive.vjp]
+        if primitive.vjp
+        else [r for r, p in zip(primitive.rules, node.parents, strict=False) if r and p is not None]
+    )
     if any(live.intersection(needs(rule)) for rule in rules):
-        raise GradientError(f"linear_transpose: {primitive.name} is not linear in what it was applied to, at {user_line()}. Use vjp.")
+        raise GradientError(
+            f"linear_transpose: {primitive.name} is not linear in what it was applied to, at {user_line()}. Use vjp."
+        )
 
 
 def names(primitive: Primitive, count: int) -> list[str]:

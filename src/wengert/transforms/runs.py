@@ -1,7 +1,7 @@
 """One run of a function in one mode, at a level of its own; what comes out belongs to the levels below.
 
-`no_grad` and `inference_mode` around a transform do not switch the transform off, only what tapes around it would record; inside the
-function they act as always.
+`no_grad` and `inference_mode` around a transform do not switch the transform off, only what tapes around it would
+record; inside the function they act as always.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class Tape:
             self.aux = mapped(lambda y: aside(y, level, given), self.aux)
 
     def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list:
-        """The cotangents of the inputs, for those of `outputs` (leaves of the result); None where nothing depends on an input."""
+        """The cotangents of the inputs, for those of `outputs` (leaves of the result).
+
+        None where nothing depends on an input.
+        """
         seeds: dict[Node, Any] = {}
         for y, t in zip(outputs, cotangents, strict=True):
             if isinstance(y, Tensor) and y.level == self.level and y.node is not None:
@@ -58,7 +61,9 @@ class Tape:
         return [None if (t := found.get(node)) is None else conform(t, node.shape, node.dtype) for node in self.nodes]
 
 
-def pushed(call: Call, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False) -> tuple[Any, Any, Any]:
+def pushed(
+    call: Call, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False
+) -> tuple[Any, Any, Any]:
     """The result of a function, its tangent, and what else it returned; all trees."""
     level = new_level()
     result = called(call, [Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)], level)
@@ -107,7 +112,9 @@ def lowered(y: Any, level: int, given: Any) -> Any:
 
 
 def aside(y: Any, level: int, given: Any) -> Any:
-    """What a function returned beside its result: what did not pass through the level is the user's own, and stays as it is."""
+    """What a function returned beside its result: what did not pass through the level is the user's own, and stays as
+    it is.
+    """
     return lowered(y, level, given) if isinstance(y, Array) and y.level == level else y
 
 
@@ -164,7 +171,9 @@ def is_users(x: Any) -> bool:
 
 
 def handed_out(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, taken: Sequence[Any] = ()) -> list:
-    """Pulled cotangents as derivatives in the inputs: zeros for None, and no two of them (or of those `taken`) one array."""
+    """Pulled cotangents as derivatives in the inputs: zeros for None, and no two of them (or of those `taken`) one
+    array.
+    """
     taken_ids = set(map(id, taken))
     results = []
     for t, x in zip(cotangents, inputs, strict=True):

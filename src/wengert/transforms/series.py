@@ -1,6 +1,7 @@
 """Taylor series of functions: `jet` pushes series through a function, `taylor` reads them off.
 
-Coefficients are true Taylor coefficients, x(s) = x[0] + x[1] s + x[2] s^2 + ...; factorials appear once, in `derivative`.
+Coefficients are true Taylor coefficients, x(s) = x[0] + x[1] s + x[2] s^2 + ...; factorials appear once, in
+`derivative`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
     """
     if len(primals) != len(series):
         raise ValueError(
-            f"jet got {len(primals)} arguments and {len(series)} series, at {user_line()}. Give one list of coefficients for each."
+            f"jet got {len(primals)} arguments and {len(series)} series, at {user_line()}. Give one list of "
+            f"coefficients for each."
         )
     order = max(map(len, series), default=0)
     if order == 0:
@@ -50,7 +52,10 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
     for k, term in enumerate(terms):
         row, other = tree.flatten(term)
         if other != structure:
-            raise ValueError(f"The coefficient of order {k + 1} has the structure {other!r}, its argument {structure!r}, at {user_line()}.")
+            raise ValueError(
+                f"The coefficient of order {k + 1} has the structure {other!r}, its argument {structure!r}, at "
+                f"{user_line()}."
+            )
         rows.append(row)
     jets = []
     for i, leaf in enumerate(leaves):
@@ -63,7 +68,8 @@ def _floating(x: Any) -> Any:
     x = operand(x)
     if x.dtype.kind not in "fc":
         raise GradientError(
-            f"A Taylor series needs floating-point numbers, not {x.dtype}, at {user_line()}. Convert with np.asarray(x, float)."
+            f"A Taylor series needs floating-point numbers, not {x.dtype}, at {user_line()}. Convert with "
+            f"np.asarray(x, float)."
         )
     return x
 
@@ -71,7 +77,9 @@ def _floating(x: Any) -> Any:
 def _like(term: Any, x: Any) -> Any:
     term = operand(term)
     if term.shape != x.shape:
-        raise ValueError(f"A coefficient has shape {term.shape}, its argument {x.shape}, at {user_line()}. They must be equal.")
+        raise ValueError(
+            f"A coefficient has shape {term.shape}, its argument {x.shape}, at {user_line()}. They must be equal."
+        )
     return term if term.dtype == x.dtype else term.astype(x.dtype)
 
 
@@ -83,7 +91,9 @@ def _terms(y: Any, level: int, order: int) -> list:
 
 
 def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
-    """The Taylor coefficients of f along a direction, from order 0 to `order`; by default each element of x moves at unit speed.
+    """The Taylor coefficients of f along a direction, from order 0 to `order`.
+
+    By default each element of x moves at unit speed.
 
     >>> [float(c) for c in taylor(np.sin, 0.0, 3)]
     [0.0, 1.0, 0.0, -0.16666666666666666]

@@ -36,7 +36,8 @@ def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
 
 
 def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
-    """The graph of a function, for arguments like these: arrays, numbers, specs (`wg.Spec(shape, dtype)`), or trees of them.
+    """The graph of a function, for arguments like these: arrays, numbers, specs (`wg.Spec(shape, dtype)`), or trees of
+    them.
 
     Truth values, texts and the like are constants of the graph. Captured arrays are constants too.
 
@@ -52,22 +53,28 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
     run = Traced(f, leaves, structure)
     if run.assignments:
         raise GradientError(
-            f"The function assigns to a tensor that it captures, at {user_line()}, which a graph cannot: it is a function of its inputs. "
+            f"The function assigns to a tensor that it captures, at {user_line()}, which a graph cannot: it is a "
+            f"function of its inputs. "
             f"Return the new value, or use wg.compile, which writes it back."
         )
     return run.graph
 
 
 class Traced:
-    """A function of a tree run on symbols: its `graph`, whose last outputs are what `assignments` write back into captured tensors.
+    """A function of a tree run on symbols: its `graph`, whose last outputs are what `assignments` write back into
+    captured tensors.
 
-    `leaves` are those of the positional arguments and keywords; those that are `fixed` are constants. `arrays` are those that it captured.
+    `leaves` are those of the positional arguments and keywords; those that are `fixed` are constants. `arrays` are
+    those that it captured.
     """
 
     def __init__(self, f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None):
         names = leaf_names(f, structure)
         fixed = fixed or [False] * len(leaves)
-        inputs = [input_of(x, name) if is_traced(x) and not still else None for x, name, still in zip(leaves, names, fixed, strict=True)]
+        inputs = [
+            input_of(x, name) if is_traced(x) and not still else None
+            for x, name, still in zip(leaves, names, fixed, strict=True)
+        ]
         level = new_level()
         trace = Trace(level)
         symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
@@ -76,7 +83,9 @@ class Traced:
         try:
             with recording.switched(trace=trace, enabled=True, inference=False):
                 outs, result = flatten(f(*args, **kwargs))
-                outputs = [y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, trace) for y in outs]
+                outputs = [
+                    y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, trace) for y in outs
+                ]
         finally:
             self.assignments = trace.close()
         self.has_rules = trace.has_rules
@@ -95,7 +104,9 @@ def described(x: Any) -> Spec:
     refuse_subclass(x)
     spec = Spec(extents(x.shape), np.dtype(x.dtype)) if isinstance(x, Spec) else Spec.of(x)
     if spec.dtype.kind not in "biufc":
-        raise TypeError(f"A traced function takes arrays of numbers, and was given one of dtype {spec.dtype}, at {user_line()}.")
+        raise TypeError(
+            f"A traced function takes arrays of numbers, and was given one of dtype {spec.dtype}, at {user_line()}."
+        )
     return spec if spec.dtype.isnative else Spec(spec.shape, spec.dtype.newbyteorder("="))
 
 
@@ -103,10 +114,14 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
     """The node of a result that does not depend on the inputs."""
     if isinstance(y, Array) and y.level > level:
         raise GradientError(
-            f"A traced function returned a value of a transform that has ended, at {user_line()}. Return what the transform returns."
+            f"A traced function returned a value of a transform that has ended, at {user_line()}. Return what the "
+            f"transform returns."
         )
     if not isinstance(y, (*SHAPED, *PYTHON_NUMBERS)) or Spec.of(y).dtype.kind not in "biufc":
-        raise TypeError(f"A traced function returned a {type(y).__name__}, at {user_line()}. Return arrays, numbers, or trees of them.")
+        raise TypeError(
+            f"A traced function returned a {type(y).__name__}, at {user_line()}. Return arrays, numbers, or trees of "
+            f"them."
+        )
     return trace.of(y)
 
 
@@ -119,7 +134,10 @@ def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
         parameters = []
     names: list[str | None] = []
     for i, child in enumerate(positional.children):
-        known = i < len(parameters) and parameters[i].kind in (parameters[i].POSITIONAL_ONLY, parameters[i].POSITIONAL_OR_KEYWORD)
+        known = i < len(parameters) and parameters[i].kind in (
+            parameters[i].POSITIONAL_ONLY,
+            parameters[i].POSITIONAL_OR_KEYWORD,
+        )
         name = parameters[i].name if known else f"x{i}"
         names += [f"{name}{place}" for place in places(child)]
     for key, child in zip(keywords.keys, keywords.children, strict=True):
@@ -128,7 +146,9 @@ def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
 
 
 def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> Any:
-    """The derivatives of the sum of `ys` in each of `xs`, as symbols again. `grad_ys` weighs the elements of `ys`, ones if None.
+    """The derivatives of the sum of `ys` in each of `xs`, as symbols again.
+
+    `grad_ys` weighs the elements of `ys`, ones if None.
 
     >>> x = symbol("x")
     >>> (slope,) = gradients(np.sin(x), [x])
@@ -141,10 +161,14 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
     seeds = [None] * len(outs) if grad_ys is None else [grad_ys] if isinstance(ys, Symbol) else list(grad_ys)
     for x in (*wanted, *outs):
         if not isinstance(x, Symbol):
-            raise TypeError(f"gradients takes symbols, and was given a {type(x).__name__}, at {user_line()}. Make one with wg.symbol.")
+            raise TypeError(
+                f"gradients takes symbols, and was given a {type(x).__name__}, at {user_line()}. Make one with "
+                f"wg.symbol."
+            )
         if x.dtype.kind not in "fc":
             raise GradientError(
-                f"gradients of or in a symbol of dtype {x.dtype}, at {user_line()}: derivatives need floating-point numbers."
+                f"gradients of or in a symbol of dtype {x.dtype}, at {user_line()}: derivatives need floating-point "
+                f"numbers."
             )
     found = pulled([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
     results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
@@ -168,7 +192,11 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
     started: dict[TapeNode, Any] = {}
     for node, seed in zip(outs, seeds, strict=True):
         if node in tape:
-            t = np.broadcast_to(node.dtype.type(1), node.shape)[()] if seed is None else conform(operand(seed), node.shape, node.dtype)
+            t = (
+                np.broadcast_to(node.dtype.type(1), node.shape)[()]
+                if seed is None
+                else conform(operand(seed), node.shape, node.dtype)
+            )
             started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
     found: dict[TapeNode, Any] = {}
     if started:

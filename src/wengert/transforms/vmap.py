@@ -23,10 +23,10 @@ from wengert.transforms.runs import as_given
 def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
-    `in_axes` says which axis of each positional argument is the batch: one number for all, or a tuple with one for each; None keeps an
-    argument whole. For an argument that is a tree, it may be a tree as well, whose numbers stand for all that is below. Arguments by
-    keyword are batched along their first axis. `out_axes` says likewise where the batch is in the results. `chunk_size` bounds how many
-    elements run together, and with it the memory.
+    `in_axes` says which axis of each positional argument is the batch: one number for all, or a tuple with one for
+    each; None keeps an argument whole. For an argument that is a tree, it may be a tree as well, whose numbers stand
+    for all that is below. Arguments by keyword are batched along their first axis. `out_axes` says likewise where the
+    batch is in the results. `chunk_size` bounds how many elements run together, and with it the memory.
 
     >>> vmap(np.dot)(np.arange(6.0).reshape(3, 2), np.ones((3, 2)))
     array([1., 5., 9.])
@@ -46,20 +46,33 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
 
 
 def run_batched(
-    f: Callable, leaves: Sequence[Any], structure: Structure, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
+    f: Callable,
+    leaves: Sequence[Any],
+    structure: Structure,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: int | None = None,
 ) -> tuple[list, Structure]:
-    """What `vmap` computes from the leaves of (args, kwargs), and its structure. Results may share memory with the arguments."""
+    """What `vmap` computes from the leaves of (args, kwargs), and its structure.
+
+    Results may share memory with the arguments.
+    """
     args_structure, kwargs_structure = structure.children
     axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
     names = names_of(structure)
-    leaves = [x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)]
+    leaves = [
+        x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)
+    ]
     n = batch_size(leaves, axes, names)
 
     def run(first: int, last: int) -> tuple[list, Structure]:
         """The results for these elements, with the batch in its place."""
         level = new_level()
         whole = first == 0 and last == n
-        parts = [x if axis is None else Batched(x if whole else x[first:last], level) for x, axis in zip(leaves, axes, strict=True)]
+        parts = [
+            x if axis is None else Batched(x if whole else x[first:last], level)
+            for x, axis in zip(leaves, axes, strict=True)
+        ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
         with recording.repeated("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
@@ -89,9 +102,14 @@ def spread(axes: Any, structure: Structure, what: str) -> list:
         else:
             children = []
         if len(children) == len(structure.children):
-            return [axis for child, below in zip(children, structure.children, strict=True) for axis in spread(child, below, what)]
+            return [
+                axis
+                for child, below in zip(children, structure.children, strict=True)
+                for axis in spread(child, below, what)
+            ]
     raise ValueError(
-        f"{what} has {axes!r} where the {'arguments' if what == 'in_axes' else 'results'} are {structure!r}, at {user_line()}. "
+        f"{what} has {axes!r} where the {'arguments' if what == 'in_axes' else 'results'} are {structure!r}, at "
+        f"{user_line()}. "
         f"Give a number or None, or a tree of the same structure, with a tuple for the arguments."
     )
 
@@ -110,7 +128,8 @@ def batch_first(x: Any, axis: int, name: str) -> Any:
     x = operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(
-            f"vmap cannot batch {name} of shape {x.shape} along axis {axis}, at {user_line()}. Use in_axes=None there to keep it whole."
+            f"vmap cannot batch {name} of shape {x.shape} along axis {axis}, at {user_line()}. Use in_axes=None there "
+            f"to keep it whole."
         )
     return moveaxis(x, axis, 0)
 
@@ -130,17 +149,24 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     mine = isinstance(out, Batched) and out.level == level
     if axis is None:
         if mine:
-            raise ValueError(f"The {name} differs between the elements of the batch, so out_axes cannot be None there, at {user_line()}.")
+            raise ValueError(
+                f"The {name} differs between the elements of the batch, so out_axes cannot be None there, at "
+                f"{user_line()}."
+            )
         return out
     if mine:
         value = out.value
     else:
         out = operand(out)
         if out.dtype.kind not in "biufc":
-            raise TypeError(f"The {name} of a function under vmap must be an array or a number, not {out.dtype}, at {user_line()}.")
+            raise TypeError(
+                f"The {name} of a function under vmap must be an array or a number, not {out.dtype}, at {user_line()}."
+            )
         value = broadcast_to(out, (n, *out.shape))
     if not -value.ndim <= axis < value.ndim:
-        raise ValueError(f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}, at {user_line()}.")
+        raise ValueError(
+            f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}, at {user_line()}."
+        )
     return moveaxis(value, 0, axis)
 
 

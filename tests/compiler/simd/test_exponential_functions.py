@@ -1,4 +1,6 @@
-"""Exponentials, logarithms, hyperbolic functions and powers on vectors: beside mpmath to an ulp, and special as in NumPy."""
+"""Exponentials, logarithms, hyperbolic functions and powers on vectors: beside mpmath to an ulp, and special as in
+NumPy.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_accuracy_over_the_whole_range(name: str, kind: str) -> None:
 def test_accuracy_around_the_boundaries_of_formulas(name: str, kind: str) -> None:
     rng, dtype = np.random.default_rng(3), DTYPES[kind]
     with np.errstate(under="ignore"):
-        x = np.concatenate([p * (1.0 + rng.normal(size=50) * 10.0 ** rng.uniform(-16.0, -1.0, 50)) for p in BOUNDARIES[name]]).astype(dtype)
+        x = np.concatenate(
+            [p * (1.0 + rng.normal(size=50) * 10.0 ** rng.uniform(-16.0, -1.0, 50)) for p in BOUNDARIES[name]]
+        ).astype(dtype)
     check(name, kind, x[x != 0])
 
 
@@ -57,7 +61,10 @@ def test_accuracy_around_the_boundaries_of_formulas(name: str, kind: str) -> Non
 def test_power_of_roots_and_of_subnormal_bases(kind: str) -> None:
     rng, dtype = np.random.default_rng(4), DTYPES[kind]
     tiny = float(np.finfo(dtype).tiny)
-    x = np.concatenate([p * (1.0 + 1e-6 * rng.normal(size=200)) for p in (0.5**0.5, 2.0**0.5, tiny)] + [tiny * rng.uniform(0.0, 1.0, 200)])
+    x = np.concatenate(
+        [p * (1.0 + 1e-6 * rng.normal(size=200)) for p in (0.5**0.5, 2.0**0.5, tiny)]
+        + [tiny * rng.uniform(0.0, 1.0, 200)]
+    )
     check("power", kind, x.astype(dtype), rng.uniform(-1.0, 1.0, x.size).astype(dtype))
 
 
@@ -87,7 +94,9 @@ NUMPY = {"sigmoid": _sigmoid, "softplus": lambda x: np.logaddexp(x, np.zeros_lik
 def test_special_values_are_numpys(name: str, kind: str, lanes: str) -> None:
     dtype = DTYPES[kind]
     info = np.finfo(dtype)
-    some = np.array([*SPECIAL, info.max, info.tiny, info.smallest_subnormal, info.tiny / 8, 1 - info.epsneg, 1 + info.eps], dtype)
+    some = np.array(
+        [*SPECIAL, info.max, info.tiny, info.smallest_subnormal, info.tiny / 8, 1 - info.epsneg, 1 + info.eps], dtype
+    )
     some = np.concatenate([some, -some])
     xs = [grid.ravel() for grid in np.meshgrid(some, some)] if name in PAIRS else [some]
     with np.errstate(all="ignore"):

@@ -39,7 +39,11 @@ def test_every_width_gives_the_same_bits(name: str, kind: str, lanes: int) -> No
     [
         ("erf", (0.0, -0.0, INF, -INF, NAN, 1e30, -1e30), (0.0, -0.0, 1.0, -1.0, NAN, 1.0, -1.0)),
         ("erfc", (0.0, -0.0, INF, -INF, NAN, 1e30, -1e30), (1.0, 1.0, 0.0, 2.0, NAN, 0.0, 2.0)),
-        ("lgamma", (0.0, -0.0, INF, -INF, NAN, 1.0, 2.0, -1.0, -7.0, -1e30), (INF, INF, INF, INF, NAN, 0.0, 0.0, INF, INF, INF)),
+        (
+            "lgamma",
+            (0.0, -0.0, INF, -INF, NAN, 1.0, 2.0, -1.0, -7.0, -1e30),
+            (INF, INF, INF, INF, NAN, 0.0, 0.0, INF, INF, INF),
+        ),
         ("digamma", (0.0, -0.0, INF, -INF, NAN, -1.0, -7.0, -1e30), (-INF, INF, INF, NAN, NAN, NAN, NAN, NAN)),
     ],
 )
@@ -48,14 +52,18 @@ def test_limits(name: str, at: tuple[float, ...], values: tuple[float, ...], kin
         got = kernel(name, kind, lanes)(np.array(at))
         np.testing.assert_array_equal(got, values)
         if name != "lgamma":
-            np.testing.assert_array_equal(np.signbit(got), np.where(np.isnan(values), np.signbit(got), np.signbit(values)))
+            np.testing.assert_array_equal(
+                np.signbit(got), np.where(np.isnan(values), np.signbit(got), np.signbit(values))
+            )
 
 
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.parametrize("name", ["erf", "lgamma", "digamma"])
 def test_the_smallest_arguments(name: str, kind: str) -> None:
     info = np.finfo(DTYPES[kind])
-    x = np.array([info.smallest_subnormal * k for k in (1, 2, 3, 1000)] + [info.tiny, info.tiny * 16]).astype(info.dtype)
+    x = np.array([info.smallest_subnormal * k for k in (1, 2, 3, 1000)] + [info.tiny, info.tiny * 16]).astype(
+        info.dtype
+    )
     check(name, kind, np.concatenate([x, -x]))
 
 
@@ -77,7 +85,9 @@ def test_close_to_the_zeros_of_negative_arguments(name: str, distance: float) ->
     with mpmath.workprec(220):
         f = (lambda x: mpmath.log(abs(mpmath.gamma(x)))) if name == "lgamma" else lambda x: mpmath.psi(0, x)
         for k in range(3 if name == "lgamma" else 1, 9):
-            ends = [(-k + 1e-5, -k + 0.4), (-k + 0.6, -k + 1 - 1e-5)] if name == "lgamma" else [(-k + 1e-3, -k + 1 - 1e-3)]
+            ends = (
+                [(-k + 1e-5, -k + 0.4), (-k + 0.6, -k + 1 - 1e-5)] if name == "lgamma" else [(-k + 1e-3, -k + 1 - 1e-3)]
+            )
             places += [mpmath.findroot(f, pair, solver="anderson", tol=1e-30) for pair in ends]
         x = np.array([float(place * (1 + sign * distance)) for place in places for sign in (-1, 1)])
         assert len(places) == (12 if name == "lgamma" else 8)

@@ -1,4 +1,6 @@
-"""Trigonometric functions and their inverses on vectors: beside mpmath to an ulp for arguments of any size, and special as in NumPy."""
+"""Trigonometric functions and their inverses on vectors: beside mpmath to an ulp for arguments of any size, and special
+as in NumPy.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ def test_every_width_gives_the_same_bits(name: str, kind: str, lanes: int) -> No
 def test_near_multiples_of_quarter_turns(name: str, kind: str) -> None:
     dtype = DTYPES[kind]
     with mpmath.workprec(1300):
-        counts = [*range(1, 60), *(2**k + d for k in range(6, np.finfo(dtype).maxexp - 2, 12 if kind == "f64" else 4) for d in (0, 1))]
+        counts = [
+            *range(1, 60),
+            *(2**k + d for k in range(6, np.finfo(dtype).maxexp - 2, 12 if kind == "f64" else 4) for d in (0, 1)),
+        ]
         turns = np.array([float(mpmath.pi * k / 4) for k in counts]).astype(dtype)
     check(name, kind, NATIVE[kind], neighbours(np.concatenate([turns, -turns[:20]])))
 
@@ -116,7 +121,22 @@ def test_the_function_of_huge_arguments_is_not_inlined() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_special_values_are_numpys(name: str, kind: str, lanes: str) -> None:
     info = np.finfo(DTYPES[kind])
-    some = np.array([0.0, 0.5, 1.0, 1.0 + info.eps, 1.0 - info.epsneg, 2.0, 1e10, np.inf, np.nan, info.max, info.tiny, info.tiny / 8])
+    some = np.array(
+        [
+            0.0,
+            0.5,
+            1.0,
+            1.0 + info.eps,
+            1.0 - info.epsneg,
+            2.0,
+            1e10,
+            np.inf,
+            np.nan,
+            info.max,
+            info.tiny,
+            info.tiny / 8,
+        ]
+    )
     some = np.append(some, info.smallest_subnormal).astype(info.dtype)
     some = np.concatenate([some, -some])
     xs = [grid.ravel() for grid in np.meshgrid(some, some)] if name == "arctan2" else [some]
@@ -137,7 +157,9 @@ def test_angles_of_quotients_that_overflow_and_underflow(kind: str) -> None:
     dtype = DTYPES[kind]
     info, rng = np.finfo(dtype), np.random.default_rng(2)
     low, high = info.minexp - info.nmant, info.maxexp
-    exponents = np.array([(a, b) for a in (low, low + 30, -10, high - 30, high - 1) for b in (low, low + 30, -10, high - 30, high - 1)])
+    exponents = np.array(
+        [(a, b) for a in (low, low + 30, -10, high - 30, high - 1) for b in (low, low + 30, -10, high - 30, high - 1)]
+    )
     y, x = (np.ldexp(rng.uniform(1.0, 2.0, (30, 25)), e).ravel() for e in exponents.T)
     quotient = np.exp2(rng.uniform(low, info.minexp + 2, 500))
     wide = np.exp2(rng.uniform(low / 2, high / 2, 500))

@@ -1,4 +1,7 @@
-"""Programs for the tests of the passes: by hand, and random ones; and what it means that two graphs compute the same."""
+"""Programs for the tests of the passes: by hand, and random ones.
+
+And what it means that two graphs compute the same.
+"""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -104,10 +107,15 @@ REDUCED = {
 def programs(draw, reducing=False):
     """A function of two arrays that runs some operations, each on results of earlier ones, and returns the last few.
 
-    Without reductions, every operation is exactly rounded. With them there are no quotients, so that integers stay dyadic numbers.
+    Without reductions, every operation is exactly rounded. With them there are no quotients, so that integers stay
+    dyadic numbers.
     """
     table = UNARY | BINARY | (REDUCED if reducing else QUOTIENTS)
-    steps = draw(st.lists(st.tuples(st.sampled_from(sorted(table)), st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=14))
+    steps = draw(
+        st.lists(
+            st.tuples(st.sampled_from(sorted(table)), st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=14
+        )
+    )
 
     def program(x, y):
         values = [x, y]

@@ -1,4 +1,6 @@
-"""No rule of a pass changes a bit: every form that a rule looks for, on special values of every dtype, before and after, and compiled."""
+"""No rule of a pass changes a bit: every form that a rule looks for, on special values of every dtype, before and
+after, and compiled.
+"""
 
 import itertools
 import warnings
@@ -77,7 +79,21 @@ def special(dtype):
         ends = np.iinfo(dtype)
         return np.array([0, 1, 2, 7, ends.max, ends.min, ends.max - 1], dtype)
     ends = np.finfo(dtype)
-    values = [0.0, -0.0, 1.0, -1.0, 0.5, -3.0, np.inf, -np.inf, np.nan, ends.max, ends.min, ends.tiny, ends.smallest_subnormal]
+    values = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -3.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        ends.max,
+        ends.min,
+        ends.tiny,
+        ends.smallest_subnormal,
+    ]
     values += [-ends.smallest_subnormal, 3.5 * ends.smallest_subnormal, ends.eps, 1.0 + ends.eps]
     return np.array(values, dtype)
 
@@ -129,7 +145,10 @@ def test_passes_keep_every_bit(dtype):
 @pytest.mark.parametrize("length", [1, 40])
 @pytest.mark.parametrize("dtype", ["?", "i4", "i8", "f4", "f8"])
 def test_compiled_programs_keep_every_bit(dtype, length):
-    """Operations that are not functions of mathematics, whose last digit is free; of long arrays too, which vectors are for."""
+    """Operations that are not functions of mathematics, whose last digit is free.
+
+    Of long arrays too, which vectors are for.
+    """
     x = np.tile(special(dtype), length)
     chosen = {}
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -139,9 +158,21 @@ def test_compiled_programs_keep_every_bit(dtype, length):
                 chosen[f"{b}(x, {number})"] = lambda x, binary=binary, number=number: binary(x, number)
                 chosen[f"{b}({number}, x)"] = lambda x, binary=binary, number=number: binary(number, x)
         chosen |= CHOICES
-        chosen |= {f"{b}(x, reversed)": lambda x, binary=binary: binary(x, x[::-1]) for b, binary in BINARY.items() if b != "power"}
-        chosen |= {f"{b}(x, -x)": lambda x, binary=binary: binary(x, np.negative(x)) for b, binary in BINARY.items() if b != "power"}
-        chosen |= {"max": lambda x: x.max(), "min": lambda x: x.min(), "max of zeros": lambda x: np.max(x * 0, where=x == x, initial=-1)}
+        chosen |= {
+            f"{b}(x, reversed)": lambda x, binary=binary: binary(x, x[::-1])
+            for b, binary in BINARY.items()
+            if b != "power"
+        }
+        chosen |= {
+            f"{b}(x, -x)": lambda x, binary=binary: binary(x, np.negative(x))
+            for b, binary in BINARY.items()
+            if b != "power"
+        }
+        chosen |= {
+            "max": lambda x: x.max(),
+            "min": lambda x: x.min(),
+            "max of zeros": lambda x: np.max(x * 0, where=x == x, initial=-1),
+        }
         eager = {name: value_or_error(lambda t, f=f: f(t).numpy(), wg.tensor(x)) for name, f in chosen.items()}
         defined = [name for name, value in eager.items() if not isinstance(value, type)]
         compiled = wg.compile(lambda x: [chosen[name](x) for name in defined])(x)

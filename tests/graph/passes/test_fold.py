@@ -22,7 +22,9 @@ def of_constant(value, *steps):
 
 
 def test_operations_on_constants_become_constants():
-    graph = of_constant(np.array([1.0, 2.0, 3.0]), ("exp", {}), ("negative", {}), ("sum", {"axis": (0,), "keepdims": False}))
+    graph = of_constant(
+        np.array([1.0, 2.0, 3.0]), ("exp", {}), ("negative", {}), ("sum", {"axis": (0,), "keepdims": False})
+    )
     after = fold(graph)
     assert names(graph) == ["exp", "negative", "sum", "add"]
     assert names(after) == ["add"]
@@ -88,7 +90,9 @@ def test_captured_values_are_not_folded():
 
 def test_errors_of_numbers_are_left_to_the_run():
     (read,) = trace(lambda x, i: x[i], np.ones(3), np.array([0, 1])).operations
-    graph = Graph([], [operation(read.primitive, [constant(np.arange(3.0)), constant(np.array([0, 7]))], **read.params)])
+    graph = Graph(
+        [], [operation(read.primitive, [constant(np.arange(3.0)), constant(np.array([0, 7]))], **read.params)]
+    )
     assert fold(graph) is graph
     with pytest.raises(IndexError):
         graph.evaluate()

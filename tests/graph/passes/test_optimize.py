@@ -44,7 +44,12 @@ MIXTURE = {"mean": RNG.normal(size=(4, 3)), "scale": RNG.normal(size=(4, 3)), "w
 REAL = {
     "rosenbrock": (wg.grad(rosenbrock), RNG.normal(size=10)),
     "hessian of rosenbrock": (wg.hessian(rosenbrock), RNG.normal(size=6)),
-    "mlp": (lambda *args: (mlp(*args), wg.grad(mlp)(*args)), LAYERS, RNG.normal(size=(8, 5)), np.eye(3)[RNG.integers(0, 3, 8)]),
+    "mlp": (
+        lambda *args: (mlp(*args), wg.grad(mlp)(*args)),
+        LAYERS,
+        RNG.normal(size=(8, 5)),
+        np.eye(3)[RNG.integers(0, 3, 8)],
+    ),
     "mixture": (wg.grad(mixture), MIXTURE, RNG.normal(size=(20, 3))),
     "logsumexp": (wg.hessian(lambda x: wg.logsumexp(3.0 * x)), RNG.normal(size=5)),
     "norm": (wg.hessian(lambda x: np.linalg.norm(x)), RNG.normal(size=5)),

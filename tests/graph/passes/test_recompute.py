@@ -118,7 +118,9 @@ STEPS = {
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=20))
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=20)
+)
 def test_random_programs_never_take_more(steps):
     def program(x):
         values = [x]

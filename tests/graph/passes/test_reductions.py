@@ -15,14 +15,20 @@ SHORTER = {
     "sum of broadcast": (lambda x: np.broadcast_to(x, (50, 2, 3, 4)).sum(axis=0), ["add", "multiply"]),
     "sum of partly broadcast": (lambda x: np.broadcast_to(x, (50, 2, 3, 4)).sum(axis=(0, 2)), ["sum", "multiply"]),
     "sum of all of a broadcast": (lambda x: np.broadcast_to(x, (50, 2, 3, 4)).sum(), ["sum", "multiply"]),
-    "sum that stays broadcast": (lambda x: np.broadcast_to(x, (5, 6, 2, 3, 4)).sum(axis=1), ["add", "multiply", "broadcast_to"]),
+    "sum that stays broadcast": (
+        lambda x: np.broadcast_to(x, (5, 6, 2, 3, 4)).sum(axis=1),
+        ["add", "multiply", "broadcast_to"],
+    ),
     "mean of broadcast": (lambda x: np.broadcast_to(x, (50, 2, 3, 4)).mean(axis=(0, 1)), ["mean"]),
     "max of broadcast": (lambda x: np.broadcast_to(x, (50, 2, 3, 4)).max(axis=(0, -1)), ["max"]),
     "min of broadcast": (lambda x: np.broadcast_to(x, (50, 2, 3, 4)).min(axis=0, keepdims=True), ["reshape"]),
     "sum along one": (lambda x: x[:, None].sum(axis=1), ["getitem", "add", "reshape"]),
     "mean along one and more": (lambda x: x[:, None].mean(axis=(0, 1)), ["getitem", "mean", "reshape"]),
     "sum of sum": (lambda x: x.sum(axis=1).sum(axis=0), ["sum"]),
-    "sum of sum with axes kept": (lambda x: x.sum(axis=1, keepdims=True).sum(axis=(0, 2), keepdims=True), ["sum", "reshape"]),
+    "sum of sum with axes kept": (
+        lambda x: x.sum(axis=1, keepdims=True).sum(axis=(0, 2), keepdims=True),
+        ["sum", "reshape"],
+    ),
     "mean of mean": (lambda x: x.mean(axis=2).mean(), ["mean"]),
     "max of max": (lambda x: x.max(axis=2, keepdims=True).max(axis=0), ["max", "reshape"]),
     "sum of reshape": (lambda x: x.reshape(24).sum(), ["sum"]),
@@ -85,7 +91,9 @@ def test_a_sum_overflows_where_it_did(name):
     x = np.array([[1e308, 1.2e308, 0.5e308], [1e308, -1.2e308, 1e308]])
     graph = trace(OVERFLOWS[name], x)
     with np.errstate(over="ignore", invalid="ignore"):
-        np.testing.assert_allclose(np.asarray(OVERFLOWS[name](x)), np.asarray(wg.compile(OVERFLOWS[name])(x)), rtol=1e-14)
+        np.testing.assert_allclose(
+            np.asarray(OVERFLOWS[name](x)), np.asarray(wg.compile(OVERFLOWS[name])(x)), rtol=1e-14
+        )
         np.testing.assert_allclose(graph.evaluate(x), reductions(graph).evaluate(x), rtol=1e-14)
 
 
@@ -113,7 +121,12 @@ CONTRACTIONS = {
     "matrix product": (lambda x, y: (x[:, :, None] * y[None, :, :]).sum(axis=1), (20, 30), (30, 25), "AB,BC->AC"),
     "transposed": (lambda x, y: (x[:, None, :] * y[None, :, :]).sum(axis=-1), (20, 30), (25, 30), "AC,BC->AB"),
     "with axes kept": (lambda x, y: (x[:, :, None] * y).sum(axis=1, keepdims=True), (20, 30), (30, 25), "AB,BC->AC"),
-    "with a factor": (lambda x, y: (3.0 * (x[:, :, None] * y[None, :, :])).sum(axis=1), (20, 30), (30, 25), "AB,BC->AC"),
+    "with a factor": (
+        lambda x, y: (3.0 * (x[:, :, None] * y[None, :, :])).sum(axis=1),
+        (20, 30),
+        (30, 25),
+        "AB,BC->AC",
+    ),
     "with a divisor": (lambda x, y: (x[:, :, None] * y[None, :, :] / 3.0).sum(axis=1), (20, 30), (30, 25), "AB,BC->AC"),
     "stack": (lambda x, y: (x[:, :, :, None] * y[:, None]).sum(axis=2), (3, 20, 30), (3, 30, 25), "ABC,ACD->ABD"),
 }
@@ -146,7 +159,14 @@ def test_dtypes_stay():
 
 def test_empty_axes():
     x = np.ones((0, 3))
-    graph = trace(lambda x: (np.broadcast_to(x[:, :1], (0, 3)).sum(axis=1), x.sum(axis=0), np.broadcast_to(x, (2, 0, 3)).sum(axis=1)), x)
+    graph = trace(
+        lambda x: (
+            np.broadcast_to(x[:, :1], (0, 3)).sum(axis=1),
+            x.sum(axis=0),
+            np.broadcast_to(x, (2, 0, 3)).sum(axis=1),
+        ),
+        x,
+    )
     assert_same_bits(graph.evaluate(x), reductions(graph).evaluate(x))
 
 

@@ -171,7 +171,9 @@ def test_names_and_sources_are_kept():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scaling_twice_is_exact_up_to_the_ends_of_the_range(dtype):
     info = np.finfo(dtype)
-    ends = np.array([info.max, info.max / 2, info.max / 12, info.tiny, info.smallest_subnormal, 3 * info.smallest_subnormal], dtype)
+    ends = np.array(
+        [info.max, info.max / 2, info.max / 12, info.tiny, info.smallest_subnormal, 3 * info.smallest_subnormal], dtype
+    )
     x = np.concatenate([ends, -ends, np.random.default_rng(0).normal(size=1000).astype(dtype)])
     graph = trace(lambda x: 100.1 * (4.0 * x), x)
     after = simplify(graph)

@@ -18,7 +18,10 @@ MERGED = {
     "transpose of transpose": (lambda x: x.transpose(1, 2, 0).transpose(1, 0, 2), ["transpose"]),
     "transpose and back": (lambda x: x.T.T, []),
     "transpose of a short axis": (lambda x: x[:, :, :1].transpose(0, 2, 1), ["getitem", "reshape"]),
-    "broadcast of broadcast": (lambda x: np.broadcast_to(np.broadcast_to(x, (5, 2, 3, 4)), (6, 5, 2, 3, 4)), ["broadcast_to"]),
+    "broadcast of broadcast": (
+        lambda x: np.broadcast_to(np.broadcast_to(x, (5, 2, 3, 4)), (6, 5, 2, 3, 4)),
+        ["broadcast_to"],
+    ),
     "broadcast of new axes": (lambda x: np.broadcast_to(x[None], (5, 2, 3, 4)), ["broadcast_to"]),
     "reshape of a number": (lambda x: np.broadcast_to(x[0, 0, 0], (2, 3)).reshape(6), ["getitem", "broadcast_to"]),
     "transpose of a number": (lambda x: np.broadcast_to(x[0, 0, 0], (2, 3)).T, ["getitem", "broadcast_to"]),
@@ -42,9 +45,15 @@ def test_chains_become_one(name):
 
 MOVED = {
     "cancels through a function": (lambda x: np.exp(x.T).T, ["exp"]),
-    "cancels through a long chain": (lambda x: (2.0 * np.tanh(np.exp(x.T)) + 1.0).T, ["exp", "tanh", "multiply", "add"]),
+    "cancels through a long chain": (
+        lambda x: (2.0 * np.tanh(np.exp(x.T)) + 1.0).T,
+        ["exp", "tanh", "multiply", "add"],
+    ),
     "one transpose for two": (lambda x: np.exp(x).T + np.sin(x).T, ["exp", "sin", "add", "transpose"]),
-    "one reshape for two": (lambda x: np.exp(x).reshape(24) * np.sin(x).reshape(24), ["exp", "sin", "multiply", "reshape"]),
+    "one reshape for two": (
+        lambda x: np.exp(x).reshape(24) * np.sin(x).reshape(24),
+        ["exp", "sin", "multiply", "reshape"],
+    ),
     "function before broadcast": (lambda x: np.sin(np.broadcast_to(x, (50, 2, 3, 4))), ["sin", "broadcast_to"]),
     "no broadcast operands": (lambda x: np.broadcast_to(x[0], (2, 3, 4)) * x, ["getitem", "multiply"]),
     "small before large": (
@@ -115,7 +124,10 @@ def slices():
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(slices() | st.integers(0, 0), min_size=1, max_size=3), st.lists(slices() | st.just(...), min_size=1, max_size=2))
+@given(
+    st.lists(slices() | st.integers(0, 0), min_size=1, max_size=3),
+    st.lists(slices() | st.just(...), min_size=1, max_size=2),
+)
 def test_random_keys_of_keys(first, second):
     x = np.arange(60.0).reshape(3, 4, 5)
     if second.count(...) > 1 or len(second) - second.count(...) > x[tuple(first)].ndim:

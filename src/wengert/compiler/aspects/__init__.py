@@ -1,4 +1,13 @@
 """The native code of the operations: a file for each family, and `simd/` for the mathematical functions."""
 
-from wengert.compiler.aspects import by_numpy, contraction, elementwise, indexing, linalg, predicates, reductions, shape  # noqa: F401  # fill the aspects
-from wengert.compiler.simd import exponential, gamma, hyperbolic, inverse_trigonometric, logarithm, power, special, trigonometric  # noqa: F401  # too
+from wengert.compiler.aspects import by_numpy, contraction, elementwise, indexing, linalg, predicates, reductions, shape
+from wengert.compiler.simd import (
+    exponential,
+    gamma,
+    hyperbolic,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    special,
+    trigonometric,
+)

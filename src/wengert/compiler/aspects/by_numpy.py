@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from wengert.compiler.lowering import lowering
-from wengert.ops.calculus.differences import differences as calculus
+from wengert.ops.calculus import differences
 from wengert.ops.elementwise import arithmetic, bits, choices, complex_numbers, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
-from wengert.ops.linear_algebra import cholesky, factorizations, gauge, least_squares, matrix_functions, spectral, structured, systems
+from wengert.ops.linear_algebra import (
+    cholesky,
+    factorizations,
+    gauge,
+    least_squares,
+    matrix_functions,
+    spectral,
+    structured,
+    systems,
+)
 from wengert.ops.reductions import cumulative, extremes, without_nan
 from wengert.ops.samples import sets, sorting, statistics
 from wengert.ops.shape import joining, rearranging
@@ -25,9 +34,25 @@ lowering.without("its outputs become slices of the operand", rearranging._split,
 
 lowering.without(
     "it has no instructions yet",
-    *(arithmetic.remainder, arithmetic.fmod, exponential.logaddexp2, trigonometric._sinc, choices.nextafter, complex_numbers._angle),
+    *(
+        arithmetic.remainder,
+        arithmetic.fmod,
+        exponential.logaddexp2,
+        trigonometric._sinc,
+        choices.nextafter,
+        complex_numbers._angle,
+    ),
     *(predicates.floor_divide, predicates._round, predicates.left_shift, predicates.right_shift, predicates._isclose),
-    *(bits._fraction, bits._mantissa, bits._exponent, bits._ldexp, bits.spacing, bits.gcd, bits.lcm, bits.bitwise_count),
+    *(
+        bits._fraction,
+        bits._mantissa,
+        bits._exponent,
+        bits._ldexp,
+        bits.spacing,
+        bits.gcd,
+        bits.lcm,
+        bits.bitwise_count,
+    ),
     *(extremes._argmax, extremes._argmin, without_nan._nanmax, without_nan._nanmin),
 )
 
@@ -50,7 +75,15 @@ lowering.without(
 lowering.without(
     "each element depends on those before it, or on their order",
     *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
-    *(sets._first_places, sets._inverse, sets._multiplicities, sets._isin, taking.argwhere, statistics._histogram, statistics._bin_edges),
+    *(
+        sets._first_places,
+        sets._inverse,
+        sets._multiplicities,
+        sets._isin,
+        taking.argwhere,
+        statistics._histogram,
+        statistics._bin_edges,
+    ),
     *(subscripts._add_at, subscripts._winners),
 )
 
@@ -66,7 +99,15 @@ lowering.without(
     ),
     *(spectral._eigh, spectral._eig, spectral._svd, gauge._anchor),
     *(least_squares._lstsq, least_squares._pinv, least_squares._matrix_rank),
-    *(systems.factored, systems._solve, systems._inv, systems._det, systems._det_sign, systems._logdet, systems._cofactor),
+    *(
+        systems.factored,
+        systems._solve,
+        systems._inv,
+        systems._det,
+        systems._det_sign,
+        systems._logdet,
+        systems._cofactor,
+    ),
     *(matrix_functions._expm, matrix_functions._expm_frechet, matrix_functions._logm, matrix_functions._logm_frechet),
     *(matrix_functions._sqrtm, structured._solve_banded, structured._sylvester),
 )
@@ -74,6 +115,6 @@ lowering.without(
 lowering.without(
     "it is computed by transforms, or in a loop of its own",
     *(fourier._fft, fourier._ifft, fourier._rfft, fourier._irfft),
-    *(convolution._convolution, convolution._convolution_signals, convolution._convolution_filters, calculus._convolve),
+    *(convolution._convolution, convolution._convolution_signals, convolution._convolution_filters, differences._convolve),
     *(structured._banded, structured._band_of_product, structured._constant_diagonals, structured._diagonal_sums),
 )

@@ -19,7 +19,8 @@ from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
 SMALL_PRODUCT = 512
-"""A product of matrices with so many terms is written as multiplications and sums, which fuse with what is around it."""
+"""A product of matrices with so many terms is written as multiplications and sums, which fuse with what is around it.
+"""
 NARROW = 16
 """So are products of tall matrices that have no more columns than this."""
 
@@ -30,7 +31,9 @@ lowering.enter(LibraryCall(is_for_blas), ops.matmul)
 def cross(x: Any, y: Any) -> Any:
     x, y = broadcast_to(x, shape := np.broadcast_shapes(x.shape, y.shape)), broadcast_to(y, shape)
     part = lambda v, i: v[..., i]
-    terms = [part(x, (i + 1) % 3) * part(y, (i + 2) % 3) - part(x, (i + 2) % 3) * part(y, (i + 1) % 3) for i in range(3)]
+    terms = [
+        part(x, (i + 1) % 3) * part(y, (i + 2) % 3) - part(x, (i + 2) % 3) * part(y, (i + 1) % 3) for i in range(3)
+    ]
     return stack(terms, axis=-1)
 
 

@@ -1,4 +1,7 @@
-"""Elementwise operations: the instructions that compute one element as NumPy does, bit for bit. Vector functions are in `simd/`."""
+"""Elementwise operations: the instructions that compute one element as NumPy does, bit for bit.
+
+Vector functions are in `simd/`.
+"""
 
 from __future__ import annotations
 

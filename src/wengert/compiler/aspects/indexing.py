@@ -35,7 +35,8 @@ def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
 
 
 def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Place] | None:
-    """The inverse of `sliced`: where in a slice an element of the whole array is, and the guards that it is there at all.
+    """The inverse of `sliced`: where in a slice an element of the whole array is, and the guards that it is there at
+    all.
 
     None where the steps of a slice would need a division.
     """

@@ -1,4 +1,7 @@
-"""Operations that move and join: where in their operands an element comes from. And copies, in the same dtype or another."""
+"""Operations that move and join: where in their operands an element comes from.
+
+And copies, in the same dtype or another.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,21 @@ lowering.enter(scalars(lambda x, dtype: x), casting._astype, casting._astype_dis
 # Views: the place in the operand
 
 lowering.enter(View(lambda place, x, shape: reshaped(place, x.shape, shape)), reshaping._reshape)
-lowering.enter(View(lambda place, x, axis: tuple([i for k, i in enumerate(place) if k not in axis])), reshaping._expand_dims)
-lowering.enter(View(lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))])), reshaping._transpose)
+lowering.enter(
+    View(lambda place, x, axis: tuple([i for k, i in enumerate(place) if k not in axis])), reshaping._expand_dims
+)
+lowering.enter(
+    View(lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))])), reshaping._transpose
+)
 lowering.enter(View(lambda place, x, shape: broadcast(place, x.shape)), reshaping._broadcast_to)
 
 
 @lowering(rearranging._flip)
 @View
 def flipped(place: Place, x: Spec, axis: Sequence[int]) -> Place:
-    return tuple([i.times(-1).shifted(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(place, x.shape, strict=True))])
+    return tuple(
+        [i.times(-1).shifted(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(place, x.shape, strict=True))]
+    )
 
 
 @lowering(rearranging._diagonal)

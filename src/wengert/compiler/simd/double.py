@@ -1,7 +1,8 @@
 """Error-free transformations, and numbers of twice the precision as unevaluated sums of two.
 
-Operators round once each, so what an addition or a product has lost is itself a float and is computed exactly here. A `Double` carries it
-along: about 105 bits from two doubles, 47 from two singles. Infinities and NaN become NaN in the low part: functions select them away.
+Operators round once each, so what an addition or a product has lost is itself a float and is computed exactly here. A
+`Double` carries it along: about 105 bits from two doubles, 47 from two singles. Infinities and NaN become NaN in the
+low part: functions select them away.
 """
 
 from __future__ import annotations

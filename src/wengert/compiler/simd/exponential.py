@@ -1,7 +1,8 @@
 """The exponential and what it makes: exp, exp2, expm1, sigmoid, softplus, logaddexp.
 
-With n the integer nearest to x / log 2, e^x = 2^n e^r and |r| <= log(2) / 2. The polynomial gives e^r = 1 + r + rest, with `rest` small
-beside r, and the sum stays in parts until the last rounding. Adding 1.5 * 2^52 (2^23) rounds to an integer and leaves it in the low bits.
+With n the integer nearest to x / log 2, e^x = 2^n e^r and |r| <= log(2) / 2. The polynomial gives e^r = 1 + r + rest,
+with `rest` small beside r, and the sum stays in parts until the last rounding. Adding 1.5 * 2^52 (2^23) rounds to an
+integer and leaves it in the low bits.
 """
 
 from __future__ import annotations
@@ -198,7 +199,9 @@ def log_one_plus_exp(x: Lanes, low: Lanes | None = None) -> Double:
     negligible = x < bounds.negligible
     power = select(negligible, 0.0, parts.power())
     high, rest = log1p_of_fraction(mantissa.high * power, mantissa.low * power)
-    return Double(select(negligible, scaled(mantissa.high, parts.n, x < bounds.subnormal), high), select(negligible, 0.0, rest))
+    return Double(
+        select(negligible, scaled(mantissa.high, parts.n, x < bounds.subnormal), high), select(negligible, 0.0, rest)
+    )
 
 
 @vector(exponential.softplus)
@@ -212,7 +215,10 @@ def softplus(x: Lanes) -> Lanes:
 
 @vector(exponential.logaddexp)
 def logaddexp(x: Lanes, y: Lanes) -> Lanes:
-    """log(e^x + e^y). It cancels where that is near one: there it is accurate beside the larger argument, not beside the result."""
+    """log(e^x + e^y).
+
+    It cancels where that is near one: there it is accurate beside the larger argument, not beside the result.
+    """
     if x.type.kind == "f32":
         return logaddexp(x.to("f64"), y.to("f64")).to("f32")
     larger, smaller = select(x > y, x, y), select(x > y, y, x)

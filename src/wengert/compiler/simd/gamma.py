@@ -1,12 +1,13 @@
 """The logarithm of the gamma function, and its derivative, digamma.
 
-Between 1 and 2 both are a polynomial times what their zeros are; from 2.5 (digamma: 2) on they are Stirling's formula with a polynomial in
-1/x^2 for the rest; below 1, and from 2 to 2.5, they are one step of the recurrence away. The leading terms are sums of two doubles.
+Between 1 and 2 both are a polynomial times what their zeros are; from 2.5 (digamma: 2) on they are Stirling's formula
+with a polynomial in 1/x^2 for the rest; below 1, and from 2 to 2.5, they are one step of the recurrence away. The
+leading terms are sums of two doubles.
 
-Negative arguments are reflected, log|gamma(-y)| = log(pi / (y |sin(pi y)|)) - log gamma(y), and the terms cancel near zeros: a
-function of its own has them wholly in twice the precision, from series with rational coefficients. Close to such a zero, at z, the relative
-error is about 2^-102 / |x - z|, which is too much for the floats next to a few of them: those have Taylor's polynomial. Singles are
-computed as doubles.
+Negative arguments are reflected, log|gamma(-y)| = log(pi / (y |sin(pi y)|)) - log gamma(y), and the terms cancel near
+zeros: a function of its own has them wholly in twice the precision, from series with rational coefficients. Close to
+such a zero, at z, the relative error is about 2^-102 / |x - z|, which is too much for the floats next to a few of them:
+those have Taylor's polynomial. Singles are computed as doubles.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ LARGEST = 2.5599833278516383e305
 NEGLIGIBLE = 2.0**-60
 """Below this, in size, log gamma is -log|x| and digamma -1/x."""
 
-# (log gamma(x) - (x - 1/2) log x + x - log(2 pi)/2) x as a polynomial in 1/x^2 for x >= 2.5; error of the fit 2^-60.5 of log gamma.
+# (log gamma(x) - (x - 1/2) log x + x - log(2 pi)/2) x as a polynomial in 1/x^2 for x >= 2.5; error of the fit 2^-60.5
+# of log gamma.
 STIRLING = (
     0.9322017602455388,
     -1.2328247730056465,
@@ -93,7 +95,8 @@ DIGAMMA_STIRLING = (
     0.08333333333331754,
 )
 
-# digamma(x) / (x - x0), x0 = 1.46... its zero, as a polynomial in x - 3/2 from 1 to 2; relative error of the fit 2^-58.5.
+# digamma(x) / (x - x0), x0 = 1.46... its zero, as a polynomial in x - 3/2 from 1 to 2; relative error of the fit
+# 2^-58.5.
 DIGAMMA_BETWEEN = (
     0.00012057098371060759,
     -0.00017831907907349113,
@@ -141,7 +144,9 @@ def lgamma(x: Lanes) -> Lanes:
     main = two_product(size - 0.5, less.high)
     total = two_sum(main.high, OFFSET[0])
     inverse = 1.0 / size
-    rest = fma(size - 0.5, less.low + log.low, main.low) + fma(inverse, polynomial(inverse * inverse, STIRLING), OFFSET[1])
+    rest = fma(size - 0.5, less.low + log.low, main.low) + fma(
+        inverse, polynomial(inverse * inverse, STIRLING), OFFSET[1]
+    )
     result = select(far, total.high + (total.low + rest), near_value)
     result = select((size > LARGEST) | size.eq(0.0), math.inf, result)
     return replaced(result, x < -NEGLIGIBLE, "lgamma.negative", x)
@@ -172,7 +177,9 @@ def digamma(x: Lanes) -> Lanes:
 
 
 def _leading(v: Lanes, rest: tuple[float, ...], leading: tuple[tuple[float, float], tuple[float, float]]) -> Double:
-    """A polynomial for |v| <= 1/2 whose last two coefficients are sums of two, with the last two steps of Horner's rule in both."""
+    """A polynomial for |v| <= 1/2 whose last two coefficients are sums of two, with the last two steps of Horner's rule
+    in both.
+    """
     (linear, linear_low), (absolute, absolute_low) = leading
     slope = fast_two_sum(v.like(linear), v * polynomial(v, rest))
     rise = two_product(slope.high, v)
@@ -180,7 +187,8 @@ def _leading(v: Lanes, rest: tuple[float, ...], leading: tuple[tuple[float, floa
     return Double(total.high, total.low + (fma(slope.low + linear_low, v, rise.low) + absolute_low))
 
 
-# Zeros z that are closer to a float than others, in two parts, then the coefficients of (x - z), in two parts, and (x - z)^2.
+# Zeros z that are closer to a float than others, in two parts, then the coefficients of (x - z), in two parts, and (x -
+# z)^2.
 ZEROS = (
     (-2.7476826467274127, 9.055340329338315e-17, -1.9143501856115988, -6.288473508186805e-17, 9.575189475709667),
     (-2.4570247382208006, -3.7075610815513266e-17, 1.5156034480216574, -4.0695290379659363e-17, 4.8583209516339965),
@@ -236,7 +244,9 @@ def _digamma_of_negative(x: Lanes) -> Lanes:
 
 
 def _reflected(x: Lanes) -> tuple[Lanes, Lanes, Double, Double, Lanes]:
-    """y = -x; its distance f from an integer; |sin| and cos of pi f, or exchanged where f is not `inner`; whether it is.
+    """y = -x; its distance f from an integer; |sin| and cos of pi f, or exchanged where f is not `inner`.
+
+    Whether it is.
 
     All floats beyond 2^52 are integers, and so is what takes the place of lanes that are not negative.
     """

@@ -1,4 +1,6 @@
-"""sinh, cosh, tanh from the exponential, and their inverses from the logarithm, each in twice the precision until the last rounding."""
+"""sinh, cosh, tanh from the exponential, and their inverses from the logarithm, each in twice the precision until the
+last rounding.
+"""
 
 from __future__ import annotations
 

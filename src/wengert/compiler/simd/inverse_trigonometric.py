@@ -1,4 +1,5 @@
-"""Arcsine, arccosine and the arctangents: one polynomial each, on a short interval, added to a multiple of pi/4 in two parts.
+"""Arcsine, arccosine and the arctangents: one polynomial each, on a short interval, added to a multiple of pi/4 in two
+parts.
 
 Quotients and roots carry what their rounding loses.
 """
@@ -28,8 +29,8 @@ class Precision(NamedTuple):
     arcsine: tuple[float, ...]
 
 
-# atan(t) = t + t^3 P(t^2) for |t| <= 1.002 tan(pi/8); relative errors of the fits 2^-59.4 for doubles, 2^-30.4 for singles.
-# asin(s) = s + s^3 P(s^2) for |s| <= 0.5; relative errors of the fits 2^-59.8 and 2^-27.6.
+# atan(t) = t + t^3 P(t^2) for |t| <= 1.002 tan(pi/8); relative errors of the fits 2^-59.4 for doubles, 2^-30.4 for
+# singles. asin(s) = s + s^3 P(s^2) for |s| <= 0.5; relative errors of the fits 2^-59.8 and 2^-27.6.
 PRECISIONS = {
     "f64": Precision(
         (0.7853981633974483, 3.061616997868383e-17),
@@ -100,7 +101,9 @@ def _arctangent(a: Lanes, b: Lanes) -> tuple[Lanes, Double]:
     t = top * inverse
     low = (fma(-t, below, top) + fma(-t, below_low, top_low)) * inverse
     z = t * t
-    return select(beyond, t.like(1.0), 0.0), Double(t, fma(t * z, polynomial(z, PRECISIONS[a.type.kind].arctangent), fma(-z, low, low)))
+    return select(beyond, t.like(1.0), 0.0), Double(
+        t, fma(t * z, polynomial(z, PRECISIONS[a.type.kind].arctangent), fma(-z, low, low))
+    )
 
 
 @vector(trigonometric.arctan)
@@ -122,7 +125,9 @@ def arctan2(y: Lanes, x: Lanes) -> Lanes:
     a = select(infinite, select(a.eq(float("inf")), a.like(1.0), 0.0), a)
     b = select(infinite | b.eq(0.0), 1.0, b)
     precision = PRECISIONS[x.type.kind]
-    scale = select(b > precision.huge, b.like(precision.reduced), select(a < precision.tiny, b.like(precision.enlarged), 1.0))
+    scale = select(
+        b > precision.huge, b.like(precision.reduced), select(a < precision.tiny, b.like(precision.enlarged), 1.0)
+    )
     quarters, (t, tail) = _arctangent(a * scale, b * scale)
     left = x.bits() < 0
     quarters = select(steep, 2.0 - quarters, quarters)

@@ -1,7 +1,8 @@
 """Logarithms: log, log2, log10, log1p, and the logarithm in twice the precision that others are made of.
 
-A positive number is 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). With s = f / (2 + f), log(1 + f) = 2 atanh(s), and
-2 s = f - s f, so log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 P(s^2)): the first term is exact, the others are small beside it.
+A positive number is 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). With s = f / (2 + f), log(1 + f) = 2
+atanh(s), and 2 s = f - s f, so log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 P(s^2)): the first term is exact, the others
+are small beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from wengert.ops.elementwise import exponential
 
 
 class Format(NamedTuple):
-    """What depends on the precision: the bits after the point, log 2 in two parts (k times the high one is exact), and P."""
+    """What depends on the precision: the bits after the point, log 2 in two parts (k times the high one is exact), and
+    P.
+    """
 
     digits: int
     bias: int
@@ -58,7 +61,9 @@ LOG10_2 = (float.fromhex("0x1.34413509f79ffp-2"), float.fromhex("-0x1.9dc1da994f
 
 
 def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """k as an integer and as a float, and m, with x = 2^k m and m between sqrt(1/2) and sqrt(2), for a positive normal x."""
+    """k as an integer and as a float, and m, with x = 2^k m and m between sqrt(1/2) and sqrt(2), for a positive normal
+    x.
+    """
     form = FORMATS[x.type.kind]
     above = x.bits() - form.root_half
     k = above >> form.digits
@@ -92,7 +97,10 @@ def log_of_sum(k: Lanes, f: Lanes) -> Double:
 
 
 def log_of_double_sum(k: Lanes, f: Lanes, low: Lanes) -> Double:
-    """k log 2 + log(1 + f + low), where `low` is less than an ulp of f, with f^2 / 2 exact too; the low part is not normalised."""
+    """k log 2 + log(1 + f + low), where `low` is less than an ulp of f, with f^2 / 2 exact too.
+
+    The low part is not normalised.
+    """
     half_square, square_error = two_product(f, f * 0.5)
     ln2 = FORMATS[f.type.kind].ln2
     total, error = fast_two_sum(k * ln2[0], f)

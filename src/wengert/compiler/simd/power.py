@@ -139,7 +139,9 @@ def cbrt(x: Lanes) -> Lanes:
     shifted = fma(k, 1.0 / 3.0, magic)
     j = fma(shifted - magic, -3.0, k)
     t = m * select(j > 0.0, x.like(2.0), select(j < 0.0, x.like(0.5), 1.0))
-    r = polynomial(m, INVERSE_CUBE_ROOT) * select(j > 0.0, x.like(2.0 ** (-1 / 3)), select(j < 0.0, x.like(2.0 ** (1 / 3)), 1.0))
+    r = polynomial(m, INVERSE_CUBE_ROOT) * select(
+        j > 0.0, x.like(2.0 ** (-1 / 3)), select(j < 0.0, x.like(2.0 ** (1 / 3)), 1.0)
+    )
     # (1 - e)^(-1/3) = 1 + e / 3 + 2 e^2 / 9 + ...
     e = fma(-(t * r), r * r, 1.0)
     r = fma(r * e, fma(e, 2.0 / 9.0, 1.0 / 3.0), r)

@@ -1,7 +1,10 @@
-"""The error function and its complement; those of the gamma function, in a file of their own, are registered with them.
+"""The error function and its complement.
 
-erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and one polynomial has it for all x >= 0. The square, the
-exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with shorter polynomials and without them.
+Those of the gamma function, in a file of their own, are registered with them.
+
+erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and one polynomial has it for all x >= 0.
+The square, the exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with
+shorter polynomials and without them.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ EXPONENTIAL_OF_SINGLES = (
     0.5000000073200345,
 )
 
-# G(t) = exp(x^2) erfc(x) (1 + 2x) for x = K (1 + t)/(1 - t) from 0.49 to 28.1 with K = 3; relative error of the fit 2^-57.6.
+# G(t) = exp(x^2) erfc(x) (1 + 2x) for x = K (1 + t)/(1 - t) from 0.49 to 28.1 with K = 3; relative error of the fit
+# 2^-57.6.
 CENTRE = 3.0
 COMPLEMENT = (
     -1.4650610093610809e-08,

@@ -1,8 +1,9 @@
 """Sine, cosine and tangent: reduced by multiples of pi/2, in twice the precision, for arguments of any size.
 
-x = n pi/2 + r with |r| <= pi/4. Up to a limit, pi/2 in three parts gives r as a sum of two floats: x - n P1 is exact with a fused
-multiply-add, and the other parts are subtracted with what their rounding loses. Arguments beyond it, in any lane, take a branch to a
-function that multiplies by the binary digits of 2/pi that matter (Payne and Hanek), and that is never inlined.
+x = n pi/2 + r with |r| <= pi/4. Up to a limit, pi/2 in three parts gives r as a sum of two floats: x - n P1 is exact
+with a fused multiply-add, and the other parts are subtracted with what their rounding loses. Arguments beyond it, in
+any lane, take a branch to a function that multiplies by the binary digits of 2/pi that matter (Payne and Hanek), and
+that is never inlined.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ class Precision(NamedTuple):
 
     half_pi: tuple[float, float, float]
     rounder: float
-    """1.5 times the first power of two whose ulp is 1: what is added to it is rounded to an integer, found in its last bits."""
+    """1.5 times the first power of two whose ulp is 1: what is added to it is rounded to an integer, found in its last
+    bits.
+    """
     limit: float
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
 
 
-# sin(r) = r + r^3 S(r^2) and cos(r) = 1 - r^2/2 + r^4 C(r^2) for |r| <= 1.002 pi/4. Relative errors of the fits: S and C of doubles 2^-57.9
-# and 2^-63.8, of singles 2^-27.9 and 2^-32.9.
+# sin(r) = r + r^3 S(r^2) and cos(r) = 1 - r^2/2 + r^4 C(r^2) for |r| <= 1.002 pi/4. Relative errors of the fits: S and
+# C of doubles 2^-57.9 and 2^-63.8, of singles 2^-27.9 and 2^-32.9.
 PRECISIONS = {
     "f64": Precision(
         (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
@@ -112,8 +115,9 @@ def _reduced(x: Lanes) -> Angle:
 def _reduced_huge(x: Lanes) -> Angle:
     """Of finite doubles from 1 to the largest.
 
-    With x = m 2^e, the entries of the table whose product with x is a multiple of four are left out; x is scaled so that the first one used
-    counts as an integer. Products are exact sums of two doubles, and so are their remainders modulo four.
+    With x = m 2^e, the entries of the table whose product with x is a multiple of four are left out; x is scaled so
+    that the first one used counts as an integer. Products are exact sums of two doubles, and so are their remainders
+    modulo four.
     """
     exponent = x.bits().logical_right(52) - 1023
     beyond = exponent - 54
@@ -123,7 +127,8 @@ def _reduced_huge(x: Lanes) -> Angle:
     for j in range(CHUNKS):
         high, low = two_product(_entry(skipped + j) * 2.0 ** (-DIGITS * j), scaled)
         terms += [high, low] if j > 1 else [_modulo_four(high), _modulo_four(low)]
-    # Sums of sums of what additions lose: after three passes the total is as if it had been added with four times the precision.
+    # Sums of sums of what additions lose: after three passes the total is as if it had been added with four times the
+    # precision.
     for _ in range(3):
         for i in range(len(terms) - 1, 0, -1):
             terms[i - 1], terms[i] = two_sum(terms[i - 1], terms[i])
@@ -168,7 +173,9 @@ def _cosine(angle: Angle) -> Double:
     r, low = angle.rest
     z, lost = two_product(r, r)
     main = fast_two_sum(z.like(1.0), z * -0.5)
-    return Double(main.high, fma(z * z, polynomial(z, PRECISIONS[r.type.kind].cosine), fma(lost, -0.5, fma(-r, low, main.low))))
+    return Double(
+        main.high, fma(z * z, polynomial(z, PRECISIONS[r.type.kind].cosine), fma(lost, -0.5, fma(-r, low, main.low)))
+    )
 
 
 def _turned(angle: Angle, quarters: int, sign: Lanes) -> Lanes:
@@ -210,11 +217,17 @@ def _tan(x: Lanes, angle: Angle) -> Lanes:
 
 
 def replaced(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
-    """The value, but where the rare condition holds that of a function, which is called if any lane needs it and is never inlined."""
+    """The value, but where the rare condition holds that of a function, which is called if any lane needs it and is
+    never inlined.
+    """
     code = x.code
     result = code.variable(x.type, value)
     then, done = code.label("rare"), code.label("done")
-    found = rare if rare.type.lanes == 1 else code.intrinsic("vector.reduce.or", Type("i1"), rare, overload=rare.type.suffix)
+    found = (
+        rare
+        if rare.type.lanes == 1
+        else code.intrinsic("vector.reduce.or", Type("i1"), rare, overload=rare.type.suffix)
+    )
     code.branch(found, then, done)
     code.begin(then)
     other = call(name, x)

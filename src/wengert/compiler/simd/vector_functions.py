@@ -1,7 +1,8 @@
 """How kernels call the vector functions: out of line, or inlined where there are few calls.
 
-A function is Python that writes its body on lanes. `@vector(ops.exp)` makes it the native code of an operation, whose name is its symbol;
-`@function("sin.huge")` is for parts that have a symbol of their own. A body may call others by `call`.
+A function is Python that writes its body on lanes. `@vector(ops.exp)` makes it the native code of an operation, whose
+name is its symbol; `@function("sin.huge")` is for parts that have a symbol of their own. A body may call others by
+`call`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ INLINED_CALLS = 12
 
 
 def vector(*operations: Operation) -> Callable[[Body], Body]:
-    """Make the decorated body the native code of these operations, a function that kernels call by the operation's name."""
+    """Make the decorated body the native code of these operations, a function that kernels call by the operation's
+    name.
+    """
 
     def decorate(body: Body) -> Body:
         for primitive in map(primitive_of, operations):
@@ -64,8 +67,11 @@ def is_inlined(calls: dict[tuple[str, Type], int]) -> bool:
 
 
 def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") -> tuple[list[str], dict[str, str]]:
-    """The texts of functions, and of those that they call; and the declarations that they need. With another linkage than "internal",
-    which is for one function, that one is seen from outside; what is not is inlined."""
+    """The texts of functions, and of those that they call; and the declarations that they need.
+
+    With another linkage than "internal", which is for one function, that one is seen from outside; what is not is
+    inlined.
+    """
     wanted = dict.fromkeys(calls)
     texts: list[str] = []
     declarations: dict[str, str] = {}
@@ -79,8 +85,8 @@ def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") ->
             parameters = ", ".join(f"{type.text} %x{i}" for i in range(arity))
             inline = "alwaysinline" if own == "internal" else ""
             texts.append(
-                f"define {own} {type.text} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn memory(none) {{\n"
-                + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])
+                f"define {own} {type.text} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn "
+                f"memory(none) {{\n" + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])
             )
             declarations |= code.declarations
             wanted |= dict.fromkeys(code.calls)

@@ -38,7 +38,20 @@ from wengert.ops.elementwise.arithmetic import (
 )
 from wengert.ops.elementwise.choices import _where, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu
 from wengert.ops.elementwise.complex_numbers import _angle, absolute, conj, fabs, imag, real
-from wengert.ops.elementwise.exponential import _power, exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, sigmoid, softplus
+from wengert.ops.elementwise.exponential import (
+    _power,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    sigmoid,
+    softplus,
+)
 from wengert.ops.elementwise.predicates import floor_divide
 from wengert.ops.elementwise.trigonometric import (
     _sinc,
@@ -72,13 +85,15 @@ ZERO_BY_ZERO = Remedy(
     FORWARD,
     lambda x, y: x == 0 and y == 0,
     "0 / 0 is not a number",
-    "Decide what the quotient should be there: wg.where(y == 0, value, x / wg.where(y == 0, 1.0, y)). For sin(x) / x use np.sinc.",
+    "Decide what the quotient should be there: wg.where(y == 0, value, x / wg.where(y == 0, 1.0, y)). For sin(x) / x "
+    "use np.sinc.",
 )
 DIVISION_BY_ZERO = Remedy(
     FORWARD,
     lambda *args: args[-1] == 0,
     "a division by 0",
-    "Add a small number to the denominator, x / (y + eps), or choose: wg.where(y == 0, value, x / wg.where(y == 0, 1.0, y)).",
+    "Add a small number to the denominator, x / (y + eps), or choose: wg.where(y == 0, value, x / wg.where(y == 0, "
+    "1.0, y)).",
 )
 STEEP_QUOTIENT = Remedy(
     BACKWARD,
@@ -87,9 +102,14 @@ STEEP_QUOTIENT = Remedy(
     "Keep the denominator away from 0: np.maximum(y, eps).",
 )
 TOO_LARGE = Remedy(
-    FORWARD, always, "the result is larger than any number of this precision", "Scale the numbers, compute with logarithms, or in float64."
+    FORWARD,
+    always,
+    "the result is larger than any number of this precision",
+    "Scale the numbers, compute with logarithms, or in float64.",
 )
-END_OF_DOMAIN = Remedy(BACKWARD, always, "the derivative is infinite at the end of the domain", "Stay inside by a little.")
+END_OF_DOMAIN = Remedy(
+    BACKWARD, always, "the derivative is infinite at the end of the domain", "Stay inside by a little."
+)
 
 remedies.enter(
     (
@@ -97,11 +117,15 @@ remedies.enter(
             FORWARD,
             lambda x: x == 0,
             "the logarithm of 0 is -inf",
-            "Keep the argument above 0: np.log(x + eps) or np.log(np.maximum(x, eps)). The logarithm of a softmax is x - wg.logsumexp(x), "
+            "Keep the argument above 0: np.log(x + eps) or np.log(np.maximum(x, eps)). The logarithm of a softmax is x "
+            "- wg.logsumexp(x), "
             "that of a sigmoid is -wg.softplus(-x), and log(1 + x) is np.log1p(x).",
         ),
         Remedy(
-            FORWARD, lambda x: x < 0, "a negative number has no real logarithm", f"Check the sign of what comes in, or {SAFE_ARGUMENT}."
+            FORWARD,
+            lambda x: x < 0,
+            "a negative number has no real logarithm",
+            f"Check the sign of what comes in, or {SAFE_ARGUMENT}.",
         ),
         Remedy(
             BACKWARD,
@@ -115,7 +139,15 @@ remedies.enter(
     log10,
 )
 remedies.enter(
-    (Remedy(FORWARD, lambda x: x <= -1, "log(1 + x) does not exist for x <= -1", "Keep x above -1: np.maximum(x, -1 + eps)."),), log1p
+    (
+        Remedy(
+            FORWARD,
+            lambda x: x <= -1,
+            "log(1 + x) does not exist for x <= -1",
+            "Keep x above -1: np.maximum(x, -1 + eps).",
+        ),
+    ),
+    log1p,
 )
 remedies.enter(
     (
@@ -129,7 +161,8 @@ remedies.enter(
             BACKWARD,
             lambda x: x == 0,
             "the derivative 1 / (2 sqrt x) is infinite at 0",
-            "Use np.linalg.norm(x) for the root of a sum of squares (its derivative at 0 is taken as 0), np.sqrt(x + eps), or "
+            "Use np.linalg.norm(x) for the root of a sum of squares (its derivative at 0 is taken as 0), np.sqrt(x + "
+            "eps), or "
             "wg.where(x > 0, np.sqrt(wg.where(x > 0, x, 1.0)), 0.0).",
         ),
     ),
@@ -137,7 +170,15 @@ remedies.enter(
     root,
 )
 remedies.enter(
-    (Remedy(BACKWARD, lambda x: x == 0, "the derivative of a cube root is infinite at 0", "Move the argument away from 0."),), cbrt
+    (
+        Remedy(
+            BACKWARD,
+            lambda x: x == 0,
+            "the derivative of a cube root is infinite at 0",
+            "Move the argument away from 0.",
+        ),
+    ),
+    cbrt,
 )
 remedies.enter(
     (
@@ -146,7 +187,8 @@ remedies.enter(
             FORWARD,
             lambda x, y: np.isinf(x) and np.isinf(y),
             "an infinity divided by an infinity is not a number",
-            "Both overflowed before: divide by the largest term first, or subtract logarithms. In a softmax subtract the "
+            "Both overflowed before: divide by the largest term first, or subtract logarithms. In a softmax subtract "
+            "the "
             "maximum, x - x.max().",
         ),
         DIVISION_BY_ZERO,
@@ -199,7 +241,10 @@ remedies.enter(
 remedies.enter(
     (
         Remedy(
-            FORWARD, lambda x, y: x == 0 and y < 0, "0 to a negative power is a division by 0", "Keep the base away from 0: (x + eps) ** y."
+            FORWARD,
+            lambda x, y: x == 0 and y < 0,
+            "0 to a negative power is a division by 0",
+            "Keep the base away from 0: (x + eps) ** y.",
         ),
         Remedy(
             FORWARD,
@@ -207,7 +252,12 @@ remedies.enter(
             "a negative number has no real power that is not whole",
             "Use np.abs(x) ** y, np.sign(x) * np.abs(x) ** y, or np.cbrt for a third.",
         ),
-        Remedy(FORWARD, always, "the power is larger than any number of this precision", "Compute with logarithms, or scale x."),
+        Remedy(
+            FORWARD,
+            always,
+            "the power is larger than any number of this precision",
+            "Compute with logarithms, or scale x.",
+        ),
         Remedy(
             BACKWARD,
             lambda x, y: x == 0,
@@ -218,7 +268,8 @@ remedies.enter(
             BACKWARD,
             lambda x, y: x < 0,
             "the derivative in the exponent has the logarithm of the base, which is negative",
-            "Pass the exponent as a plain number or integer if no derivative in it is needed, or make the base positive.",
+            "Pass the exponent as a plain number or integer if no derivative in it is needed, or make the base "
+            "positive.",
         ),
     ),
     _power,
@@ -242,7 +293,8 @@ remedies.enter(
             FORWARD,
             opposite,
             "inf - inf is not a number",
-            "Find which infinity was meant. Where all entries of a row are masked by -inf, x - x.max() is one: mask with a "
+            "Find which infinity was meant. Where all entries of a row are masked by -inf, x - x.max() is one: mask "
+            "with a "
             "large finite number "
             "such as -1e9, or use wg.logsumexp, which knows.",
         ),
@@ -258,7 +310,8 @@ remedies.enter(
             FORWARD,
             always,
             "the argument is not between -1 and 1",
-            "Rounding may carry a cosine over 1: np.clip(x, -1.0, 1.0). The angle between vectors is np.arctan2(|a x b|, a "
+            "Rounding may carry a cosine over 1: np.clip(x, -1.0, 1.0). The angle between vectors is np.arctan2(|a x "
+            "b|, a "
             ". b) at any angle.",
         ),
         Remedy(
@@ -285,7 +338,12 @@ remedies.enter(
 )
 remedies.enter(
     (
-        Remedy(FORWARD, always, "arccosh exists only for numbers of at least 1", "Keep the argument up: np.maximum(x, 1.0)."),
+        Remedy(
+            FORWARD,
+            always,
+            "arccosh exists only for numbers of at least 1",
+            "Keep the argument up: np.maximum(x, 1.0).",
+        ),
         END_OF_DOMAIN,
     ),
     arccosh,

@@ -17,7 +17,9 @@ def on_matrices(function: Callable) -> Form:
     """A function of mpmath and one matrix, on each matrix of a stack."""
 
     def form(mp: Any, x: Any, **params: Any) -> Any:
-        found = [np.array(entries(function(mp, mp.matrix(x[place].tolist()))), object) for place in np.ndindex(x.shape[:-2])]
+        found = [
+            np.array(entries(function(mp, mp.matrix(x[place].tolist()))), object) for place in np.ndindex(x.shape[:-2])
+        ]
         return np.array(found, object).reshape(x.shape[:-2] + np.shape(found[0]))
 
     def entries(result: Any) -> Any:

@@ -21,7 +21,12 @@ remedies.enter((INFINITE_TERMS, TOO_LARGE_TOGETHER), _sum, _cumsum)
 remedies.enter(
     (
         INFINITE_TERMS,
-        Remedy(FORWARD, lambda x: x.size == 0, "the mean of no numbers is 0 / 0", "Leave empty arrays out before taking the mean."),
+        Remedy(
+            FORWARD,
+            lambda x: x.size == 0,
+            "the mean of no numbers is 0 / 0",
+            "Leave empty arrays out before taking the mean.",
+        ),
         TOO_LARGE_TOGETHER,
     ),
     _mean,

@@ -16,7 +16,14 @@ from wengert.ops.shape.reshaping import _broadcast_to, _transpose
 from wengert.ops.signal.fourier import _fft, _ifft, _irfft, _rfft
 
 remedies.enter(
-    (Remedy(FORWARD, always, "the number is too large for the new dtype", "Scale before the conversion, or keep the larger dtype."),),
+    (
+        Remedy(
+            FORWARD,
+            always,
+            "the number is too large for the new dtype",
+            "Scale before the conversion, or keep the larger dtype.",
+        ),
+    ),
     _astype,
 )
 zero_slope.enter(left_out, _getitem, gather, _split, _unstack, _diagonal, _tril, _triu)

@@ -125,5 +125,10 @@ def inverse(function: Callable, operation: Any) -> Form:
     return on_numbers(solve)
 
 
-for function, operation in ((lower, gammaincinv), (upper, gammainccinv), (incomplete_beta, betaincinv), (student, stdtrit)):
+for function, operation in (
+    (lower, gammaincinv),
+    (upper, gammainccinv),
+    (incomplete_beta, betaincinv),
+    (student, stdtrit),
+):
     digits.enter(inverse(function, operation), operation)

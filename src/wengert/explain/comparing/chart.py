@@ -53,7 +53,8 @@ class Chart(NamedTuple):
         across = lambda x: LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(x) - left) / (right - left)
         down = lambda y: HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (math.log10(y) - bottom) / (top - bottom)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" class="wg-chart" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+            f'class="wg-chart" '
             f'role="img" aria-label="{html.escape(self.title)}">',
             f"<style>{style(len(self.curves))}</style>",
             f'<rect class="wg-ground" x="0" y="0" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
@@ -62,21 +63,33 @@ class Chart(NamedTuple):
         for power in ticks(left, right, 9):
             x = across(10.0**power)
             parts.append(f'<line class="wg-grid" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}"/>')
-            parts.append(f'<text class="wg-tick" x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{power_of_ten(power)}</text>')
+            parts.append(
+                f'<text class="wg-tick" x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" '
+                f'text-anchor="middle">{power_of_ten(power)}</text>'
+            )
         for power in ticks(bottom, top, 8):
             y = down(10.0**power)
             parts.append(f'<line class="wg-grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>')
-            parts.append(f'<text class="wg-tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{power_of_ten(power)}</text>')
+            parts.append(
+                f'<text class="wg-tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{power_of_ten(power)}</text>'
+            )
         frame = f'x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{HEIGHT - TOP - BOTTOM}"'
         parts.append(f'<rect class="wg-frame" {frame}/>')
         middle = LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP + (HEIGHT - TOP - BOTTOM) / 2
-        parts.append(f'<text class="wg-label" x="{middle[0]}" y="{HEIGHT - 16}" text-anchor="middle">{html.escape(self.x_label)}</text>')
         parts.append(
-            f'<text class="wg-label" x="22" y="{middle[1]}" text-anchor="middle" transform="rotate(-90 22 {middle[1]})">'
+            f'<text class="wg-label" x="{middle[0]}" y="{HEIGHT - 16}" '
+            f'text-anchor="middle">{html.escape(self.x_label)}</text>'
+        )
+        parts.append(
+            f'<text class="wg-label" x="22" y="{middle[1]}" text-anchor="middle" transform="rotate(-90 22 '
+            f'{middle[1]})">'
             f"{html.escape(self.y_label)}</text>"
         )
         for anchor, x, note in zip(("start", "end"), (LEFT + 10, WIDTH - RIGHT - 10), self.notes, strict=True):
-            parts.append(f'<text class="wg-note" x="{x}" y="{middle[1] + 70:.0f}" text-anchor="{anchor}">{html.escape(note)}</text>')
+            parts.append(
+                f'<text class="wg-note" x="{x}" y="{middle[1] + 70:.0f}" '
+                f'text-anchor="{anchor}">{html.escape(note)}</text>'
+            )
         for i, curve in enumerate(self.curves):
             parts += self.drawn(i, curve, across, down)
         return "\n".join([*parts, "</svg>"])
@@ -87,7 +100,11 @@ class Chart(NamedTuple):
         points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in curve.points)
         column, row = divmod(i, 2)
         x, y = LEFT + 340 * column, 52 + 20 * row
-        best = f"{curve.name}: {curve.lowest[1]:.1e} at h = {curve.lowest[0]:.0e}" if curve.points else f"{curve.name}: none"
+        best = (
+            f"{curve.name}: {curve.lowest[1]:.1e} at h = {curve.lowest[0]:.0e}"
+            if curve.points
+            else f"{curve.name}: none"
+        )
         parts = [
             f'<line class="wg-curve wg-c{i}"{dash} x1="{x}" y1="{y - 4}" x2="{x + 26}" y2="{y - 4}"/>',
             f'<text class="wg-tick" x="{x + 34}" y="{y}">{html.escape(best)}</text>',
@@ -108,7 +125,9 @@ class Chart(NamedTuple):
                 row = round((height - 1) * (top - math.log10(y)) / (top - bottom))
                 if grid[row][column] == " ":
                     grid[row][column] = MARKS[i % len(MARKS)]
-        shown = {round((height - 1) * (top - power) / (top - bottom)): power for power in ticks(bottom, top, height // 3)}
+        shown = {
+            round((height - 1) * (top - power) / (top - bottom)): power for power in ticks(bottom, top, height // 3)
+        }
         lines = [self.title]
         for row, cells in enumerate(grid):
             label = f"1e{shown[row]:+03d}" if row in shown else ""
@@ -144,7 +163,10 @@ def style(curves: int) -> str:
 
 
 def ground(curves: int, dark: int) -> str:
-    paper, ink, faint, line = (("#ffffff", "#1b1f24", "#57606a", "#e1e4e8"), ("#14171c", "#e8eaed", "#a9b1bb", "#333a44"))[dark]
+    paper, ink, faint, line = (
+        ("#ffffff", "#1b1f24", "#57606a", "#e1e4e8"),
+        ("#14171c", "#e8eaed", "#a9b1bb", "#333a44"),
+    )[dark]
     rules = f".wg-ground{{fill:{paper}}}.wg-title,.wg-label{{fill:{ink}}}.wg-tick,.wg-note{{fill:{faint}}}"
     rules += f".wg-grid{{stroke:{line};stroke-width:1}}.wg-frame{{stroke:{faint};stroke-width:1}}"
     for i in range(curves):

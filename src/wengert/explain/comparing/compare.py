@@ -39,9 +39,12 @@ SMALLEST = 1e-17
 
 
 class Comparison:
-    """What each way gave. `ways` are the rows, `value` the function's own, `reference` what errors are measured against.
+    """What each way gave.
 
-    `curve` has the error of differences along one direction by their step: a dict from the name to pairs of step and error.
+    `ways` are the rows, `value` the function's own, `reference` what errors are measured against.
+
+    `curve` has the error of differences along one direction by their step: a dict from the name to pairs of step and
+    error.
     """
 
     def __init__(self, problem: Problem, formula: Callable | None, steps: Sequence[float] | None):
@@ -56,7 +59,9 @@ class Comparison:
         graph = problem.recording.graph
         self.operations, self.written_out = len(graph.operations), tree_size(graph)
         self.derivative_operations, self.derivative_written_out = written_out(problem)
-        self.curve = step_errors(problem, self.reference, default_steps(problem) if steps is None else np.asarray(steps, float))
+        self.curve = step_errors(
+            problem, self.reference, default_steps(problem) if steps is None else np.asarray(steps, float)
+        )
 
     def __getitem__(self, name: str) -> Way:
         """One of the ways, by name: `comparison["reverse mode"]`."""
@@ -72,11 +77,24 @@ class Comparison:
         lines.append(f"errors are relative to the gradient, measured against {self.judge}")
         sizes = f"{self.operations} operations ({rounded(self.written_out)} written out)"
         if self.derivative_operations is not None:
-            sizes += f"; its derivative {self.derivative_operations} ({rounded(self.derivative_written_out)} written out)"
+            sizes += (
+                f"; its derivative {self.derivative_operations} ({rounded(self.derivative_written_out)} written out)"
+            )
         return [*lines, f"the function has {sizes}"]
 
     def rows(self) -> list[list[str]]:
-        rows = [["", "", "gradient" if self.size <= SHOWN else "norm of gradient", "error", "time", "evaluations", "operations", ""]]
+        rows = [
+            [
+                "",
+                "",
+                "gradient" if self.size <= SHOWN else "norm of gradient",
+                "error",
+                "time",
+                "evaluations",
+                "operations",
+                "",
+            ]
+        ]
         family = ""
         for way in self.ways:
             rows.append(
@@ -100,7 +118,9 @@ class Comparison:
         widths = [max(len(row[i]) for row in rows) for i in range(7)]
         lines = [*self.heading(), ""]
         for row in rows:
-            cells = [f"{c:<{w}}" if i < 3 else f"{c:>{w}}" for i, (c, w) in enumerate(zip(row[:7], widths, strict=True))]
+            cells = [
+                f"{c:<{w}}" if i < 3 else f"{c:>{w}}" for i, (c, w) in enumerate(zip(row[:7], widths, strict=True))
+            ]
             lines.append("  ".join([*cells, row[7]]).rstrip())
         return "\n".join([*lines, "", self.plot()] if plot else lines)
 
@@ -121,7 +141,13 @@ class Comparison:
     def chart(self) -> Chart:
         curves = [Curve(name, [(h, max(e, SMALLEST)) for h, e in points]) for name, points in self.curve.items()]
         where = "" if self.size == 1 else " along one direction"
-        return Chart(f"Error of differences of {self.name}{where}", "step h", "relative error", curves, ("← round-off", "truncation →"))
+        return Chart(
+            f"Error of differences of {self.name}{where}",
+            "step h",
+            "relative error",
+            curves,
+            ("← round-off", "truncation →"),
+        )
 
     def svg(self, path: Path | str | None = None) -> str:
         """The error of differences against their step, as a picture."""
@@ -139,10 +165,13 @@ SHOWN = 3
 """Gradients of more entries are shown by their norm."""
 
 
-def compare(f: Callable, *args: Any, formula: Callable | None = None, steps: Sequence[float] | None = None) -> Comparison:
+def compare(
+    f: Callable, *args: Any, formula: Callable | None = None, steps: Sequence[float] | None = None
+) -> Comparison:
     """The gradient of `f` in all its floating-point arguments, by every way there is: value, error, time, size.
 
-    `formula` is the gradient by hand, a function of the same arguments; `steps` are those that the error of differences is measured for.
+    `formula` is the gradient by hand, a function of the same arguments; `steps` are those that the error of differences
+    is measured for.
 
     >>> comparison = compare(lambda x: x**3, 2.0, formula=lambda x: 3 * x**2)
     >>> comparison["reverse mode"].gradient, comparison["reverse mode"].error
@@ -162,7 +191,10 @@ def judged(problem: Problem) -> tuple[list, str]:
 
 
 def relative_error(gradient: Sequence[float], reference: Sequence[Any]) -> float:
-    """The norm of the difference by that of the reference, or alone if that is zero; exact where the reference has more digits."""
+    """The norm of the difference by that of the reference, or alone if that is zero.
+
+    Exact where the reference has more digits.
+    """
     if not is_finite(gradient) or not is_finite(reference):
         return float("nan")
     total = sum([(Fraction(g) - Fraction(r)) ** 2 for g, r in zip(gradient, reference, strict=True)])

@@ -1,6 +1,7 @@
 """The forms of operations on numbers of many digits, of mpmath: the aspect `digits`, filled in `explain/aspects/`.
 
-An entry takes mpmath, which is imported only when it is needed, the operands as arrays of its numbers, and the metadata.
+An entry takes mpmath, which is imported only when it is needed, the operands as arrays of its numbers, and the
+metadata.
 """
 
 from __future__ import annotations

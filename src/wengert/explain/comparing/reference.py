@@ -47,10 +47,14 @@ def precise_gradient(graph: Graph, points: Sequence[Any]) -> list[Fraction]:
         found = []
         for i, x in enumerate(exact):
             for place in np.ndindex(x.shape):
-                left, right = (evaluated(graph, [*exact[:i], moved(x, place, d), *exact[i + 1 :]], mpmath) for d in (-h, h))
+                left, right = (
+                    evaluated(graph, [*exact[:i], moved(x, place, d), *exact[i + 1 :]], mpmath) for d in (-h, h)
+                )
                 slopes = (here - left) / h, (right - here) / h
                 if abs(slopes[0] - slopes[1]) > 1e-9 * (1 + abs(slopes[1])):
-                    raise UnknownToPrecision("the function has a kink or a jump here, where a derivative is a convention")
+                    raise UnknownToPrecision(
+                        "the function has a kink or a jump here, where a derivative is a convention"
+                    )
                 found.append(fraction((right - left) / (2 * h), here))
         return found
 

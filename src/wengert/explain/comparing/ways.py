@@ -1,4 +1,6 @@
-"""Ways to the gradient of a function of real numbers with one number as its value: by hand, by differences, by algebra, automatically."""
+"""Ways to the gradient of a function of real numbers with one number as its value: by hand, by differences, by algebra,
+automatically.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ SYMBOLIC = 2_000
 
 @dataclass
 class Way:
-    """One way, and what it gave. `operations` counts those of its formula or program, `evaluations` how often the function is computed."""
+    """One way, and what it gave.
+
+    `operations` counts those of its formula or program, `evaluations` how often the function is computed.
+    """
 
     family: str
     name: str
@@ -55,12 +60,20 @@ class Problem:
         args = plain_arguments(args)
         self.f, self.args = f, args
         self.leaves, self.structure = flatten(args)
-        self.live = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, float | np.floating | np.ndarray) and is_real(leaf)]
+        self.live = [
+            i
+            for i, leaf in enumerate(self.leaves)
+            if isinstance(leaf, float | np.floating | np.ndarray) and is_real(leaf)
+        ]
         if not self.live or any(np.asarray(leaf).dtype.kind == "c" for leaf in self.leaves):
-            raise TypeError(f"compare takes a function of real floating-point numbers, at {user_line()}. Pass 2.0 instead of 2.")
+            raise TypeError(
+                f"compare takes a function of real floating-point numbers, at {user_line()}. Pass 2.0 instead of 2."
+            )
         self.points = [np.asarray(self.leaves[i])[()] for i in self.live]
         self.x = np.concatenate([np.ravel(x) for x in self.points])
-        is_plain = len(self.live) == len(args) and all(leaf is arg for leaf, arg in zip(self.leaves, args, strict=False))
+        is_plain = len(self.live) == len(args) and all(
+            leaf is arg for leaf, arg in zip(self.leaves, args, strict=False)
+        )
         self.call: Callable = f if is_plain else self.rebuilt
         self.argnums = tuple(range(len(self.live)))
         names = leaf_names(f, flatten((args, {}))[1])
@@ -69,7 +82,9 @@ class Problem:
         value = numbers_of(self.recording.values[self.recording.outputs[0]])
         if len(self.recording.outputs) != 1 or value.shape or value.dtype.kind != "f":
             given = ", ".join(repr(node.spec) for node in self.recording.outputs)
-            raise GradientError(f"compare takes a function that returns one real number; this one returned {given}, at {user_line()}.")
+            raise GradientError(
+                f"compare takes a function that returns one real number; this one returned {given}, at {user_line()}."
+            )
         self.value = value[()]
 
     def rebuilt(self, *points: Any) -> Any:
@@ -223,7 +238,9 @@ def automatic(problem: Problem) -> Iterator[Way]:
 
 def part_sizes(graph: Graph) -> list[int]:
     """How many numbers each operation makes."""
-    return [node.size if isinstance(node.spec, Spec) else sum(spec.size for spec in node.spec) for node in graph.operations]
+    return [
+        node.size if isinstance(node.spec, Spec) else sum(spec.size for spec in node.spec) for node in graph.operations
+    ]
 
 
 def compiled(problem: Problem, reverse: Callable) -> Way:
@@ -268,6 +285,7 @@ def written_out(problem: Problem) -> tuple[int | None, int | None]:
 def described(problem: Problem) -> str:
     """`x1 = 2, w: f64[3]`"""
     shown = [
-        f"{name} = {x:.6g}" if not np.shape(x) else f"{name}: {Spec.of(x)!r}" for name, x in zip(problem.names, problem.points, strict=True)
+        f"{name} = {x:.6g}" if not np.shape(x) else f"{name}: {Spec.of(x)!r}"
+        for name, x in zip(problem.names, problem.points, strict=True)
     ]
     return ", ".join(shown)

@@ -1,4 +1,6 @@
-"""Where the page draws what: each value in a box, or in a large program each line in one, which opens when it is asked to."""
+"""Where the page draws what: each value in a box, or in a large program each line in one, which opens when it is asked
+to.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ BETWEEN = 54, 64
 
 
 def drawing(explanation: Explanation, story: Story) -> dict[str, Any]:
-    """The groups, the boxes (a step, or -1 less a group), the edges between boxes, and two ways to place them: downwards and sideways.
+    """The groups, the boxes (a step, or -1 less a group), the edges between boxes, and two ways to place them:
+    downwards and sideways.
 
     Each way lists centres of boxes, and for each edge the points that it passes.
     """
@@ -61,7 +64,12 @@ def placed(boxes: list[int], edges: list[tuple[int, int]], inputs: int, sideways
 
 
 def told_group(group: Group, story: Story) -> dict[str, Any]:
-    return {"heading": group.heading, "counts": group.counts, "code": group.code, "steps": compressed(story.places(group.steps))}
+    return {
+        "heading": group.heading,
+        "counts": group.counts,
+        "code": group.code,
+        "steps": compressed(story.places(group.steps)),
+    }
 
 
 def compressed(steps: list[int]) -> list[int]:

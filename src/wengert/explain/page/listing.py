@@ -1,4 +1,6 @@
-"""The user's program as it is shown beside the graph: the functions that ran, and the place in them where each value was made."""
+"""The user's program as it is shown beside the graph: the functions that ran, and the place in them where each value
+was made.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ MARGIN = 3
 
 
 def listing(steps: Sequence[Step], function: Any) -> dict[str, Any]:
-    """Blocks of lines, the distinct places in them as (block, line, column, last line, last column), and for each step its place or -1.
+    """Blocks of lines, the distinct places in them as (block, line, column, last line, last column), and for each step
+    its place or -1.
 
     Lines and columns count from 0 within a block.
     """
@@ -32,7 +35,11 @@ def listing(steps: Sequence[Step], function: Any) -> dict[str, Any]:
         source = step.node.source
         key = (source.code, source.instruction) if source is not None else step.name
         if key not in known:
-            place = span(source.code, source.instruction, source.line) if source is not None else parameter(function, step.name)
+            place = (
+                span(source.code, source.instruction, source.line)
+                if source is not None
+                else parameter(function, step.name)
+            )
             shown = place and placed(blocks, *place)
             known[key] = places.setdefault(shown, len(places)) if shown else -1
         found.append(known[key])
@@ -52,7 +59,9 @@ class Block:
         return self.first + len(self.raw) - 1
 
     def shown(self) -> dict[str, Any]:
-        lines = [line[self.indent :].rstrip() if not line[: self.indent].strip() else line.rstrip() for line in self.raw]
+        lines = [
+            line[self.indent :].rstrip() if not line[: self.indent].strip() else line.rstrip() for line in self.raw
+        ]
         return {"title": self.title, "file": Path(self.filename).name, "first": self.first, "lines": lines}
 
 
@@ -70,7 +79,9 @@ def ranges(steps: Sequence[Step], function: Any) -> list[Block]:
         first, text = source_lines(code, min(lines), max(lines))
         if text:
             blocks.append(Block(code.co_filename, first, text, code.co_qualname.replace("<locals>.", "")))
-    return [block for i, block in enumerate(blocks) if not any(within(block, i, other, j) for j, other in enumerate(blocks))]
+    return [
+        block for i, block in enumerate(blocks) if not any(within(block, i, other, j) for j, other in enumerate(blocks))
+    ]
 
 
 def ours(code: CodeType) -> bool:
@@ -88,7 +99,10 @@ def covers(outer: Block, inner: Block) -> bool:
 
 
 def source_lines(code: CodeType, lowest: int, highest: int) -> tuple[int, list[str]]:
-    """The lines of a function, or of a long one or a module those around what ran; none where the text is not to be had."""
+    """The lines of a function, or of a long one or a module those around what ran.
+
+    None where the text is not to be had.
+    """
     everything = linecache.getlines(code.co_filename)
     if not everything:
         return 0, []
@@ -96,7 +110,12 @@ def source_lines(code: CodeType, lowest: int, highest: int) -> tuple[int, list[s
         lines, first = inspect.getsourcelines(code)
     except (OSError, SyntaxError, IndexError):
         lines, first = [], lowest
-    if not lines or len(lines) > LONGEST or code.co_name == "<module>" or not first <= lowest <= highest < first + len(lines):
+    if (
+        not lines
+        or len(lines) > LONGEST
+        or code.co_name == "<module>"
+        or not first <= lowest <= highest < first + len(lines)
+    ):
         first = max(lowest - MARGIN, 1)
         lines = everything[first - 1 : highest + MARGIN]
     return max(first, 1), lines
@@ -141,5 +160,11 @@ def placed(blocks: list[Block], filename: str, line: int, column: int, last: int
     for i, block in enumerate(blocks):
         if block.filename == filename and block.first <= line <= block.last:
             stop = len(block.raw[min(last, block.last) - block.first].rstrip()) if end < 0 else end
-            return i, line - block.first, max(column - block.indent, 0), min(last, block.last) - block.first, max(stop - block.indent, 0)
+            return (
+                i,
+                line - block.first,
+                max(column - block.indent, 0),
+                min(last, block.last) - block.first,
+                max(stop - block.indent, 0),
+            )
     return None

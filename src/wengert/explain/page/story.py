@@ -1,4 +1,5 @@
-"""What happens on the page, in order: the values computed forward, then the terms of adjoints that arrive on the way back.
+"""What happens on the page, in order: the values computed forward, then the terms of adjoints that arrive on the way
+back.
 
 Everything is told in columns, which a script reads faster than objects and which take a third of their room.
 """
@@ -27,7 +28,8 @@ def cut(text: str) -> str:
 class Story:
     """The columns of a page's data.
 
-    Steps are numbered in the order of the trace. Behind them come the arrays that the program brought along, which have no line there.
+    Steps are numbered in the order of the trace. Behind them come the arrays that the program brought along, which have
+    no line there.
     """
 
     def __init__(self, explanation: Explanation):
@@ -54,10 +56,14 @@ class Story:
         return [self.index[every[i].node] for i in steps if every[i].node in self.index]
 
     def steps(self) -> dict[str, list]:
-        """One row for each value: its name in formulas and its other name, its formula in names and in numbers, its value, its tangent."""
+        """One row for each value: its name in formulas and its other name, its formula in names and in numbers, its
+        value, its tangent.
+        """
         told, formulas = self.explanation, self.formulas
         outputs = set(told.outputs)
-        columns: dict[str, list] = {key: [] for key in ("title", "label", "kind", "operation", "formula", "numbers", "value")}
+        columns: dict[str, list] = {
+            key: [] for key in ("title", "label", "kind", "operation", "formula", "numbers", "value")
+        }
         for step in formulas.steps:
             columns["title"].append(formulas.name(step))
             columns["label"].append(step.title if formulas.name(step) == step.label else step.label)
@@ -71,7 +77,9 @@ class Story:
             for step in formulas.steps:
                 moves = step.node in told.tangents
                 columns["tangentFormula"].append(formulas.tangent(step) if moves and not step.is_input else "")
-                columns["tangentNumbers"].append(cut(formulas.tangent_numbers(step)) if moves and not step.is_input else "")
+                columns["tangentNumbers"].append(
+                    cut(formulas.tangent_numbers(step)) if moves and not step.is_input else ""
+                )
                 columns["tangent"].append(cut(shown(told.tangents[step.node])) if moves else "")
         return columns
 
@@ -93,8 +101,9 @@ class Story:
         return columns
 
     def back(self) -> dict[str, list]:
-        """One row for each term of an adjoint, in the order in which they arrive: the step that receives it, along which edge (-1: a seed),
-        its formula, its value, and the sum so far."""
+        """One row for each term of an adjoint, in the order in which they arrive: the step that receives it, along
+        which edge (-1: a seed), its formula, its value, and the sum so far.
+        """
         columns: dict[str, list] = {key: [] for key in ("step", "edge", "formula", "numbers", "value", "total")}
         told = self.explanation.adjoints
         if told is None:
@@ -137,7 +146,9 @@ class Story:
     def seeds(self) -> dict[Node, Any]:
         """What the adjoints of the results begin with."""
         assert self.explanation.adjoints is not None
-        return {node: seed for node, seed in self.explanation.adjoints.seeds.items() if node in self.explanation.step_of}
+        return {
+            node: seed for node, seed in self.explanation.adjoints.seeds.items() if node in self.explanation.step_of
+        }
 
 
 def kind(node: Node, outputs: set[Node]) -> str:

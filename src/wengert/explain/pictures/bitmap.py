@@ -17,7 +17,9 @@ PROBE = (
 """A letter in the typefaces of the pictures."""
 
 
-def png(explanation: Explanation, path: Path | str, edges: bool = False, groups: Grouping = None, scale: float = 2.0) -> None:
+def png(
+    explanation: Explanation, path: Path | str, edges: bool = False, groups: Grouping = None, scale: float = 2.0
+) -> None:
     """Draw the graph into a file; `scale` is the number of pixels for one of the SVG's."""
     Path(path).write_bytes(bitmap(svg(explanation, edges, groups), scale))
 
@@ -25,12 +27,16 @@ def png(explanation: Explanation, path: Path | str, edges: bool = False, groups:
 def bitmap(picture: str, scale: float = 2.0) -> bytes:
     """An SVG as the bytes of a PNG file."""
     if not scale > 0:
-        raise ValueError(f"png: scale={scale}. It is the number of pixels for one of the picture's, so give a number above 0, such as 2.")
+        raise ValueError(
+            f"png: scale={scale}. It is the number of pixels for one of the picture's, so give a number above 0, such "
+            f"as 2."
+        )
     try:
         from resvg_py import svg_to_bytes
     except ImportError as error:
         raise ModuleNotFoundError(
-            "A PNG needs the library resvg-py, which is not installed. Run `pip install wengert[viz]`, or write an SVG with .svg(path)."
+            "A PNG needs the library resvg-py, which is not installed. Run `pip install wengert[viz]`, or write an SVG "
+            "with .svg(path)."
         ) from error
     return bytes(svg_to_bytes(svg_string=picture, zoom=scale, font_dirs=fonts()))
 
@@ -51,5 +57,6 @@ def fonts() -> list[str]:
     if folders and draws(folders):
         return folders
     raise RuntimeError(
-        "A PNG needs a typeface, and none that it knows is here. Install one, such as DejaVu Sans, or write an SVG with .svg(path)."
+        "A PNG needs a typeface, and none that it knows is here. Install one, such as DejaVu Sans, or write an SVG "
+        "with .svg(path)."
     )

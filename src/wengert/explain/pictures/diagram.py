@@ -1,4 +1,6 @@
-"""What a picture of an explanation shows, before it has a place: data, leaves, values, operators, groups, and what flows between."""
+"""What a picture of an explanation shows, before it has a place: data, leaves, values, operators, groups, and what
+flows between.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ PILE = 6.0
 
 @dataclass
 class Unit:
-    """What is placed as one: an operator with its value, one of them alone, or a group. `lines` are the value's, `sign` the operator's."""
+    """What is placed as one: an operator with its value, one of them alone, or a group.
+
+    `lines` are the value's, `sign` the operator's.
+    """
 
     kind: Kind
     lines: tuple[Line, ...] = ()
@@ -43,7 +48,9 @@ class Unit:
             return 0.0, 0.0
         inset = PADDING if self.kind != "data" else PADDING - 3
         pile = PILE if self.kind == "group" else 0.0
-        return max([line.width for line in self.lines]) + 2 * inset + pile, sum([line.height for line in self.lines]) + 1.4 * inset + pile
+        return max([line.width for line in self.lines]) + 2 * inset + pile, sum(
+            [line.height for line in self.lines]
+        ) + 1.4 * inset + pile
 
     @property
     def operator(self) -> tuple[float, float]:
@@ -51,7 +58,9 @@ class Unit:
 
     @property
     def pull(self) -> float:
-        """How much it draws its neighbours to itself: the flow of values is a straighter line than that of leaves, and of data."""
+        """How much it draws its neighbours to itself: the flow of values is a straighter line than that of leaves, and
+        of data.
+        """
         return 1.0 if self.sign or self.kind == "group" else 0.02 if self.kind == "leaf" else 0.01
 
     @property
@@ -85,7 +94,10 @@ class Diagram:
 
 
 def diagram(explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None = None) -> Diagram:
-    """The units and arrows; `edges` labels arrows with local derivatives, `only` shows these steps and the values that they are made of."""
+    """The units and arrows.
+
+    `edges` labels arrows with local derivatives, `only` shows these steps and the values that they are made of.
+    """
     composer = Composer(explanation, groups, edges, only)
     for i, step in enumerate(explanation.steps):
         if composer.shows(i) and not is_brought(step.node):
@@ -97,7 +109,9 @@ def diagram(explanation: Explanation, groups: list[Group], edges: bool, only: Co
 
 
 class Composer:
-    """A diagram in the making: `units` are those of values by node, `piles` those of groups, `joined` the arrows from or to groups."""
+    """A diagram in the making: `units` are those of values by node, `piles` those of groups, `joined` the arrows from
+    or to groups.
+    """
 
     def __init__(self, explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None):
         self.explanation, self.edges, self.only = explanation, edges, only
@@ -128,7 +142,9 @@ class Composer:
         """The place of the unit of a group."""
         if group.id not in self.piles:
             lines = tuple(collapsed(self.explanation, group, self.names))
-            self.piles[group.id] = self.found.add(Unit("leaf" if group.kind == "inputs" else "group", lines, group=group))
+            self.piles[group.id] = self.found.add(
+                Unit("leaf" if group.kind == "inputs" else "group", lines, group=group)
+            )
         return self.piles[group.id]
 
     def drawn(self, node: Node, i: int | None) -> Unit:
@@ -144,7 +160,9 @@ class Composer:
         return Unit(kind, lines if node.primitive.outputs == 1 else (), (Line(symbol(node), "symbol"),), i)
 
     def add(self, i: int, node: Node) -> None:
-        """A step, and the arrows into it: one for each operand, but one in all from each neighbour of a group, whose data is not shown."""
+        """A step, and the arrows into it: one for each operand, but one in all from each neighbour of a group, whose
+        data is not shown.
+        """
         operands = list(enumerate(node.args)) if isinstance(node, Operation) else []
         inside = i in self.group_of
         if inside:

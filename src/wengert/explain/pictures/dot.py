@@ -8,7 +8,13 @@ from wengert.explain.pictures.grouping import Grouping, grouped
 from wengert.explain.pictures.picture import KINDS, LIGHT
 
 SHAPES = {"data": "box", "leaf": "box", "value": "box", "group": "box3d", "operator": "ellipse"}
-STYLES = {"data": "filled,dashed", "leaf": "filled,rounded,bold", "value": "filled,rounded", "group": "filled", "operator": "filled"}
+STYLES = {
+    "data": "filled,dashed",
+    "leaf": "filled,rounded,bold",
+    "value": "filled,rounded",
+    "group": "filled",
+    "operator": "filled",
+}
 
 
 def dot(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
@@ -47,7 +53,9 @@ def look(kind: str, *texts: str, thick: bool = False) -> str:
     inside, border = getattr(LIGHT, kind)
     label = "\n".join(texts)
     width = 2.4 if thick else None
-    return attributes(label=label, shape=SHAPES[kind], style=STYLES[kind], fillcolor=inside, color=border, penwidth=width)
+    return attributes(
+        label=label, shape=SHAPES[kind], style=STYLES[kind], fillcolor=inside, color=border, penwidth=width
+    )
 
 
 def attributes(**known: object) -> str:

@@ -1,4 +1,6 @@
-"""What is drawn as one box in the picture of a large program: all that one line computes, or one function, in every round of a loop."""
+"""What is drawn as one box in the picture of a large program: all that one line computes, or one function, in every
+round of a loop.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Kind = Literal["line", "function", "steps", "inputs"]
 
 @dataclass(frozen=True)
 class Group:
-    """Steps that are drawn as one. `steps` are their places in `explanation.steps`, `rounds` says how often the same instruction ran.
+    """Steps that are drawn as one.
+
+    `steps` are their places in `explanation.steps`, `rounds` says how often the same instruction ran.
 
     `kind` is what they have in common: a line, a function, being inputs, or only that they follow one another.
     """
@@ -44,7 +48,11 @@ class Group:
         if self.kind == "steps" or self.function is None:
             return f"steps {self.steps[0]} to {self.steps[-1]}"
         function = self.function.rpartition("<locals>.")[2]
-        return f"{function}(), {Path(self.filename or '').name}" if self.kind == "function" else f"line {self.line}, {function}"
+        return (
+            f"{function}(), {Path(self.filename or '').name}"
+            if self.kind == "function"
+            else f"line {self.line}, {function}"
+        )
 
     @property
     def counts(self) -> str:
@@ -56,7 +64,9 @@ class Group:
 
 
 def grouped(explanation: Explanation, groups: Grouping = None) -> list[Group]:
-    """The groups of a picture, none if it is small. True asks for them always: by line, or by function where there are too many lines.
+    """The groups of a picture, none if it is small.
+
+    True asks for them always: by line, or by function where there are too many lines.
 
     A line or function that computes one value only is no group: it is drawn as it is.
     """
@@ -92,7 +102,9 @@ def drawn(places: list[int], found: list[Group]) -> int:
 
 
 def sources(explanation: Explanation) -> dict[Node, Step]:
-    """For each operation the step whose line of the program it belongs to: what has no line of its own belongs to what needs it."""
+    """For each operation the step whose line of the program it belongs to: what has no line of its own belongs to what
+    needs it.
+    """
     owners: dict[Node, Step] = {}
     for step in reversed(explanation.steps):
         node = step.node

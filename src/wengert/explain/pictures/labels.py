@@ -116,7 +116,10 @@ def equation(name: str, x: Any, role: Role) -> list[Line]:
 
 
 def box(explanation: Explanation, step: Step, names: Names) -> list[Line]:
-    """Name and value, below them what is known of the derivative. An input that goes by a label shows its own name too."""
+    """Name and value, below them what is known of the derivative.
+
+    An input that goes by a label shows its own name too.
+    """
     node = step.node
     name = lowered(names.value(node))
     if step.is_input and step.name is not None and names.by_label:
@@ -145,4 +148,8 @@ def collapsed(explanation: Explanation, group: Group, names: Names) -> list[Line
         return [*lines, Line(shortened(f"{given[0]}, {given[1]}, … {given[-1]}", 36), "name")]
     lines.append(Line(group.counts, "note"))
     last = explanation.steps[group.steps[-1]]
-    return lines if isinstance(last.node, Operation) and last.node.primitive is OUTPUT else [*lines, *box(explanation, last, names)]
+    return (
+        lines
+        if isinstance(last.node, Operation) and last.node.primitive is OUTPUT
+        else [*lines, *box(explanation, last, names)]
+    )

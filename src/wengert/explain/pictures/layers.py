@@ -1,7 +1,9 @@
-"""Layered drawing of a directed graph: which layer each box stands in, in which order, and where, so that edges are short and cross little.
+"""Layered drawing of a directed graph: which layer each box stands in, in which order, and where, so that edges are
+short and cross little.
 
-The method is that of Sugiyama, Tagawa and Toda (1981): layers by longest paths, an order that follows the barycentres of neighbours, then
-positions. An edge over several layers bends at a point in each; all such edges that leave the same box share their bends, as one trunk.
+The method is that of Sugiyama, Tagawa and Toda (1981): layers by longest paths, an order that follows the barycentres
+of neighbours, then positions. An edge over several layers bends at a point in each; all such edges that leave the same
+box share their bends, as one trunk.
 """
 
 from __future__ import annotations
@@ -34,8 +36,12 @@ class Placement(NamedTuple):
     backward: list[bool]
 
 
-def place(thickness: Sequence[float], edges: Pairs, floating: Sequence[bool], gap: float, pull: Sequence[float] | None = None) -> Placement:
-    """Where the boxes go. `floating` boxes (inputs, data) stand right before what needs them first. Boxes are in order of time.
+def place(
+    thickness: Sequence[float], edges: Pairs, floating: Sequence[bool], gap: float, pull: Sequence[float] | None = None
+) -> Placement:
+    """Where the boxes go.
+
+    `floating` boxes (inputs, data) stand right before what needs them first. Boxes are in order of time.
 
     `pull` says how much each box draws its neighbours to itself, so that what matters most lies on a straight line.
     """
@@ -68,11 +74,16 @@ def place(thickness: Sequence[float], edges: Pairs, floating: Sequence[bool], ga
     strength = [*(pull or [1.0] * count), *[PASSING] * (len(wide) - count)]
     position = positions(wide, order, list(short), strength, gap)
     bends = [[(deep[n], position[n]) for n in route] for route in routes]
-    return Placement(layer, position[:count], [b[::-1] if back else b for b, back in zip(bends, backward, strict=True)], backward)
+    return Placement(
+        layer, position[:count], [b[::-1] if back else b for b, back in zip(bends, backward, strict=True)], backward
+    )
 
 
 def succession(count: int, edges: Pairs) -> list[int]:
-    """An order in which everything comes after what it is made of; where there are cycles, the earliest of what remains goes first."""
+    """An order in which everything comes after what it is made of.
+
+    Where there are cycles, the earliest of what remains goes first.
+    """
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
     for a, b in edges:
@@ -96,7 +107,10 @@ def succession(count: int, edges: Pairs) -> list[int]:
 
 
 def layers(count: int, edges: Pairs, rank: Sequence[int], floating: Sequence[bool]) -> list[int]:
-    """Longest paths from the start; then what can stand nearer to its use, at no cost to what it is made of, moves there."""
+    """Longest paths from the start.
+
+    Then what can stand nearer to its use, at no cost to what it is made of, moves there.
+    """
     before: list[list[int]] = [[] for _ in range(count)]
     after: list[list[int]] = [[] for _ in range(count)]
     for a, b in edges:
@@ -123,7 +137,9 @@ def depth(count: int, edges: Pairs) -> int:
 
 
 def ordered(layer: Sequence[int], edges: Pairs) -> list[list[int]]:
-    """The boxes and bends of each layer, in an order with few crossings: by igraph if it is installed, or else by barycentres alone."""
+    """The boxes and bends of each layer, in an order with few crossings: by igraph if it is installed, or else by
+    barycentres alone.
+    """
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for node, level in enumerate(layer):
         rows[level].append(node)
@@ -137,7 +153,9 @@ def ordered(layer: Sequence[int], edges: Pairs) -> list[list[int]]:
 
 
 def reduced(rows: list[list[int]], edges: Pairs, sweeps: int) -> list[list[int]]:
-    """Sort each layer by the mean place of its neighbours in the last one, down and up, and keep the best order that was found."""
+    """Sort each layer by the mean place of its neighbours in the last one, down and up, and keep the best order that
+    was found.
+    """
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for a, b in edges:
@@ -160,7 +178,9 @@ def reduced(rows: list[list[int]], edges: Pairs, sweeps: int) -> list[list[int]]
     return best
 
 
-def barycentres(row: list[int], neighbours: dict[int, list[int]], place: dict[int, int], scale: float) -> dict[int, float]:
+def barycentres(
+    row: list[int], neighbours: dict[int, list[int]], place: dict[int, int], scale: float
+) -> dict[int, float]:
     """The mean place of each node's neighbours; a node without any stays about where it is."""
     found = {}
     for i, node in enumerate(row):
@@ -184,8 +204,12 @@ def crossings(rows: list[list[int]], below: dict[int, list[int]]) -> int:
     return total
 
 
-def positions(wide: Sequence[float], rows: list[list[int]], edges: Pairs, pull: Sequence[float], gap: float) -> list[float]:
-    """Centres within the layers, as near to those of the neighbours that matter as the order and the sizes allow, and chains straight."""
+def positions(
+    wide: Sequence[float], rows: list[list[int]], edges: Pairs, pull: Sequence[float], gap: float
+) -> list[float]:
+    """Centres within the layers, as near to those of the neighbours that matter as the order and the sizes allow, and
+    chains straight.
+    """
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for a, b in edges:
@@ -201,9 +225,15 @@ def positions(wide: Sequence[float], rows: list[list[int]], edges: Pairs, pull: 
         for row in rows if down else reversed(rows):
             goals, weights = [], []
             for node in row:
-                near = [above.get(node, ()), below.get(node, ())] if both else [(above if down else below).get(node, ())]
+                near = (
+                    [above.get(node, ()), below.get(node, ())] if both else [(above if down else below).get(node, ())]
+                )
                 straight = STRAIGHT if pull[node] == PASSING else 1.0
-                pulls = [(position[n], pull[node] * pull[n] * (straight if pull[n] == PASSING else 1.0)) for part in near for n in part]
+                pulls = [
+                    (position[n], pull[node] * pull[n] * (straight if pull[n] == PASSING else 1.0))
+                    for part in near
+                    for n in part
+                ]
                 least = HEAVY * max([w for _, w in pulls], default=0.0)
                 pulls = [(p, w) for p, w in pulls if w >= least]
                 weight = sum([w for _, w in pulls])
@@ -225,7 +255,8 @@ def packed(wide: Sequence[float], row: list[int], gap: float) -> list[float]:
 def apart(goals: Sequence[float], weights: Sequence[float], offsets: Sequence[float]) -> list[float]:
     """The places nearest to the goals, in least squares, that keep the order and the distances of `offsets`.
 
-    Less the offsets, places must only not decrease, so neighbours whose goals are in the wrong order merge into blocks with a common mean.
+    Less the offsets, places must only not decrease, so neighbours whose goals are in the wrong order merge into blocks
+    with a common mean.
     """
     blocks: list[tuple[float, float, int]] = []
     for goal, weight, offset in zip(goals, weights, offsets, strict=True):

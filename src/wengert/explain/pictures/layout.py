@@ -1,7 +1,8 @@
-"""The picture of an explanation as geometry: boxes, operators, edges and groups, with their places, for whatever draws them.
+"""The picture of an explanation as geometry: boxes, operators, edges and groups, with their places, for whatever draws
+them.
 
-An operation is two things side by side: the operator, which its operands enter, and the value that leaves it. Data, inputs and values are
-boxes with text. The page in the browser draws the same geometry as the files do.
+An operation is two things side by side: the operator, which its operands enter, and the value that leaves it. Data,
+inputs and values are boxes with text. The page in the browser draws the same geometry as the files do.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ LABEL = 12.0
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A box or operator: its upper left corner and size, what is written in it, and the step that it stands for, if it is one.
+    """A box or operator: its upper left corner and size, what is written in it, and the step that it stands for, if it
+    is one.
 
     `group` names the group that it stands for, `is_result` marks what the function returns.
     """
@@ -67,10 +69,14 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An arrow. `operand` and `step` say which operand it is of which step's operation; None from an operator to its value, or to a group.
+    """An arrow.
 
-    `points` begin at one box and end at the other. Between two points the edge runs straight if they are level, and else bends like an S;
-    `path` says the same in SVG's language. `count` is how many uses it stands for, `backward` that it closes a loop.
+    `operand` and `step` say which operand it is of which step's operation; None from an operator to its value, or to a
+    group.
+
+    `points` begin at one box and end at the other. Between two points the edge runs straight if they are level, and
+    else bends like an S; `path` says the same in SVG's language. `count` is how many uses it stands for, `backward`
+    that it closes a loop.
     """
 
     source: str
@@ -120,12 +126,14 @@ def layout(
 ) -> Drawing:
     """Where everything goes. `groups` is None (if the graph is large), False, True, or by "line" or "function".
 
-    `edges` labels the edges with local derivatives. `direction` is chosen by the depth of the graph unless it is given. `expanded` names
-    groups to be shown in full; `only` draws these steps alone, with the values that they are made of: the inside of a group.
+    `edges` labels the edges with local derivatives. `direction` is chosen by the depth of the graph unless it is given.
+    `expanded` names groups to be shown in full; `only` draws these steps alone, with the values that they are made of:
+    the inside of a group.
     """
     if groups is False and only is None and size(explanation) > MOST:
         raise ValueError(
-            f"The graph has {size(explanation)} boxes and operators, too many to draw one by one (at most {MOST}), at {user_line()}. "
+            f"The graph has {size(explanation)} boxes and operators, too many to draw one by one (at most {MOST}), at "
+            f"{user_line()}. "
             "Leave groups=None, or ask for groups by 'line' or 'function'."
         )
     joined = [group for group in grouped(explanation, groups) if group.id not in expanded] if only is None else []
@@ -140,7 +148,10 @@ def layout(
 
 
 class Draughtsman:
-    """Turns layers and positions into points. `begin` and `end` are where each layer starts and ends, `middle` where its boxes do."""
+    """Turns layers and positions into points.
+
+    `begin` and `end` are where each layer starts and ends, `middle` where its boxes do.
+    """
 
     def __init__(self, shown: Diagram, placed: Placement, direction: Direction, between: float, groups: list[Group]):
         self.shown, self.placed, self.direction, self.groups = shown, placed, direction, groups
@@ -163,14 +174,19 @@ class Draughtsman:
             self.middle.append(here + signs[level] + links[level])
             self.end.append(self.middle[-1] + boxes[level])
             here = self.end[-1] + between
-        sides = [placed.position[i] - max(u.box[1 - self.along], u.operator[1 - self.along]) / 2 for i, u in enumerate(shown.units)]
+        sides = [
+            placed.position[i] - max(u.box[1 - self.along], u.operator[1 - self.along]) / 2
+            for i, u in enumerate(shown.units)
+        ]
         bends = [p - 6.0 for route in placed.bends for _, p in route]
         self.shift = MARGIN - min([*sides, *bends], default=0.0)
 
     def drawing(self) -> Drawing:
         nodes = [node for i, unit in enumerate(self.shown.units) for node in self.nodes(i, unit)]
         by_id = {node.id: node for node in nodes}
-        edges = [self.link(by_id[f"o{i}"], by_id[f"n{i}"]) for i, u in enumerate(self.shown.units) if u.sign and u.lines]
+        edges = [
+            self.link(by_id[f"o{i}"], by_id[f"n{i}"]) for i, u in enumerate(self.shown.units) if u.sign and u.lines
+        ]
         edges += self.arrows(by_id)
         reach = [p for edge in edges for p in edge.points]
         wide = max([*[n.x + n.width for n in nodes], *[x + 6.0 for x, _ in reach]], default=0.0) + MARGIN
@@ -183,7 +199,10 @@ class Draughtsman:
         return (along, across) if self.direction == "right" else (across, along)
 
     def nodes(self, i: int, unit: Unit) -> list[DrawnNode]:
-        """The operator and the box of a unit. Inputs and values of one column are equally wide; inputs and data stand next to their use."""
+        """The operator and the box of a unit.
+
+        Inputs and values of one column are equally wide; inputs and data stand next to their use.
+        """
         level, centre = self.placed.layer[i], self.placed.position[i]
         found = []
         group = unit.group.id if unit.group else None
@@ -198,7 +217,9 @@ class Draughtsman:
                 size = (self.plain[level], size[1])
             slack = self.boxes[level] - size[self.along] if not unit.sign else 0.0
             corner = self.point(self.middle[level] + slack, centre - size[1 - self.along] / 2)
-            found.append(DrawnNode(f"n{i}", unit.kind, *corner, *rounded(size), unit.lines, unit.step, group, unit.is_result))
+            found.append(
+                DrawnNode(f"n{i}", unit.kind, *corner, *rounded(size), unit.lines, unit.step, group, unit.is_result)
+            )
         return found
 
     def link(self, operator: DrawnNode, value: DrawnNode) -> DrawnEdge:
@@ -212,7 +233,9 @@ class Draughtsman:
         return DrawnEdge(operator.id, value.id, None, None, points, self.direction)
 
     def arrows(self, nodes: dict[str, DrawnNode]) -> list[DrawnEdge]:
-        """The edges between units: out of boxes, through their bends, into operators, side by side where several enter the same one."""
+        """The edges between units: out of boxes, through their bends, into operators, side by side where several enter
+        the same one.
+        """
         entry = lambda i: nodes[f"o{i}"] if f"o{i}" in nodes else nodes[f"n{i}"]
         leaving = lambda i: nodes[f"n{i}"] if f"n{i}" in nodes else nodes[f"o{i}"]
         offsets = self.ports()
@@ -226,11 +249,17 @@ class Draughtsman:
             points = [self.point(edge, start), self.point(near[self.placed.layer[a]], start)]
             for level, p in self.placed.bends[k]:
                 points += [self.point(far[level], p), self.point(near[level], p)]
-            edge = (last.x, last.y)[self.along] + ((last.width, last.height)[self.along] if back else self.inset(last, offsets[k]))
+            edge = (last.x, last.y)[self.along] + (
+                (last.width, last.height)[self.along] if back else self.inset(last, offsets[k])
+            )
             points += [self.point(far[self.placed.layer[b]], stop), self.point(edge, stop)]
             points = self.straightened(points)
             ends = first.id, last.id
-            found.append(DrawnEdge(*ends, arrow.operand, arrow.step, tuple(points), self.direction, arrow.count, back, arrow.label))
+            found.append(
+                DrawnEdge(
+                    *ends, arrow.operand, arrow.step, tuple(points), self.direction, arrow.count, back, arrow.label
+                )
+            )
         return found
 
     def straightened(self, points: list[Point]) -> list[Point]:
@@ -244,7 +273,10 @@ class Draughtsman:
         return found
 
     def ports(self) -> list[float]:
-        """How far from the middle of its target each arrow ends, in the order in which they come in; loops end on a side of their own."""
+        """How far from the middle of its target each arrow ends, in the order in which they come in.
+
+        Loops end on a side of their own.
+        """
         entering: dict[int, list[int]] = {}
         for k, arrow in enumerate(self.shown.arrows):
             if not self.placed.backward[k]:
@@ -254,7 +286,11 @@ class Draughtsman:
             unit = self.shown.units[target]
             room = (unit.operator if unit.sign else unit.box)[1 - self.along] - 14.0
             gap = min(PORT, room / max(1, len(arrows) - 1))
-            came = lambda k: self.placed.bends[k][-1][1] if self.placed.bends[k] else self.placed.position[self.shown.arrows[k].source]
+            came = lambda k: (
+                self.placed.bends[k][-1][1]
+                if self.placed.bends[k]
+                else self.placed.position[self.shown.arrows[k].source]
+            )
             arrows.sort(key=came)
             middle = (len(arrows) - 1) / 2
             straight = [i for i, k in enumerate(arrows) if abs(came(k) - self.placed.position[target]) < STRAIGHT]
@@ -279,8 +315,15 @@ def rounded(size: tuple[float, float]) -> tuple[float, float]:
 
 
 def labelled(nodes: list[DrawnNode], edges: list[DrawnEdge]) -> list[DrawnEdge]:
-    """Each label at a point of its edge where it covers no box and no other label, if there is one; nearest to the operator."""
-    taken = [(node.x, node.y, node.x + node.width, node.y + node.height) for node in nodes] if any(e.label for e in edges) else []
+    """Each label at a point of its edge where it covers no box and no other label, if there is one.
+
+    Nearest to the operator.
+    """
+    taken = (
+        [(node.x, node.y, node.x + node.width, node.y + node.height) for node in nodes]
+        if any(e.label for e in edges)
+        else []
+    )
     found = []
     for edge in edges:
         if edge.label is None:

@@ -1,7 +1,8 @@
-"""The graph of an explanation as SVG: one file that needs nothing else, light by default and dark where the reader prefers it.
+"""The graph of an explanation as SVG: one file that needs nothing else, light by default and dark where the reader
+prefers it.
 
-Colours are plain rules of a style sheet, not variables, so that drawing programs and printers understand them. The kinds differ in shape
-and border too, so that they can be told apart without colours.
+Colours are plain rules of a style sheet, not variables, so that drawing programs and printers understand them. The
+kinds differ in shape and border too, so that they can be told apart without colours.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ MONO = f"ui-monospace, 'SF Mono', Consolas, 'Liberation Mono', 'DejaVu Sans Mono
 
 
 class Theme(NamedTuple):
-    """The colours: pairs are the inside and the border of a box; text must stand out from both ground and boxes by 4.5 to 1."""
+    """The colours: pairs are the inside and the border of a box.
+
+    Text must stand out from both ground and boxes by 4.5 to 1.
+    """
 
     ground: str
     ink: str
@@ -58,7 +62,10 @@ KINDS = {
 
 
 def svg(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
-    """The graph as a picture with a legend; `edges` labels edges with local derivatives, `groups` joins what one line or function made."""
+    """The graph as a picture with a legend.
+
+    `edges` labels edges with local derivatives, `groups` joins what one line or function made.
+    """
     drawing = layout(explanation, groups, edges=edges)
     entries = legend(explanation, drawing)
     least = max([MARGIN * 2 + room for *_, room in entries])
@@ -69,12 +76,15 @@ def svg(explanation: Explanation, edges: bool = False, groups: Grouping = None) 
     name = getattr(explanation.recording.function, "__name__", "f").replace("<lambda>", "f")
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="wengert-graph" role="img" width="{wide:.0f}" height="{high:.0f}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="wengert-graph" role="img" width="{wide:.0f}" '
+            f'height="{high:.0f}" '
             f'viewBox="0 0 {wide:.0f} {high:.0f}">',
             f"<title>Computational graph of {escape(name)}</title>",
             f"<style>{style()}</style>",
-            '<defs><marker id="wengert-arrow" viewBox="0 0 10 10" refX="9.2" refY="5" markerWidth="7.5" markerHeight="7.5" '
-            'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0.5 0.8 9.5 5 0.5 9.2 2.6 5z"/></marker></defs>',
+            '<defs><marker id="wengert-arrow" viewBox="0 0 10 10" refX="9.2" refY="5" markerWidth="7.5" '
+            'markerHeight="7.5" '
+            'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0.5 0.8 9.5 5 0.5 9.2 2.6 '
+            '5z"/></marker></defs>',
             f'<rect class="ground" width="{wide:.0f}" height="{high:.0f}"/>',
             f'<g transform="translate({left:g} 0)">',
             *[drawn_edge(edge) for edge in drawing.edges],
@@ -95,7 +105,8 @@ def style() -> str:
         f".code{{font-family:{MONO}}}",
         ".name tspan,.symbol,.heading{font-weight:600}",
         ".edge{fill:none;stroke-width:1.4}.loop{stroke-dasharray:5 4}",
-        ".node rect,.node path,.key{stroke-width:1.4}.leaf rect,rect.leaf{stroke-width:2.2}.data rect,rect.data{stroke-dasharray:4 3}",
+        ".node rect,.node path,.key{stroke-width:1.4}.leaf rect,rect.leaf{stroke-width:2.2}.data "
+        "rect,rect.data{stroke-dasharray:4 3}",
         ".result rect{stroke-width:2.6}.local{font-size:12px;font-weight:600}",
         ".legend text{font-size:12px;text-anchor:start}",
     ]
@@ -139,14 +150,18 @@ def drawn_edge(edge: DrawnEdge) -> str:
 def drawn_node(node: DrawnNode, explanation: Explanation) -> str:
     """A box or an operator with its text, and what does not fit into it as a tooltip."""
     classes = f"node {node.kind}{' result' if node.is_result else ''}"
-    told = "".join([f' data-{key}="{known}"' for key, known in (("step", node.step), ("group", node.group)) if known is not None])
+    told = "".join(
+        [f' data-{key}="{known}"' for key, known in (("step", node.step), ("group", node.group)) if known is not None]
+    )
     pile = PILE if node.kind == "group" else 0.0
     centre = node.x + (node.width - pile) / 2
     y = node.y + (node.height - pile - sum([line.height for line in node.lines])) / 2
     texts = []
     for line in node.lines:
         y += line.height
-        texts.append(f'<text class="{line.role}" x="{centre:g}" y="{y - line.height * 0.29:.1f}">{typeset(line)}</text>')
+        texts.append(
+            f'<text class="{line.role}" x="{centre:g}" y="{y - line.height * 0.29:.1f}">{typeset(line)}</text>'
+        )
     return f"<g class={quoteattr(classes)}{told}>{tooltip(node, explanation)}{shape(node)}{''.join(texts)}</g>"
 
 
@@ -164,7 +179,10 @@ def shape(node: DrawnNode) -> str:
     pile = PILE if node.kind == "group" else 0.0
     box = f'<rect x="{node.x:g}" y="{node.y:g}" width="{node.width - pile:g}" height="{node.height - pile:g}" rx="{radius:g}"/>'
     right, low = node.x + node.width, node.y + node.height
-    sheets = [f'<path d="M{node.x + 11 - d:g} {low - d:g}H{right - 7 - d:g}a7 7 0 0 0 7 -7V{node.y + 11 - d:g}"/>' for d in (0, PILE / 2)]
+    sheets = [
+        f'<path d="M{node.x + 11 - d:g} {low - d:g}H{right - 7 - d:g}a7 7 0 0 0 7 -7V{node.y + 11 - d:g}"/>'
+        for d in (0, PILE / 2)
+    ]
     return "".join([*sheets, box]) if pile else box
 
 
@@ -180,7 +198,9 @@ def label(edge: DrawnEdge) -> str:
     """The local derivative, on a piece of ground that keeps it clear of the lines."""
     (x, y), text = edge.label_at or (0.0, 0.0), edge.label or ""
     wide = width(text) * LABEL
-    ground = f'<rect class="ground" x="{x - wide / 2 - 2:.1f}" y="{y - 7:.1f}" width="{wide + 4:.1f}" height="14" rx="4"/>'
+    ground = (
+        f'<rect class="ground" x="{x - wide / 2 - 2:.1f}" y="{y - 7:.1f}" width="{wide + 4:.1f}" height="14" rx="4"/>'
+    )
     return f'{ground}<text class="local" x="{x:g}" y="{y + 4:g}">{escape(text)}</text>'
 
 

@@ -1,8 +1,9 @@
 """Formulas as people type them, turned into Python functions that can be differentiated and explained.
 
-The parser knows numbers, names, operators, indices, lists and the functions of the table, and nothing else. What it has read becomes a
-syntax tree that Python compiles, so that a formula has lines, columns and names as any function has. Numbers are floats, and what is made
-of numbers alone is computed at once by NumPy: no formula makes an integer of a million digits or crashes at a division by zero.
+The parser knows numbers, names, operators, indices, lists and the functions of the table, and nothing else. What it has
+read becomes a syntax tree that Python compiles, so that a formula has lines, columns and names as any function has.
+Numbers are floats, and what is made of numbers alone is computed at once by NumPy: no formula makes an integer of a
+million digits or crashes at a division by zero.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from wengert.ops.shape.joining import stack
 DEEPEST = 50
 """Brackets, signs and powers that may be open at the same time."""
 LONGEST = 400
-"""Operations of which each needs the one before. Python's compiler goes down one call for each, and its limit is 1000."""
+"""Operations of which each needs the one before.
+
+Python's compiler goes down one call for each, and its limit is 1000.
+"""
 
 BINARY: dict[str, tuple[int, Any]] = {
     "<": (1, ast.Lt),
@@ -73,7 +77,9 @@ def expression(text: str, names: Sequence[str] | None = None) -> Callable:
         body = parser.program()
         code = compile(ast.Module([parser.definition(body)], []), filename := f"<formula {next(_formulas)}>", "exec")
     except RecursionError:
-        raise ExpressionError("The formula is nested too deeply for a program that is itself nested deeply.", text, 0) from None
+        raise ExpressionError(
+            "The formula is nested too deeply for a program that is itself nested deeply.", text, 0
+        ) from None
     space: dict[str, Any] = {"__builtins__": {}, "__name__": "formula", **parser.used}
     exec(code, space)
     lines = [f"def f({', '.join(parser.parameters)}):\n", *[f"{line}\n" for line in parser.lines]]
@@ -109,7 +115,9 @@ class Parser:
         body: list[ast.stmt] = []
         for i, (self.tokens, line, name) in enumerate(parts, 1):
             if name is None and i < len(parts):
-                raise self.error("Only the last statement is a result. Give this one a name, as in s = w*x.", self.tokens[0])
+                raise self.error(
+                    "Only the last statement is a result. Give this one a name, as in s = w*x.", self.tokens[0]
+                )
             self.position = 2 if name else 0
             value: Any = self.whole()
             number, stop = i + 1, value.end_col_offset
@@ -145,7 +153,9 @@ class Parser:
     def at(self, node: Any, first: Any, last: Any = None, length: int = 1) -> Any:
         """A node from one token or node to another, `length` operations after the variables."""
         if length > LONGEST:
-            raise self.error(f"The formula has more than {LONGEST} operations in a row. Write it as a function in a file.", self.last)
+            raise self.error(
+                f"The formula has more than {LONGEST} operations in a row. Write it as a function in a file.", self.last
+            )
         node.length = length
         start = first.start if isinstance(first, Token) else first.col_offset
         last = last or first
@@ -170,7 +180,9 @@ class Parser:
     def deeper(self, token: Token) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self.error(f"The formula is nested deeper than {DEEPEST} levels. Give parts of it names: s = w*x; sin(s).", token)
+            raise self.error(
+                f"The formula is nested deeper than {DEEPEST} levels. Give parts of it names: s = w*x; sin(s).", token
+            )
 
     # Operators
 
@@ -215,7 +227,9 @@ class Parser:
         self.depth -= 1
         if isinstance(value, ast.Constant):
             return self.at(ast.Constant(-value.value if token.text == "-" else value.value), token, value)  # type: ignore[operator]  # a number
-        return self.at(ast.UnaryOp(ast.USub() if token.text == "-" else ast.UAdd(), value), token, value, 1 + value.length)
+        return self.at(
+            ast.UnaryOp(ast.USub() if token.text == "-" else ast.UAdd(), value), token, value, 1 + value.length
+        )
 
     def power(self) -> ast.expr:
         """A power, from right to left."""
@@ -284,7 +298,9 @@ class Parser:
             raise self.error("The list is empty.", opening)
         self.used["[]"] = stack
         parts = self.at(ast.Tuple(items, ast.Load()), opening, self.last)
-        return self.at(ast.Call(self.at(ast.Name("[]", ast.Load()), opening), [parts], []), opening, self.last, 1 + longest(items))
+        return self.at(
+            ast.Call(self.at(ast.Name("[]", ast.Load()), opening), [parts], []), opening, self.last, 1 + longest(items)
+        )
 
     def index(self) -> ast.expr:
         """An integer or a slice."""
@@ -332,14 +348,21 @@ class Parser:
         if function is None:
             raise self.error(f"There is no function {name!r}.{suggestion(name, functions())}", token)
         axis: list[ast.keyword] = []
-        arguments = [argument for argument in self.bracketed(lambda: self.argument(axis, function.along_axis)) if argument is not None]
+        arguments = [
+            argument
+            for argument in self.bracketed(lambda: self.argument(axis, function.along_axis))
+            if argument is not None
+        ]
         if name in OF_SEVERAL and len(arguments) > 1 and not axis:
             name = OF_SEVERAL[name]
             while len(arguments) > 2:
                 arguments[:2] = [self.called(name, arguments[:2], [], token)]
         wanted = functions()[name].arguments
         if len(arguments) != wanted:
-            raise self.error(f"{name} takes {wanted} {'argument' if wanted == 1 else 'arguments'} and was given {len(arguments)}.", token)
+            raise self.error(
+                f"{name} takes {wanted} {'argument' if wanted == 1 else 'arguments'} and was given {len(arguments)}.",
+                token,
+            )
         return self.called(name, arguments, axis, token)
 
     def called(self, name: str, arguments: list[Any], axis: list[ast.keyword], first: Token) -> ast.expr:

@@ -1,4 +1,6 @@
-"""What a command is about, from words: a function, as a formula or in a file, and its arguments, as numbers, lists or files."""
+"""What a command is about, from words: a function, as a formula or in a file, and its arguments, as numbers, lists or
+files.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def target(function: str, given: Iterable[str]) -> Target:
     values = {name: value(name, text) for name, text in assignments(given).items()}
     match = FILE.fullmatch(function.strip())
     if match is None:
-        return Target(expression(function, list(values)), list(values), [numeric(name, x) for name, x in values.items()])
+        return Target(
+            expression(function, list(values)), list(values), [numeric(name, x) for name, x in values.items()]
+        )
     return bound(loaded(Path(match["path"]), (match["function"] or ":")[1:]), values)
 
 
@@ -65,7 +69,10 @@ def assignments(given: Iterable[str]) -> dict[str, str]:
         for part in separated(text):
             match = ASSIGNMENT.fullmatch(part)
             if match is None or not match["value"]:
-                raise UsageError(f"{part.strip()!r} is not an argument. Arguments are written name=value: x=2, w=[1,2] or w=@weights.npy.")
+                raise UsageError(
+                    f"{part.strip()!r} is not an argument. Arguments are written name=value: x=2, w=[1,2] or "
+                    f"w=@weights.npy."
+                )
             name = normalized(match["name"])
             if keyword.iskeyword(name) or not name.isidentifier() or name == "__debug__":
                 raise UsageError(f"{name!r} cannot be the name of a variable in Python. Call it something else.")
@@ -94,7 +101,11 @@ def value(name: str, text: str) -> Any:
         try:
             return np.load(path, allow_pickle=False)[()]
         except (OSError, ValueError, AttributeError, EOFError) as error:
-            reason = "There is no such file." if not path.exists() else "It is not an array in NumPy's format, as np.save writes it."
+            reason = (
+                "There is no such file."
+                if not path.exists()
+                else "It is not an array in NumPy's format, as np.save writes it."
+            )
             raise UsageError(f"{name}: {path} cannot be read. {reason}") from error
     try:
         found = json.loads(text, parse_int=integer, parse_float=real)
@@ -121,7 +132,9 @@ def real(digits: str) -> float:
     """A number that is not too large for floating-point numbers."""
     if math.isinf(number := float(digits)):
         length = len(digits.lstrip("-"))
-        raise OverflowError(f"{digits if length < 20 else f'an integer of {length} digits'} is larger than any floating-point number.")
+        raise OverflowError(
+            f"{digits if length < 20 else f'an integer of {length} digits'} is larger than any floating-point number."
+        )
     return number
 
 
@@ -191,7 +204,9 @@ def loaded(path: Path, name: str) -> Callable:
     try:
         spec.loader.exec_module(module)
     except SystemExit as error:
-        raise RuntimeError(f"{path} ended the program while it was imported; put that under if __name__ == '__main__'.") from error
+        raise RuntimeError(
+            f"{path} ended the program while it was imported; put that under if __name__ == '__main__'."
+        ) from error
     finally:
         sys.path.remove(folder)
     found: Any = module
@@ -212,7 +227,10 @@ def offered(path: Path, name: str) -> str:
 
 
 def bound(function: Callable, values: dict[str, Any]) -> Target:
-    """A function at named arguments. Truth values, texts and integers that the function declares as such are fixed, all else varies."""
+    """A function at named arguments.
+
+    Truth values, texts and integers that the function declares as such are fixed, all else varies.
+    """
     title = getattr(function, "__name__", "The function")
     try:
         signature = inspect.signature(function)
@@ -227,15 +245,21 @@ def bound(function: Callable, values: dict[str, Any]) -> Target:
             raise UsageError(f"{title} has no parameter {name!r}.{known}")
     missing = [name for name, p in named.items() if p.default is p.empty and name not in values]
     if missing:
-        raise UsageError(f"{title} needs a value for {' and '.join(missing)}: {' '.join(f'{name}=1.0' for name in missing)}.")
+        raise UsageError(
+            f"{title} needs a value for {' and '.join(missing)}: {' '.join(f'{name}=1.0' for name in missing)}."
+        )
     order = [*[name for name in named if name in values], *[name for name in values if name not in named]]
-    arguments = {name: values[name] if is_integer(parameters.get(name)) else tree.map(floating, values[name]) for name in order}
+    arguments = {
+        name: values[name] if is_integer(parameters.get(name)) else tree.map(floating, values[name]) for name in order
+    }
     fixed = {name: x for name, x in arguments.items() if not varies(x)}
     varying = [name for name in order if name not in fixed]
     if not varying:
         raise UsageError(f"{title} has no argument that could vary. Give one as a number: x=1.0.")
     plain = [name for name, p in named.items() if p.kind is not p.KEYWORD_ONLY]
-    call = function if not fixed and varying == plain[: len(varying)] else with_fixed(function, signature, varying, fixed)
+    call = (
+        function if not fixed and varying == plain[: len(varying)] else with_fixed(function, signature, varying, fixed)
+    )
     return Target(call, varying, [arguments[name] for name in varying])
 
 
@@ -253,7 +277,9 @@ def varies(x: Any) -> bool:
     return any(isinstance(leaf, float | complex | np.ndarray | np.generic) for leaf in tree.flatten(x)[0])
 
 
-def with_fixed(function: Callable, signature: inspect.Signature, varying: Sequence[str], fixed: dict[str, Any]) -> Callable:
+def with_fixed(
+    function: Callable, signature: inspect.Signature, varying: Sequence[str], fixed: dict[str, Any]
+) -> Callable:
     """The function of the arguments that vary, by position, under their names."""
     kinds = {name: p.kind for name, p in signature.parameters.items()}
 
@@ -261,7 +287,10 @@ def with_fixed(function: Callable, signature: inspect.Signature, varying: Sequen
         given = fixed | dict(zip(varying, values, strict=True))
         positional = []
         for name, kind in kinds.items():
-            if name not in given or kind not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+            if name not in given or kind not in (
+                inspect.Parameter.POSITIONAL_ONLY,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            ):
                 break
             positional.append(given.pop(name))
         return function(*positional, **given)

@@ -43,7 +43,9 @@ class ExpressionError(ValueError):
         at = self.at - start
         first = max(0, min(at - WIDTH // 2, len(line) - WIDTH))
         shown = re.sub(r"\s", " ", line[first : first + WIDTH])
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)  # an escape would command the terminal
+        shown = "".join(
+            c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown
+        )  # an escape would command the terminal
         before, after = "..." if first else "", "..." if first + WIDTH < len(line) else ""
         carets = "^" * max(1, min(self.width, len(shown) - (at - first)))
         return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - first)}{carets}"
@@ -68,7 +70,9 @@ class Statement(NamedTuple):
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """The statements of a formula, between semicolons or on lines of their own. A line that ends inside brackets goes on.
+    """The statements of a formula, between semicolons or on lines of their own.
+
+    A line that ends inside brackets goes on.
 
     >>> [statement.line for statement in statements("s = x ^ 2; sin(s)")]
     ['    s = x ** 2', '    return sin(s)']
@@ -80,7 +84,9 @@ def statements(text: str) -> Iterator[Statement]:
         while at < len(text):
             match = TOKEN.match(text, at)
             if match is None:
-                raise ExpressionError(f"{text[at]!r} means nothing in a formula. {ADVICE.get(text[at], '')}".rstrip(), text, at)
+                raise ExpressionError(
+                    f"{text[at]!r} means nothing in a formula. {ADVICE.get(text[at], '')}".rstrip(), text, at
+                )
             kind, piece = str(match.lastgroup), match.group()
             if kind == "end" and (piece == ";" or brackets <= 0):
                 break

@@ -27,9 +27,36 @@ ALIASES = {
     "pow": "power",
     "sgn": "sign",
 }
-ALONG_AXIS = ("all", "any", "cumprod", "cumsum", "logsumexp", "max", "mean", "median", "min", "prod", "sort", "std", "sum", "var")
+ALONG_AXIS = (
+    "all",
+    "any",
+    "cumprod",
+    "cumsum",
+    "logsumexp",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "prod",
+    "sort",
+    "std",
+    "sum",
+    "var",
+)
 OTHERS = {"clip": 3, "cross": 2, "dot": 2, "matmul": 2, "outer": 2, "ravel": 1, "round": 1, "transpose": 1, "where": 3}
-DISCRETE = ("ceil", "floor", "isfinite", "isinf", "isnan", "logical_and", "logical_not", "logical_or", "rint", "sign", "trunc")
+DISCRETE = (
+    "ceil",
+    "floor",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "rint",
+    "sign",
+    "trunc",
+)
 OF_SEVERAL = {"max": "maximum", "min": "minimum"}
 """What functions of one array are when they have several arguments."""
 
@@ -56,7 +83,9 @@ def functions() -> dict[str, Function]:
     for name, primitive in TABLE.items():
         if name in DISCRETE or (primitive.kind == "elementwise" and name in wg.__all__):
             operation = getattr(wg, name)
-            known[name] = Function(operation, sum(p.default is p.empty for p in inspect.signature(operation).parameters.values()))
+            known[name] = Function(
+                operation, sum(p.default is p.empty for p in inspect.signature(operation).parameters.values())
+            )
     known |= {name: Function(getattr(wg, name), 1, True) for name in ALONG_AXIS}
     known |= {name: Function(getattr(wg, name), n) for name, n in OTHERS.items()}
     known["norm"] = Function(wg.linalg.norm, 1, True)

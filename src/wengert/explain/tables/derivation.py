@@ -24,27 +24,59 @@ from wengert.modes.symbolic import Symbol
 from wengert.modes.tape import Node as TapeNode
 from wengert.modes.tape import contributions
 from wengert.ops.elementwise.choices import _where
-from wengert.ops.elementwise.predicates import equal, isfinite, isinf, isnan, logical_and, logical_not, logical_or, not_equal
+from wengert.ops.elementwise.predicates import (
+    equal,
+    isfinite,
+    isinf,
+    isnan,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+)
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
 LARGEST = 16
-"""How many operations a formula may have, calls by name counted three times; what has more is not for a line of a table."""
+"""How many operations a formula may have, calls by name counted three times.
+
+What has more is not for a line of a table.
+"""
 HUGE = 200
 """How many it may have before its guards are decided."""
 PLAIN_NUMBERS = range(-9, 10)
-"""Twice the constants that a formula is simplified for. Others are names for it, or each constant of a program would need its own."""
+"""Twice the constants that a formula is simplified for.
+
+Others are names for it, or each constant of a program would need its own.
+"""
 WHERE = primitive_of(_where)
 GUARDS = frozenset(
     map(
         primitive_of,
-        (equal, not_equal, isinf, isnan, isfinite, logical_and, logical_or, logical_not, _reshape, _expand_dims, _broadcast_to),
+        (
+            equal,
+            not_equal,
+            isinf,
+            isnan,
+            isfinite,
+            logical_and,
+            logical_or,
+            logical_not,
+            _reshape,
+            _expand_dims,
+            _broadcast_to,
+        ),
     )
 )
-"""What rules ask to keep clear of single points where their formula breaks. Numbers are known here, so the answer is too."""
+"""What rules ask to keep clear of single points where their formula breaks.
+
+Numbers are known here, so the answer is too.
+"""
 
 
 class Derivation(NamedTuple):
-    """A derivative as a graph of one output. Its inputs, as far as it needs them, are by place: operands, outputs, incoming derivatives.
+    """A derivative as a graph of one output.
+
+    Its inputs, as far as it needs them, are by place: operands, outputs, incoming derivatives.
 
     `guards` are the conditions in it that only ask for single points.
     """
@@ -75,8 +107,12 @@ class Derivations:
         """For each operand, what it receives of the adjoints of the outputs, of which some may have none."""
         return self._cached(("adjoint", *flowing), node, live, lambda node, live: pulled(node, live, flowing))
 
-    def _cached(self, what: Any, node: Operation, live: Sequence[bool], find: Callable[..., list]) -> list[Derivation | None]:
-        operands = tuple([a.operand if (value := plain_number(a)) is None else (value, value.__class__) for a in node.args])
+    def _cached(
+        self, what: Any, node: Operation, live: Sequence[bool], find: Callable[..., list]
+    ) -> list[Derivation | None]:
+        operands = tuple(
+            [a.operand if (value := plain_number(a)) is None else (value, value.__class__) for a in node.args]
+        )
         try:
             key = what, node.primitive, tuple(sorted(node.params.items())), operands, tuple(live)
             if key not in self.known:
@@ -107,7 +143,11 @@ def length(graph: Graph) -> int:
 def plain_number(node: Node) -> Any:
     """A small number of the program's own, such as an exponent or a factor of two; else None."""
     value = node.value if isinstance(node, Constant) else None
-    return value if isinstance(value, int | float | np.number) and not node.shape and (value * 2) in PLAIN_NUMBERS else None
+    return (
+        value
+        if isinstance(value, int | float | np.number) and not node.shape and (value * 2) in PLAIN_NUMBERS
+        else None
+    )
 
 
 def symbols(node: Operation) -> tuple[list[Any], list[Any]]:
@@ -138,7 +178,9 @@ def pulled(node: Operation, live: Sequence[bool], flowing: Sequence[bool]) -> li
         keep = node.primitive.keep(*live)
         assert keep is not None
         saved = keep(tuple(outs) if several else outs[0], *values)
-        parents = tuple([TapeNode(None, {}, (), (), a) if alive else None for a, alive in zip(node.args, live, strict=True)])
+        parents = tuple(
+            [TapeNode(None, {}, (), (), a) if alive else None for a, alive in zip(node.args, live, strict=True)]
+        )
         kept = TapeNode(node.primitive, node.params, parents, saved, node)
         places = {parent: i for i, parent in enumerate(parents) if parent is not None}
         for parent, found, _ in contributions(kept, list(given) if several else given[0], saved, None, None):
@@ -175,7 +217,9 @@ def decisions(found: Derivation, operands: Sequence[Any], outs: Sequence[Any]) -
     """For each guard, whether it holds everywhere; None if it does here and there."""
     if not found.guards:
         return []
-    values: dict[Node, Any] = {x: operands[i] for i, x in found.operands.items()} | {x: outs[i] for i, x in found.outs.items()}
+    values: dict[Node, Any] = {x: operands[i] for i, x in found.operands.items()} | {
+        x: outs[i] for i, x in found.outs.items()
+    }
     with np.errstate(all="ignore"):
         for node in ordered(found.guards):
             if isinstance(node, Operation):

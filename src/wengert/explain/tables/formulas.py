@@ -1,7 +1,8 @@
-"""The formulas of a trace: what each line computes, and by which rule its tangent and its adjoint come about, in names and in numbers.
+"""The formulas of a trace: what each line computes, and by which rule its tangent and its adjoint come about, in names
+and in numbers.
 
-Derivatives are found by running the operation's own rule on symbols (see `derivation.py`), so whatever has a rule has a formula. What is
-too large for a line is written as a partial derivative.
+Derivatives are found by running the operation's own rule on symbols (see `derivation.py`), so whatever has a rule has a
+formula. What is too large for a line is written as a partial derivative.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ LONGEST = 30
 
 
 class Text(Plain):
-    """Plain text in which every product has its sign, because names are words here, and a minus sign that can be copied."""
+    """Plain text in which every product has its sign, because names are words here, and a minus sign that can be
+    copied.
+    """
 
     minus = "-"
 
@@ -59,7 +62,8 @@ class Text(Plain):
 
 
 class LineWriter(Writer):
-    """Writes expressions for the lines of a trace: operands stay in their order, and a sign stays with the operand that has it.
+    """Writes expressions for the lines of a trace: operands stay in their order, and a sign stays with the operand that
+    has it.
 
     `times` is the sign of a product: × for those of the program, · for those of the chain rule.
     """
@@ -75,7 +79,9 @@ class LineWriter(Writer):
             return self.product(self.known[left], self.known[right], symbol)
         if len(node.args) > MOST_OPERANDS:
             args = [self.signed(self.known[a]) for a in (*node.args[:3], node.args[-1])]
-            return self.call(self.style.operator(node.primitive.name), [*args[:3], self.style.pick(("…", r"\ldots")), args[3]], node)
+            return self.call(
+                self.style.operator(node.primitive.name), [*args[:3], self.style.pick(("…", r"\ldots")), args[3]], node
+            )
         written = super().expression(node)
         # Like a fraction, these are no factors: a · (b // c) is not a · b // c.
         return written._replace(precedence=FRACTION) if node.primitive in QUOTIENTS else written
@@ -108,7 +114,11 @@ class LineWriter(Writer):
         if self.style.stacks:
             text = self.style.fraction(above.text, self.signed(below))
             return Expression(text, PRODUCT, negative=above.negative)
-        bottom = self.within(below, ATOM) if below.precedence <= FRACTION or below.precedence == PRODUCT else self.within(below, SUM)
+        bottom = (
+            self.within(below, ATOM)
+            if below.precedence <= FRACTION or below.precedence == PRODUCT
+            else self.within(below, SUM)
+        )
         top = self.within(above._replace(negative=False), PRODUCT, follows=True)
         return Expression(f"{top} / {bottom}", FRACTION, negative=above.negative)
 
@@ -249,14 +259,22 @@ class Formulas:
         """What one use of a value adds to its adjoint."""
         node = term.consumer
         assert self.explanation.adjoints is not None
-        outs = [node] if isinstance(node.spec, Spec) else [self.parts.get(node, {}).get(i) for i in range(len(node.spec))]
+        outs = (
+            [node] if isinstance(node.spec, Spec) else [self.parts.get(node, {}).get(i) for i in range(len(node.spec))]
+        )
         flowing = [out is not None and out in self.explanation.adjoints.values for out in outs]
         incoming = [given(out) if out is not None and flows else None for out, flows in zip(outs, flowing, strict=True)]
         live = self.live[node]
-        found = self.decided(self.derivations.adjoints(node, [i in live for i in range(len(node.args))], flowing)[term.operand], node)
+        found = self.decided(
+            self.derivations.adjoints(node, [i in live for i in range(len(node.args))], flowing)[term.operand], node
+        )
         operand = node.args[term.operand]
         if found is None:
-            pairs = [(e, self.partial(out, operand)) for e, out in zip(incoming, outs, strict=True) if e is not None and out is not None]
+            pairs = [
+                (e, self.partial(out, operand))
+                for e, out in zip(incoming, outs, strict=True)
+                if e is not None and out is not None
+            ]
             return " + ".join([self.chain.signed(self.times(*pair)) for pair in pairs])
         expression = self.written(found, node, known, incoming)
         if len(outs) == 1 and not operand.shape and not node.shape:
@@ -275,7 +293,9 @@ class Formulas:
 
     # Expressions
 
-    def written(self, found: Derivation, node: Operation, known: Known, given: Sequence[Expression | None]) -> Expression:
+    def written(
+        self, found: Derivation, node: Operation, known: Known, given: Sequence[Expression | None]
+    ) -> Expression:
         """A derivation, under the names that stand on one line."""
         texts: dict[Node, Expression] = {place: known(node.args[i]) for i, place in found.operands.items()}
         texts |= {place: known(self.output(node, i)) for i, place in found.outs.items()}
@@ -293,7 +313,9 @@ class Formulas:
         if found is None:
             return None
         out = self.values[node]
-        return self.derivations.decided(found, [self.values[a] for a in node.args], [out] if isinstance(node.spec, Spec) else out)
+        return self.derivations.decided(
+            found, [self.values[a] for a in node.args], [out] if isinstance(node.spec, Spec) else out
+        )
 
     def output(self, node: Operation, i: int) -> Node:
         """The value of an operation, or one of its values."""
@@ -328,9 +350,9 @@ class Formulas:
         return self.numeral("tangent", self.explanation.tangents or {}, node) or self.tangent_named(node)
 
     def adjoint_numbered(self, node: Node) -> Expression:
-        return self.numeral("adjoint", self.explanation.adjoints.values if self.explanation.adjoints else {}, node) or self.adjoint_named(
-            node
-        )
+        return self.numeral(
+            "adjoint", self.explanation.adjoints.values if self.explanation.adjoints else {}, node
+        ) or self.adjoint_named(node)
 
     def numeral(self, kind: str, values: dict[Node, Any], node: Node) -> Expression | None:
         """The number of a node, which is written once and used on several lines."""

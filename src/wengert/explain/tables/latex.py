@@ -28,7 +28,9 @@ def latex(explanation: Explanation, limit: int | None = None) -> str:
 def narrow(table: Table) -> bool:
     """Whether a table has a chance to be as narrow as a page: by the characters that will be seen."""
     rows = [" ".join([text for equation in (row.first, row.second) for text in sides(equation)]) for row in table.rows]
-    return max([len(re.sub(r"\\(begin|end){\w+}|\\[a-zA-Z]+|[{}_^&\\\s]", "", row)) for row in rows], default=0) <= WIDEST
+    return (
+        max([len(re.sub(r"\\(begin|end){\w+}|\\[a-zA-Z]+|[{}_^&\\\s]", "", row)) for row in rows], default=0) <= WIDEST
+    )
 
 
 def written(table: Table) -> str:
@@ -40,7 +42,12 @@ def written(table: Table) -> str:
         equations = [row.first, row.second][: len(table.titles)]
         cells = [code(row.place), *[cell for equation in equations for cell in cells_of(sides(equation))]]
         if row.left_out:
-            cells = ["", r"$\vdots$", rf"\multicolumn{{3}}{{l}}{{{row.left_out} lines are left out}}", *[""] * 4 * (len(table.titles) - 1)]
+            cells = [
+                "",
+                r"$\vdots$",
+                rf"\multicolumn{{3}}{{l}}{{{row.left_out} lines are left out}}",
+                *[""] * 4 * (len(table.titles) - 1),
+            ]
         rows.append(rf"{' & '.join(cells)} \\")
     return "\n".join([rf"\begin{{{environment}}}{{r@{{\quad}}{groups}}}", *rows, rf"\end{{{environment}}}"])
 

@@ -38,7 +38,10 @@ class Equation(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """What reaches an adjoint on the way back: a seed, or a term. `before` is what the adjoint was, None if this is the first to come."""
+    """What reaches an adjoint on the way back: a seed, or a term.
+
+    `before` is what the adjoint was, None if this is the first to come.
+    """
 
     target: Node
     term: Term | None
@@ -67,7 +70,9 @@ class Lines:
         of, tangents = self.formulas, self.explanation.tangents
         if tangents is None or not self.changes(step):
             return None
-        return Equation(of.tangent_name(step), of.tangent(step), of.tangent_numbers(step), of.literal(tangents[step.node]))
+        return Equation(
+            of.tangent_name(step), of.tangent(step), of.tangent_numbers(step), of.literal(tangents[step.node])
+        )
 
     def adjoint(self, arrival: Arrival) -> Equation:
         """`v̄0 = v̄3 · cos v0`, and later `v̄0 = v̄0 + v̄2 · v-1`."""
@@ -93,7 +98,9 @@ class Lines:
 
     @cached_property
     def arrivals(self) -> dict[Node, list[Arrival]]:
-        """What each operation sends back to its operands, in the order of the walk: the last line first, then operand by operand."""
+        """What each operation sends back to its operands, in the order of the walk: the last line first, then operand
+        by operand.
+        """
         found: dict[Node, list[Arrival]] = {}
         if self.explanation.adjoints is None:
             return found
@@ -147,14 +154,23 @@ class Lines:
             one = len(changed) == 1 and changed[0].size == 1 and tangents[changed[0]] == 1
             name = f"∂{self.function}/∂{self.given_name(changed[0])}" if one else f"d{self.function}"
             if not one or adjoints is None:  # else it is among the adjoints too
-                found += [(name, self.formulas.literal(tangents[node])) for node in recording.outputs if node in tangents]
+                found += [
+                    (name, self.formulas.literal(tangents[node])) for node in recording.outputs if node in tangents
+                ]
         if adjoints is not None:
             plain = single and all(np.all(seed.after == 1) for seed in self.seeds)
             for node in recording.inputs:
                 if node.dtype.kind in "fc":
                     name = self.given_name(node)
                     left = f"∂{self.function}/∂{name}" if plain else f"grad_{name}"
-                    found.append((left, self.formulas.literal(adjoints.values[node]) if node in adjoints.values else "0, by no path"))
+                    found.append(
+                        (
+                            left,
+                            self.formulas.literal(adjoints.values[node])
+                            if node in adjoints.values
+                            else "0, by no path",
+                        )
+                    )
         return found
 
 

@@ -24,7 +24,11 @@ def written(table: Table) -> str:
     rows = [f"| {' | '.join(heads)} |", f"|{'--:|'}{':--|' * len(table.titles)}"]
     for row in table.rows:
         equations = [row.first, row.second][: len(table.titles)]
-        cells = [row.place, *map(cell, equations)] if not row.left_out else ["⋮", f"{row.left_out:,} lines are left out", ""]
+        cells = (
+            [row.place, *map(cell, equations)]
+            if not row.left_out
+            else ["⋮", f"{row.left_out:,} lines are left out", ""]
+        )
         rows.append(f"| {' | '.join(cells[: len(heads)])} |")
     return "\n".join(rows)
 

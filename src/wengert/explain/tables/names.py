@@ -1,7 +1,8 @@
-"""What values, their tangents and their adjoints are called on paper: `v-1`, `v̇-1`, `v̄-1`, or after the user's variables.
+"""What values, their tangents and their adjoints are called on paper: `v-1`, `v̇-1`, `v̄-1`, or after the user's
+variables.
 
-Where the program names nothing between its arguments and its result, all is called as in the textbooks, by label. Otherwise what has a
-name of the user's goes by it, with `d_` for its tangent and `grad_` for its adjoint.
+Where the program names nothing between its arguments and its result, all is called as in the textbooks, by label.
+Otherwise what has a name of the user's goes by it, with `d_` for its tangent and `grad_` for its adjoint.
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ class Names:
 
     def __init__(self, steps: Sequence[Step]):
         self.by_label = not any(step.name for step in steps if not step.is_input)
-        self.called: dict[Node, str] = {step.node: step.label for step in steps} if self.by_label else self._titles(steps)
+        self.called: dict[Node, str] = (
+            {step.node: step.label for step in steps} if self.by_label else self._titles(steps)
+        )
 
     def _titles(self, steps: Sequence[Step]) -> dict[Node, str]:
-        """The titles. A variable that was assigned on several lines has its values counted; a label that a variable has too is marked."""
+        """The titles.
+
+        A variable that was assigned on several lines has its values counted; a label that a variable has too is marked.
+        """
         shared = {title for title, count in Counter([step.title for step in steps if step.name]).items() if count > 1}
         again = {step.name for step in steps if step.name and step.title in shared}
         taken = {step.title for step in steps if step.name}
@@ -59,7 +65,10 @@ class Names:
 
 
 class LatexNames(Names):
-    """The same names for LaTeX's mathematics mode: one letter or word, the rest below it; a dot or a bar above the letter."""
+    """The same names for LaTeX's mathematics mode: one letter or word, the rest below it.
+
+    A dot or a bar above the letter.
+    """
 
     def value(self, node: Node) -> str:
         return self.written(node, "{}", "{}")

@@ -41,7 +41,11 @@ def fragment(explanation: Explanation, limit: int | None = LIMIT) -> str:
     """The tables, with what they need to look well."""
     lines = Lines(explanation)
     results = " &emsp; ".join([f"{marked(left)} = {marked(right)}" for left, right in lines.results()])
-    body = [f"<p><b>{marked(lines.heading())}</b></p>", *[written(table) for table in tables(lines, limit, narrow)], f"<p>{results}</p>"]
+    body = [
+        f"<p><b>{marked(lines.heading())}</b></p>",
+        *[written(table) for table in tables(lines, limit, narrow)],
+        f"<p>{results}</p>",
+    ]
     return "\n".join([STYLE, '<div class="wengert-trace">', *body, "</div>"])
 
 
@@ -51,7 +55,9 @@ def narrow(table: Table) -> bool:
 
 
 def written(table: Table) -> str:
-    heads = [f'<th colspan="4"{" style=padding-left:2em" if i else ""}>{title}</th>' for i, title in enumerate(table.titles)]
+    heads = [
+        f'<th colspan="4"{" style=padding-left:2em" if i else ""}>{title}</th>' for i, title in enumerate(table.titles)
+    ]
     rows = [f"<tr><th>line</th>{''.join(heads)}</tr>", *[row_of(row, table) for row in table.rows]]
     return "\n".join(["<table>", *rows, "</table>"])
 
@@ -60,7 +66,9 @@ def row_of(row: Row, table: Table) -> str:
     if row.left_out:
         return f'<tr><td class="line">⋮</td><td colspan="{4 * len(table.titles)}">{row.left_out:,} lines are left out</td></tr>'
     place = html.escape(row.place)
-    cells = [cells_of((row.first, row.second)[i], i, title.startswith("evaluation")) for i, title in enumerate(table.titles)]
+    cells = [
+        cells_of((row.first, row.second)[i], i, title.startswith("evaluation")) for i, title in enumerate(table.titles)
+    ]
     return f'<tr><td class="line">{place}</td>{"".join(cells)}</tr>'
 
 

@@ -12,11 +12,15 @@ from wengert.core.errors import TrackedValueError
 from wengert.core.spec import Spec
 
 EXACT = {2: 1e-3, 4: 1e-6}
-"""By bytes of the dtype: how far, of its own size, a number may lie from what is printed for zeros at the end to be left out."""
+"""By bytes of the dtype: how far, of its own size, a number may lie from what is printed for zeros at the end to be
+left out.
+"""
 
 
 def number(x: Any, digits: int = 4) -> str:
-    """One number: `0.693`, `10`, `1.716`, `-0.284`, `1.2e-05`; `digits` counts those before and after the point of a number below ten.
+    """One number: `0.693`, `10`, `1.716`, `-0.284`, `1.2e-05`.
+
+    `digits` counts those before and after the point of a number below ten.
 
     >>> [number(x) for x in (np.log(2), 10.0, 1.7163378, 10.6931, 1.2e-5, 0.1 + 0.2)]
     ['0.693', '10', '1.716', '10.693', '1.2e-05', '0.3']

@@ -1,4 +1,6 @@
-"""Which rows the tables of an explanation have, in every form: values beside tangents, values beside adjoints, or one trace alone."""
+"""Which rows the tables of an explanation have, in every form: values beside tangents, values beside adjoints, or one
+trace alone.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Pending(NamedTuple):
     second: Callable[[], Equation | None] | None = None
 
     def made(self, lines: Lines) -> Row:
-        return Row(lines.place(self.step) if self.step else "", self.first and self.first(), self.second and self.second())
+        return Row(
+            lines.place(self.step) if self.step else "", self.first and self.first(), self.second and self.second()
+        )
 
 
 Rows = list[Pending]
@@ -50,7 +54,10 @@ Fits = Callable[[Table], bool]
 
 
 def tables(lines: Lines, limit: int | None, fits: Fits = lambda table: True) -> list[Table]:
-    """The tables to show; `limit` is the number of rows beyond which the middle is left out. Traces go side by side if that `fits`."""
+    """The tables to show; `limit` is the number of rows beyond which the middle is left out.
+
+    Traces go side by side if that `fits`.
+    """
     back = Table(("adjoints, from the result back",), [])
     if lines.explanation.tangents is None:
         return side_by_side(lines, bottom_up(lines), "adjoints ↑", limit, fits) or [

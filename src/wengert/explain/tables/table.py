@@ -1,8 +1,8 @@
 """The traces as text in columns, for a terminal: evaluation on the left, tangents or adjoints on the right.
 
-Tangents are read from the top down, adjoints from the bottom up, each beside the operation that sends it back, as in tables 2 and 3 of
-Baydin, Pearlmutter, Radul and Siskind, "Automatic differentiation in machine learning: a survey" (2018). Where both do not fit side by
-side, the second trace follows the first, adjoints in the order of the walk back.
+Tangents are read from the top down, adjoints from the bottom up, each beside the operation that sends it back, as in
+tables 2 and 3 of Baydin, Pearlmutter, Radul and Siskind, "Automatic differentiation in machine learning: a survey"
+(2018). Where both do not fit side by side, the second trace follows the first, adjoints in the order of the walk back.
 """
 
 from __future__ import annotations
@@ -79,9 +79,16 @@ def rendered(made: Sequence[Column], color: bool, width: int) -> list[str]:
         if widths[widest] <= NARROWEST:
             break
         widths[widest] -= 1
-    lines = [row_of([column.head for column in made], widths, ["bold"] * len(made), color)] if any(c.head for c in made) else []
+    lines = (
+        [row_of([column.head for column in made], widths, ["bold"] * len(made), color)]
+        if any(c.head for c in made)
+        else []
+    )
     for cells in zip(*[column.cells for column in made], strict=True):
-        broken = [wrapped(cell, w) if not column.fixed else [cell] for cell, w, column in zip(cells, widths, made, strict=True)]
+        broken = [
+            wrapped(cell, w) if not column.fixed else [cell]
+            for cell, w, column in zip(cells, widths, made, strict=True)
+        ]
         for part in zip_longest(*broken, fillvalue=""):
             lines.append(row_of(part, widths, [column.style for column in made], color))
     return lines

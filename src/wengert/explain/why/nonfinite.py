@@ -35,7 +35,9 @@ MOST = 4
 
 
 class Operand(NamedTuple):
-    """What an operation was given: the user's name for it, if there is one, and its number, or its array where no one element matters."""
+    """What an operation was given: the user's name for it, if there is one, and its number, or its array where no one
+    element matters.
+    """
 
     name: str | None
     value: Any
@@ -64,10 +66,14 @@ class Event:
 
 
 class WhyNan:
-    """The answer. `events` are all operations that made something not finite of better numbers, on the way to the result, the first first.
+    """The answer.
 
-    `operation`, `line`, `code`, `index`, `operands`, `local_derivative`, `cause`, `remedy` and `direction` are those of the first; all are
-    None if result and gradients are finite, and `line` is if an argument was not finite to begin with.
+    `events` are all operations that made something not finite of better numbers, on the way to the result, the first
+    first.
+
+    `operation`, `line`, `code`, `index`, `operands`, `local_derivative`, `cause`, `remedy` and `direction` are those of
+    the first; all are None if result and gradients are finite, and `line` is if an argument was not finite to begin
+    with.
     """
 
     def __init__(self, events: list[Event], hidden: str | None, harmless: list[Place]):
@@ -95,7 +101,10 @@ class WhyNan:
         if not self.events:
             yield "Everything is finite", "the result, and its derivatives in all arguments."
             if self.harmless:
-                yield "On the way", f"{len(self.harmless)} values are not finite and do no harm, the first at {self.harmless[0]}"
+                yield (
+                    "On the way",
+                    f"{len(self.harmless)} values are not finite and do no harm, the first at {self.harmless[0]}",
+                )
             return
         first = self.events[0]
         if isinstance(first.node, Operation):
@@ -126,7 +135,8 @@ class WhyNan:
 
 
 def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
-    """The first operation that makes a number that is not finite, forward or backward, and what is usually done about it.
+    """The first operation that makes a number that is not finite, forward or backward, and what is usually done about
+    it.
 
     >>> print(why_nan(lambda x: np.log(x) * 2.0, 1.0))
     Everything is finite  the result, and its derivatives in all arguments.
@@ -151,7 +161,9 @@ def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
 
 
 def hidden_by(recording: Recording, node: Node) -> str:
-    """How it came that a value that is not finite left the result finite: by a choice, or by arithmetic such as 1 / inf."""
+    """How it came that a value that is not finite left the result finite: by a choice, or by arithmetic such as 1 /
+    inf.
+    """
     reached = {node}
     for later in recording.graph.operations:
         if any(a in reached for a in later.args):
@@ -168,14 +180,17 @@ def level(recording: Recording, node: Node) -> Any:
 
 def levels(x: Any) -> np.ndarray:
     if isinstance(x, tuple):
-        return np.asarray(max([int(levels(part).max(initial=FINITE)) for part in x if part is not None], default=FINITE))
+        return np.asarray(
+            max([int(levels(part).max(initial=FINITE)) for part in x if part is not None], default=FINITE)
+        )
     if x.dtype.kind not in "fc":
         return np.zeros(x.shape, np.int8)
     return np.where(np.isnan(x), NOT_A_NUMBER, np.where(np.isinf(x), INFINITE, FINITE)).astype(np.int8)
 
 
 def forward_events(recording: Recording, start: dict[Node, Any]) -> list[Event]:
-    """The operations that made something worse of their operands, among what the marked elements were made of, in the order of the run.
+    """The operations that made something worse of their operands, among what the marked elements were made of, in the
+    order of the run.
 
     If there are none, what was given is at fault: an argument or a captured array.
     """
@@ -231,7 +246,9 @@ def gathered_back(mask: Any, shape: tuple[int, ...]) -> Any:
 def moved_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node, Any]) -> list[tuple[Node, Any]]:
     """The elements that a linear operation moved to the marked ones, found by its own transpose."""
     values = recording.values
-    leaves: dict[Node, TapeNode] = {a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"}
+    leaves: dict[Node, TapeNode] = {
+        a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"
+    }
     kept = taped(node, leaves, values.__getitem__) if leaves else None
     if kept is None:
         return []
@@ -249,13 +266,24 @@ def forward_event(recording: Recording, node: Operation, index: tuple[int, ...])
     made = whole if isinstance(whole, tuple) else whole[index][()]
     operands = operands_at(recording, node, node.shape, index)
     cause, advice = remedy(node.primitive, FORWARD, [np.asarray(o.value) for o in operands])
-    return Event(node, FORWARD, index, made, operands, derivative_at(node, blamed(node), values, index, node.shape), cause, advice)
+    return Event(
+        node,
+        FORWARD,
+        index,
+        made,
+        operands,
+        derivative_at(node, blamed(node), values, index, node.shape),
+        cause,
+        advice,
+    )
 
 
 def given_event(recording: Recording, node: Node, mask: Any) -> Event:
     index = first_of(mask)
     made = numbers_of(recording.values[node])[index][()]
-    what = "the argument " + indexed(node.name or "x", index) if isinstance(node, Input) else "a captured array or number"
+    what = (
+        "the argument " + indexed(node.name or "x", index) if isinstance(node, Input) else "a captured array or number"
+    )
     advice = "Look at where it comes from: np.isfinite(x).all() before the call tells."
     return Event(node, FORWARD, index, made, (), None, f"{what} is {number(made)}", advice)
 
@@ -267,7 +295,9 @@ def blamed(node: Operation) -> int:
     return next((i for i, a in enumerate(node.args) if not isinstance(a, Constant)), 0)
 
 
-def derivative_at(node: Operation, operand: int, values: dict[Node, Any], index: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+def derivative_at(
+    node: Operation, operand: int, values: dict[Node, Any], index: tuple[int, ...], shape: tuple[int, ...]
+) -> Any:
     """The local derivative of one element, where it is a single number."""
     if node.primitive.outputs != 1 or node.args[operand].dtype.kind not in "fc":
         return None
@@ -275,7 +305,9 @@ def derivative_at(node: Operation, operand: int, values: dict[Node, Any], index:
     return None if found is None or found.shape != shape else found[index][()]
 
 
-def operands_at(recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]) -> tuple[Operand, ...]:
+def operands_at(
+    recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]
+) -> tuple[Operand, ...]:
     """The operands of one element of an elementwise operation; of any other, whole."""
     names = known_names(recording.graph)
     found = []
@@ -283,7 +315,9 @@ def operands_at(recording: Recording, node: Operation, shape: tuple[int, ...], i
         whole = numbers_of(recording.values[a])
         name = names.get(a)
         if node.primitive.kind == "elementwise" and not isinstance(whole, tuple):
-            found.append(Operand(name and indexed(name, clipped(index, whole.shape)), np.broadcast_to(whole, shape)[index][()]))
+            found.append(
+                Operand(name and indexed(name, clipped(index, whole.shape)), np.broadcast_to(whole, shape)[index][()])
+            )
         else:
             found.append(Operand(name, whole))
     return tuple(found)
@@ -295,7 +329,9 @@ def clipped(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def backward_events(recording: Recording, back: Adjoints) -> list[Event]:
-    """The operations whose local derivatives made something worse of the adjoint that came to them, in the order of the walk back."""
+    """The operations whose local derivatives made something worse of the adjoint that came to them, in the order of the
+    walk back.
+    """
     relevant: set[Node] = {node for node in recording.inputs if np.any(adjoint_level(back, node) > FINITE)}
     found: dict[Operation, Event] = {}
     for node in recording.graph.nodes:
@@ -313,7 +349,9 @@ def backward_events(recording: Recording, back: Adjoints) -> list[Event]:
             else:
                 made = worse > arrived.max(initial=FINITE)
             if np.any(made):
-                found.setdefault(term.consumer, backward_event(recording, term.consumer, term.operand, first_of(made), term.value))
+                found.setdefault(
+                    term.consumer, backward_event(recording, term.consumer, term.operand, first_of(made), term.value)
+                )
         if isinstance(node, Operation) and node.primitive is OUTPUT:
             relevant.add(node.args[0])
     return [found[node] for node in back.order if node in found]

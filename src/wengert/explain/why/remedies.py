@@ -1,4 +1,6 @@
-"""What makes numbers that are not finite, and what is usually done about it: the aspect `remedies`, filled in `explain/aspects/`."""
+"""What makes numbers that are not finite, and what is usually done about it: the aspect `remedies`, filled in
+`explain/aspects/`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Remedy(NamedTuple):
 
 
 remedies: Aspect[tuple[Remedy, ...]] = Aspect(
-    "remedies", "why its result or derivative may not be finite, and what is usually done", rest="general advice is given"
+    "remedies",
+    "why its result or derivative may not be finite, and what is usually done",
+    rest="general advice is given",
 )
 """Of several cases that apply, the first one counts."""
 
@@ -57,7 +61,9 @@ TOO_LARGE_TOGETHER = Remedy(
     "the result is larger than any number of this precision",
     "Scale the numbers, take sums of logarithms instead of products, or compute in float64.",
 )
-BAD_SLOPE = Remedy(BACKWARD, always, "its local derivative is not finite here", "Scale the numbers, and keep them finite.")
+BAD_SLOPE = Remedy(
+    BACKWARD, always, "its local derivative is not finite here", "Scale the numbers, and keep them finite."
+)
 
 UNKNOWN = {
     FORWARD: (
@@ -71,14 +77,20 @@ UNKNOWN = {
 }
 
 UNTAKEN = (
-    "Its value does not reach the result, because something else is chosen there, but the derivative still passes through it: "
+    "Its value does not reach the result, because something else is chosen there, but the derivative still passes "
+    "through it: "
     f"{SAFE_ARGUMENT}, with your own operation in place of the logarithm."
 )
-ABSORBED = "The infinity does not show in the result, as 1 / inf is 0, but the derivative meets it again on the way back."
+ABSORBED = (
+    "The infinity does not show in the result, as 1 / inf is 0, but the derivative meets it again on the way back."
+)
 
 
 def remedy(primitive: Primitive, direction: str, operands: Sequence[Any]) -> tuple[str, str]:
-    """What happened, and what is usually done; the operands are those of the element, or whole arrays where it has no single one."""
+    """What happened, and what is usually done.
+
+    The operands are those of the element, or whole arrays where it has no single one.
+    """
     for case in remedies.of(primitive) or ():
         if direction == case.direction and holds(case.applies, operands):
             return case.cause, case.advice

@@ -31,18 +31,23 @@ REMEDIES = {
     "not finite": "Ask wg.why_nan.",
     "integer": "Pass floating-point numbers: x.astype(float), 2.0 instead of 2.",
     "not used": "If it should matter, check that the line which uses it is run and that its result is used.",
-    "only compared": "A decision has no derivative. If it should, weigh both sides by something smooth, such as wg.sigmoid(x / width).",
+    "only compared": "A decision has no derivative. If it should, weigh both sides by something smooth, such as "
+    "wg.sigmoid(x / width).",
     "detached": "Leave detach or stop_gradient out where the derivative should pass.",
-    "not differentiable": "Use a smooth stand-in: wg.sigmoid for a comparison, a softmax for argmax, the number itself for its rounding; "
+    "not differentiable": "Use a smooth stand-in: wg.sigmoid for a comparison, a softmax for argmax, the number itself "
+    "for its rounding; "
     "or wg.custom_vjp to pass the derivative straight through.",
     "multiplied by zero": "Look at the other factor: weights that all start at 0 and masks are the usual reasons.",
-    "saturated": "Bring the argument back to where the function has a slope: smaller weights or inputs, a leaky variant, wider bounds; for "
+    "saturated": "Bring the argument back to where the function has a slope: smaller weights or inputs, a leaky "
+    "variant, wider bounds; for "
     "a logarithm of it use wg.softplus or wg.logsumexp.",
-    "not selected": "Only what is selected receives a derivative. A smooth selection such as wg.logsumexp or a softmax gives some to all.",
+    "not selected": "Only what is selected receives a derivative. A smooth selection such as wg.logsumexp or a softmax "
+    "gives some to all.",
     "overwritten": "Keep the earlier value under another name, or add to it instead of assigning.",
     "stationary": "The function is flat at this point; start from another one.",
     "cancels": "The contributions of several paths or elements add up to zero; that may well be right.",
-    "underflow": "The product of small numbers is below the smallest one; scale the function, or compute with logarithms.",
+    "underflow": "The product of small numbers is below the smallest one; scale the function, or compute with "
+    "logarithms.",
 }
 WHERE, STOP_GRADIENT = primitive_of(_where), primitive_of(_stop_gradient)
 ASSIGNMENTS = primitive_of(_set_at), primitive_of(_scatter)
@@ -58,7 +63,10 @@ class Loss(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why one argument has the gradient that it has. `path` has the lines from the argument to where the derivative is lost."""
+    """Why one argument has the gradient that it has.
+
+    `path` has the lines from the argument to where the derivative is lost.
+    """
 
     name: str
     kind: str
@@ -140,7 +148,9 @@ class WhyZero:
         return all(reason.is_fine for reason in self.reasons)
 
     def rows(self) -> list[tuple[str, str]]:
-        return [row for reason in self.reasons for row in reason.rows()] or [("No argument", "is a number or an array.")]
+        return [row for reason in self.reasons for row in reason.rows()] or [
+            ("No argument", "is a number or an array.")
+        ]
 
     def __str__(self) -> str:
         return listed(self.rows())
@@ -170,7 +180,8 @@ def why_zero(f: Callable, *args: Any, **kwargs: Any) -> WhyZero:
 class Search:
     """The ways from one argument to the result, followed as long as the adjoint that comes back is zero.
 
-    `alive` has, for each value on such a way, which of its elements depend on those elements of the argument that have no gradient.
+    `alive` has, for each value on such a way, which of its elements depend on those elements of the argument that have
+    no gradient.
     """
 
     def __init__(self, recording: Recording, back: Adjoints, start: Input):
@@ -182,7 +193,9 @@ class Search:
 
     def reason(self) -> Reason:
         if self.start.dtype.kind not in "fc":
-            return Reason(self.name, "integer", f"{self.start.spec!r} numbers do not vary continuously".replace("[]", ""), None)
+            return Reason(
+                self.name, "integer", f"{self.start.spec!r} numbers do not vary continuously".replace("[]", ""), None
+            )
         gradient = numbers_of(self.back.values.get(self.start))
         if gradient is not None and not np.all(np.isfinite(gradient)):
             return Reason(self.name, "not finite", f"the derivative is {value(gradient)}", gradient[()])
@@ -200,11 +213,20 @@ class Search:
             if first is not None:
                 text += f" ({first.kind}: {first.text})"
             return Reason(
-                self.name, FINE, text, gradient[()], first and place(first.node), first.path if first else (), tuple(losses), count
+                self.name,
+                FINE,
+                text,
+                gradient[()],
+                first and place(first.node),
+                first.path if first else (),
+                tuple(losses),
+                count,
             )
         if first is None:
             return Reason(self.name, "not used", "nothing of it reaches the result", gradient)
-        return Reason(self.name, first.kind, first.text, gradient, place(first.node), first.path, tuple(losses), zero.size)
+        return Reason(
+            self.name, first.kind, first.text, gradient, place(first.node), first.path, tuple(losses), zero.size
+        )
 
     def unused(self) -> Reason:
         """An argument that the result does not depend on, as far as operations go."""
@@ -220,12 +242,32 @@ class Search:
             for a in node.args:
                 origin = detached.get(id(self.values[a])) if isinstance(a, Constant) and a.dtype.kind in "fc" else None
                 if origin is not None:
-                    return Reason(self.name, "detached", "its number is used, cut off by detach", None, place(node), self.path_to(origin))
+                    return Reason(
+                        self.name,
+                        "detached",
+                        "its number is used, cut off by detach",
+                        None,
+                        place(node),
+                        self.path_to(origin),
+                    )
         if last is None:
             return Reason(self.name, "not used", "no operation takes it", None)
         if all(self.is_comparison(node) for node in seen if node is not self.start):
-            return Reason(self.name, "only compared", "it decides which way the program goes, and enters no result", None, place(last))
-        return Reason(self.name, "not used", "what is computed from it enters no result", None, place(last), self.path_to(last)[:-1])
+            return Reason(
+                self.name,
+                "only compared",
+                "it decides which way the program goes, and enters no result",
+                None,
+                place(last),
+            )
+        return Reason(
+            self.name,
+            "not used",
+            "what is computed from it enters no result",
+            None,
+            place(last),
+            self.path_to(last)[:-1],
+        )
 
     def is_comparison(self, node: Node) -> bool:
         return isinstance(node, Operation) and node.primitive.kind == "nondifferentiable" and node.dtype.kind == "b"
@@ -245,7 +287,13 @@ class Search:
             mask = self.reached(node, open_)
             if not any_true(mask):
                 kind = "overwritten" if node.primitive in ASSIGNMENTS else "not selected"
-                found.append(self.loss(node, kind, "its elements are replaced" if kind == "overwritten" else "its elements are left out"))
+                found.append(
+                    self.loss(
+                        node,
+                        kind,
+                        "its elements are replaced" if kind == "overwritten" else "its elements are left out",
+                    )
+                )
                 continue
             if not nonzero(self.back.values.get(node), mask):
                 self.alive[node] = mask
@@ -267,7 +315,11 @@ class Search:
             pushed = push(primitive, args, marks, self.values[node], node.params)
             return tuple([p != 0 for p in pushed]) if isinstance(pushed, tuple | list) else numbers_of(pushed) != 0
         some = any(any_true(mask) for mask in masks.values())
-        return np.full(node.shape, some) if primitive.outputs == 1 else tuple([np.full(spec.shape, some) for spec in node.spec])
+        return (
+            np.full(node.shape, some)
+            if primitive.outputs == 1
+            else tuple([np.full(spec.shape, some) for spec in node.spec])
+        )
 
     def blocked(self, node: Operation, operand: int) -> Loss:
         """An operation that has no derivative in this operand."""
@@ -294,7 +346,12 @@ class Search:
             if np.any(slopes != 0):
                 underflow = not np.any(slopes * adjoint[relevant])
                 return self.loss(
-                    node, *(("underflow", "the product is too small") if underflow else ("cancels", "its elements add up to zero"))
+                    node,
+                    *(
+                        ("underflow", "the product is too small")
+                        if underflow
+                        else ("cancels", "its elements add up to zero")
+                    ),
                 )
         account: Any = zero_slope.of(node.primitive)
         return self.loss(node, *account(self, node, operand))

@@ -14,7 +14,8 @@ from wengert.explain.why.source_lines import numbers_of
 from wengert.graph.ir import Constant, Node, Operation
 
 Account = Callable[[Any, Operation, int], tuple[str, str]]
-"""`account(search, node, operand)`: the kind of the loss and a text on it, for a search that knows the values of nodes."""
+"""`account(search, node, operand)`: the kind of the loss and a text on it, for a search that knows the values of nodes.
+"""
 
 
 def by_kind(primitive: Primitive) -> Account:

@@ -1,4 +1,7 @@
-"""What graphs know of operations: how each is written in mathematics, in Python and in SymPy. One file for each family of `ops/`."""
+"""What graphs know of operations: how each is written in mathematics, in Python and in SymPy.
+
+One file for each family of `ops/`.
+"""
 
 from wengert.graph.aspects import contraction, elementwise, indexing, logic, reductions, shape, special
 

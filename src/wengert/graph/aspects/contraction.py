@@ -20,5 +20,7 @@ flops.enter(lambda node: 2 * node.size * node.args[0].shape[-1], matmul)
 @flops(_einsum)
 def einsum_flops(node: Operation) -> int:
     terms = node.params["subscripts"].split("->")[0].split(",")
-    extents = {letter: n for term, a in zip(terms, node.args, strict=True) for letter, n in zip(term, a.shape, strict=True)}
+    extents = {
+        letter: n for term, a in zip(terms, node.args, strict=True) for letter, n in zip(term, a.shape, strict=True)
+    }
     return 2 * prod(extents.values())

@@ -28,7 +28,20 @@ from wengert.ops.elementwise.arithmetic import (
 from wengert.ops.elementwise.bits import _exponent, _fraction, _ldexp, _mantissa, bitwise_count, gcd, lcm, spacing
 from wengert.ops.elementwise.choices import _where, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu
 from wengert.ops.elementwise.complex_numbers import _angle, absolute, conj, fabs, imag, real
-from wengert.ops.elementwise.exponential import _power, exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, sigmoid, softplus
+from wengert.ops.elementwise.exponential import (
+    _power,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    sigmoid,
+    softplus,
+)
 from wengert.ops.elementwise.trigonometric import (
     _sinc,
     arccos,
@@ -126,7 +139,9 @@ expression.enter(lambda w, node: w.power(w.known[node.args[0]], "2"), square)
 expression.enter(lambda w, node: w.root(w.known[node.args[0]]), sqrt, root)
 expression.enter(lambda w, node: w.style.exponential(w, w.known[node.args[0]]), exp)
 expression.enter(lambda w, node: w.sum(w.style.exponential(w, w.known[node.args[0]]), ONE, subtract=True), expm1)
-expression.enter(lambda w, node: w.function(w.style.symbol(LN), w.sum(ONE, w.known[node.args[0]], subtract=False)), log1p)
+expression.enter(
+    lambda w, node: w.function(w.style.symbol(LN), w.sum(ONE, w.known[node.args[0]], subtract=False)), log1p
+)
 expression.enter(lambda w, node: Expression(w.style.conjugate(w.within(w.known[node.args[0]], ATOM))), conj)
 
 

@@ -21,7 +21,9 @@ def write_item(writer: Writer, node: Operation) -> Expression:
 
 @expression(OUTPUT)
 def write_output(writer: Writer, node: Operation) -> Expression:
-    return Expression(writer.style.subscripted(writer.within(writer.known[node.args[0]], ATOM), str(node.params["index"])))
+    return Expression(
+        writer.style.subscripted(writer.within(writer.known[node.args[0]], ATOM), str(node.params["index"]))
+    )
 
 
 @python_call(_getitem, gather)
@@ -32,17 +34,26 @@ def call_getitem(writer: SourceWriter, node: Operation) -> str:
 @python_block(_scatter)
 def scatter_lines(writer: SourceWriter, node: Operation, target: str) -> list[str]:
     typed = "" if node.dtype == np.float64 else f", {literal(node.dtype)}"
-    return [f"{target} = np.zeros({node.shape}{typed})", write_at(writer, node, target, node.args[0], 1, node.params["key"].repeats)]
+    return [
+        f"{target} = np.zeros({node.shape}{typed})",
+        write_at(writer, node, target, node.args[0], 1, node.params["key"].repeats),
+    ]
 
 
 @python_block(_add_at)
 def add_at_lines(writer: SourceWriter, node: Operation, target: str) -> list[str]:
-    return [f"{target} = np.array({writer.texts[node.args[0]][0]})", write_at(writer, node, target, node.args[1], 2, True)]
+    return [
+        f"{target} = np.array({writer.texts[node.args[0]][0]})",
+        write_at(writer, node, target, node.args[1], 2, True),
+    ]
 
 
 @python_block(_set_at)
 def set_at_lines(writer: SourceWriter, node: Operation, target: str) -> list[str]:
-    return [f"{target} = np.array({writer.texts[node.args[0]][0]})", write_at(writer, node, target, node.args[1], 2, False)]
+    return [
+        f"{target} = np.array({writer.texts[node.args[0]][0]})",
+        write_at(writer, node, target, node.args[1], 2, False),
+    ]
 
 
 def write_at(writer: SourceWriter, node: Operation, target: str, value: Node, first: int, adds: bool) -> str:

@@ -62,7 +62,10 @@ notation.enter(Fence("⌊", "⌋", r"\left\lfloor ", r"\right\rfloor "), floor)
 notation.enter(Fence("⌈", "⌉", r"\left\lceil ", r"\right\rceil "), ceil)
 
 expression.enter(
-    lambda w, node: Expression(f"{w.style.pick(('¬', chr(92) + 'neg '))}{w.within(w.known[node.args[0]], POWER)}", POWER), logical_not
+    lambda w, node: Expression(
+        f"{w.style.pick(('¬', chr(92) + 'neg '))}{w.within(w.known[node.args[0]], POWER)}", POWER
+    ),
+    logical_not,
 )
 
 

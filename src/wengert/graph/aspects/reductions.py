@@ -33,7 +33,9 @@ def large(plain: str, latex: str) -> Callable[[Writer, Operation], Expression]:
         inside = writer.known[x]
         if not axis:
             return inside
-        sign = writer.style.subscripted(writer.style.pick((plain, latex)), "" if len(axis) == x.ndim else ",".join(map(str, axis)))
+        sign = writer.style.subscripted(
+            writer.style.pick((plain, latex)), "" if len(axis) == x.ndim else ",".join(map(str, axis))
+        )
         negative, inside = plain == "Σ" and inside.negative, inside._replace(negative=inside.negative and plain != "Σ")
         return Expression(f"{sign} {writer.within(inside, FRACTION)}", FRACTION, negative=negative)
 
@@ -73,6 +75,8 @@ def sympy_min(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
 
 sympy_form.enter(same_number, _sum, _mean, _prod, _logsumexp, _nanmax, _nanmin)
 
-flops.enter(per_element(1), _sum, _mean, _prod, _max, _min, _all, _any, _count_nonzero, _argmax, _argmin, _cumsum, _cumprod)
+flops.enter(
+    per_element(1), _sum, _mean, _prod, _max, _min, _all, _any, _count_nonzero, _argmax, _argmin, _cumsum, _cumprod
+)
 flops.enter(per_element(2), _norm)
 flops.enter(per_element(3), _logsumexp)

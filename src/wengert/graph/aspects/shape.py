@@ -73,4 +73,6 @@ def sympy_discrete(sympy: Any, x: Any, dtype: np.dtype) -> Any:
     return sympy.Ne(x, 0) if dtype.kind == "b" else whole_part(sympy, x)
 
 
-sympy_form.enter(same_number, _copy, _astype, _reshape, _expand_dims, _broadcast_to, _stop_gradient, _transpose, _flip, _roll)
+sympy_form.enter(
+    same_number, _copy, _astype, _reshape, _expand_dims, _broadcast_to, _stop_gradient, _transpose, _flip, _roll
+)

@@ -102,7 +102,9 @@ sympy_form.enter(lambda sympy, x: sympy.log(sympy.Abs(sympy.gamma(x))), gammaln)
 sympy_form.enter(lambda sympy, x, y: sympy.log(sympy.Abs(sympy.beta(x, y))), betaln)
 sympy_form.enter(lambda sympy, a, x: sympy.uppergamma(a, x) / sympy.gamma(a), gammaincc)
 sympy_form.without("SymPy has no inverses of incomplete functions", gammaincinv, gammainccinv, betaincinv, stdtrit)
-sympy_form.without("a derivative of the incomplete beta function with respect to its parameter, which SymPy has not", odd_integral)
+sympy_form.without(
+    "a derivative of the incomplete beta function with respect to its parameter, which SymPy has not", odd_integral
+)
 
 
 # Integrals and inverses

@@ -16,16 +16,21 @@ from wengert.graph.passes.views import views
 Pass = Callable[[Graph], Graph]
 REWRITES: tuple[Pass, ...] = (dead, fold, common, simplify, views, reductions)
 PASSES = (*REWRITES, recompute)
-"""In the order in which they run. The last one computes some things twice, which others would undo, so it runs once, at the end."""
+"""In the order in which they run.
+
+The last one computes some things twice, which others would undo, so it runs once, at the end.
+"""
 
 ROUNDS = 3
 
 
 def optimize(graph: Graph, verbose: bool = False) -> Graph:
-    """The graph after all passes, in turn until none changes anything, for three rounds at most. With `verbose`, stages are printed.
+    """The graph after all passes, in turn until none changes anything, for three rounds at most.
 
-    Its values are those of the graph, its derivatives need not be: what only the derivative sees (`stop_gradient`, the branch of a
-    `where` that is not taken) may be gone. So derive first, then optimize.
+    With `verbose`, stages are printed.
+
+    Its values are those of the graph, its derivatives need not be: what only the derivative sees (`stop_gradient`, the
+    branch of a `where` that is not taken) may be gone. So derive first, then optimize.
     """
     return staged(recompute, settled(graph, REWRITES, verbose), verbose)
 

@@ -1,7 +1,8 @@
 """Dead values: nothing is computed that no output needs.
 
-A graph has only nodes that its outputs depend on, so what is not used at all is gone as soon as a graph is made. What remains are
-operations with several outputs of which some are not used, and arrays that are joined although only a part of them is read.
+A graph has only nodes that its outputs depend on, so what is not used at all is gone as soon as a graph is made. What
+remains are operations with several outputs of which some are not used, and arrays that are joined although only a part
+of them is read.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def dead(graph: Graph) -> Graph:
             return whole.args[0].args[i]
         if is_a(whole, _split) and is_a(whole.args[0], _concatenate) and matches(whole):
             return whole.args[0].args[i]
-        if isinstance(whole, Operation) and used[before.args[0]] < len(whole.spec) and (key := part_key.of(whole.primitive)) is not None:
+        if (
+            isinstance(whole, Operation)
+            and used[before.args[0]] < len(whole.spec)
+            and (key := part_key.of(whole.primitive)) is not None
+        ):
             return derived(node, _getitem, whole.args[0], key=key(whole, i))
         return None
 
@@ -67,7 +72,9 @@ def parts_match(split: Operation) -> bool:
 
 
 def read_of_joined(node: Operation) -> Node | None:
-    """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of the parts."""
+    """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of
+    the parts.
+    """
     joined, key = node.args[0], node.params["key"].key
     if isinstance(key, tuple):
         if len(key) != 1:

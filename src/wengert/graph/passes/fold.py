@@ -23,17 +23,22 @@ ALLOWANCE = 1 << 16
 
 
 def fold(graph: Graph) -> Graph:
-    """Operations on constants become constants, as do empty results, and arrays of one number repeated become that number.
+    """Operations on constants become constants, as do empty results, and arrays of one number repeated become that
+    number.
 
-    A program does not come to carry much more memory by it: results that are larger than their operands stay operations, broadcasting
-    does in any case, and if the constants together would take more than twice what they took, only small ones are made.
-    Values that were captured are left alone, because they are to be lifted to inputs.
+    A program does not come to carry much more memory by it: results that are larger than their operands stay
+    operations, broadcasting does in any case, and if the constants together would take more than twice what they took,
+    only small ones are made. Values that were captured are left alone, because they are to be lifted to inputs.
     """
     scalars: dict[Node, Node] = {node: shrunk(node) for node in graph.constants if is_repeated(node)}
     folded = rebuilt(graph, lambda node, _: value_of(node), scalars)
     if folded is graph or carried(folded.constants) <= 2 * carried(graph.constants) + ALLOWANCE:
         return folded
-    return rebuilt(graph, lambda node, _: value_of(node) if node.spec.__class__ is not tuple and node.nbytes <= SMALL else None, scalars)
+    return rebuilt(
+        graph,
+        lambda node, _: value_of(node) if node.spec.__class__ is not tuple and node.nbytes <= SMALL else None,
+        scalars,
+    )
 
 
 def carried(constants: Sequence[Node]) -> int:

@@ -1,8 +1,8 @@
 """Recomputation instead of storage: what is cheap to make is made again where it is used much later.
 
-The peak is that of an evaluation in the order of the graph, which frees every value after its last use; views take no memory of their
-own, and keep alive what they look at. A value that lies across the peak, unused, is made again after it, if what it is made of is there
-anyway. What comes of it is kept only if the peak is lower.
+The peak is that of an evaluation in the order of the graph, which frees every value after its last use; views take no
+memory of their own, and keep alive what they look at. A value that lies across the peak, unused, is made again after
+it, if what it is made of is there anyway. What comes of it is kept only if the peak is lower.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def recompute(graph: Graph) -> Graph:
 
 
 def peak(graph: Graph) -> int:
-    """The most bytes that lie in memory at once beside inputs and constants, if operations run in order and free what is not needed."""
+    """The most bytes that lie in memory at once beside inputs and constants, if operations run in order and free what
+    is not needed.
+    """
     return Lives.of(graph).peak
 
 

@@ -1,10 +1,11 @@
 """Reductions of what was broadcast, multiplied, moved or reduced before.
 
-What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number. A sum of products of two
-arrays that each lack an axis of the other is a contraction, which BLAS computes without ever making the products; a common factor that is
-a known number goes out of it first, and only then, because a sum without it may overflow where the whole does not. These rules change the
-order and number of roundings, so sums and means may differ in the last digits; maxima and minima are exactly the same. A sum begins with
-0.0, so that it is never -0.0, and so does what takes its place.
+What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number. A sum
+of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without ever making
+the products; a common factor that is a known number goes out of it first, and only then, because a sum without it may
+overflow where the whole does not. These rules change the order and number of roundings, so sums and means may differ in
+the last digits; maxima and minima are exactly the same. A sum begins with 0.0, so that it is never -0.0, and so does
+what takes its place.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def reduced(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...
     if not axes and fits_without_reducing(node, x):
         alone = derived(node, add, x, Constant(0.0)) if is_a(node, _sum, _mean) and x.dtype.kind in "fc" else x
         return reshaped(node, alone, shape)
-    return reshaped(node, derived(node, node.primitive, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape)
+    return reshaped(
+        node, derived(node, node.primitive, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape
+    )
 
 
 def fits_without_reducing(node: Operation, x: Node) -> bool:
@@ -129,7 +132,10 @@ def of_transpose(node: Operation, x: Operation) -> Node:
 
 
 def of_product(node: Operation, x: Operation) -> Node | None:
-    """A contraction, if both factors lack axes; another factor that does not vary along the reduced axes goes out of it."""
+    """A contraction, if both factors lack axes.
+
+    Another factor that does not vary along the reduced axes goes out of it.
+    """
     if node.dtype.kind not in "fc" or x.dtype != node.dtype:
         return None
     axes = node.params["axis"]
@@ -152,14 +158,18 @@ def extent(a: Node, x: Node, i: int) -> int:
 
 
 def is_fixed(a: Node, x: Node, axes: Sequence[int]) -> bool:
-    """Whether a factor is known, finite and not zero, and does not vary along the axes: others would make other NaNs outside of the sum."""
+    """Whether a factor is known, finite and not zero, and does not vary along the axes: others would make other NaNs
+    outside of the sum.
+    """
     if not isinstance(a, Constant) or a.is_captured or any(extent(a, x, i) != 1 for i in axes):
         return False
     return bool(np.isfinite(a.value).all() and np.all(a.value != 0))
 
 
 def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: bool) -> Node | None:
-    """The reduction of one operand alone, which has the reduced axes at full length, then the operation with the other one."""
+    """The reduction of one operand alone, which has the reduced axes at full length, then the operation with the other
+    one.
+    """
     if summed.dtype != node.dtype:
         return None
     shift = x.ndim - summed.ndim
@@ -176,7 +186,8 @@ def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: b
 def is_contraction(x: Node, axes: Sequence[int]) -> bool:
     """Whether this is a product of which most terms need not be made, because both factors lack axes.
 
-    All of the reduced axes must be in both: what one is summed over alone is a common factor of the other, which may be infinite.
+    All of the reduced axes must be in both: what one is summed over alone is a common factor of the other, which may be
+    infinite.
     """
     if not is_a(x, multiply):
         return False
@@ -193,7 +204,9 @@ def contraction(node: Operation, x: Operation) -> Node:
     in_a = [i for i in range(x.ndim) if extent(a, x, i) != 1]
     in_b = [i for i in range(x.ndim) if extent(b, x, i) != 1]
     kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
-    squeezed = [reshaped(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))]
+    squeezed = [
+        reshaped(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))
+    ]
     labels = [labelled(places) for places in (in_a, in_b, kept)]
     out = derived(node, _einsum, *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
     return reshaped(node, out, node.shape)

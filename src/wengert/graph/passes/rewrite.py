@@ -1,8 +1,8 @@
 """The walk that passes share: every operation is seen once, after its operands, and may be replaced.
 
-A rule is shown an operation whose operands have been rewritten already, and the operation that it was, whose uses are known. It gives
-the node to put in its place, or None. What it gives is put there only if it has the same spec and the same weak type, so a rule need
-not check that.
+A rule is shown an operation whose operands have been rewritten already, and the operation that it was, whose uses are
+known. It gives the node to put in its place, or None. What it gives is put there only if it has the same spec and the
+same weak type, so a rule need not check that.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ Rule = Callable[[Operation, Operation], Node | None]
 
 
 def rebuilt(graph: Graph, rule: Rule, given: Mapping[Node, Node] | None = None) -> Graph:
-    """The graph with replacements made; `given` are some to begin with. Where nothing is replaced, it is the graph itself.
+    """The graph with replacements made; `given` are some to begin with.
 
-    Operations are computed in the order in which they were made, so from the first replacement on all of them are made anew: to leave
-    some as they are would move them to the front, and keep their results in memory for longer.
+    Where nothing is replaced, it is the graph itself.
+
+    Operations are computed in the order in which they were made, so from the first replacement on all of them are made
+    anew: to leave some as they are would move them to the front, and keep their results in memory for longer.
     """
     new: dict[Node, Node] = dict(given or ())
     for node in graph.nodes:

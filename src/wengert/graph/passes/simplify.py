@@ -1,8 +1,9 @@
-"""Algebraic simplification, where it changes no bit of any result: NaN, infinities and signed zeros included (a NaN may change its sign).
+"""Algebraic simplification, where it changes no bit of any result: NaN, infinities and signed zeros included (a NaN may
+change its sign).
 
-So `x + 0.0`, which makes 0.0 of -0.0, stays, and so do `x * 0.0`, `x - x` and `x / x`. A rule gives what an operation is equal to; whether
-shape, dtype and weak type are equal too is checked where it is put in place. Complex products mix the parts of a number, in which an
-infinity becomes NaN, so the rules of arithmetic are for real numbers.
+So `x + 0.0`, which makes 0.0 of -0.0, stays, and so do `x * 0.0`, `x - x` and `x / x`. A rule gives what an operation
+is equal to; whether shape, dtype and weak type are equal too is checked where it is put in place. Complex products mix
+the parts of a number, in which an infinity becomes NaN, so the rules of arithmetic are for real numbers.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ def subtracted_negative(node: Operation) -> Node | None:
     x, y = node.args
     if (z := unsigned(y)) is not None:
         return derived(node, add, x, z)
-    return derived(node, negative, y) if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0) else None
+    return (
+        derived(node, negative, y) if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0) else None
+    )
 
 
 def both_negative(node: Operation) -> Node | None:
@@ -177,7 +180,13 @@ def by_power_of_two(node: Operation) -> Node | None:
     """x / 4.0 is x * 0.25: the reciprocal of a power of two is exact, away from the ends of the range."""
     x, y = node.args
     value = known(y)
-    if value is None or y.shape or node.dtype.kind != "f" or node.dtype.itemsize < 4 or (y.weak is None and y.dtype.kind != "f"):
+    if (
+        value is None
+        or y.shape
+        or node.dtype.kind != "f"
+        or node.dtype.itemsize < 4
+        or (y.weak is None and y.dtype.kind != "f")
+    ):
         return None
     if value == 0 or not np.isfinite(value):
         return None

@@ -47,7 +47,9 @@ def operation_key(node: Operation) -> Hashable:
 
 def distinct(value: Any) -> Hashable:
     """Metadata so that equal means the same: 0.0 and -0.0, 1 and 1.0 are told apart."""
-    return (value.__class__, repr(value)) if isinstance(value, float | complex | np.generic) else (value.__class__, value)
+    return (
+        (value.__class__, repr(value)) if isinstance(value, float | complex | np.generic) else (value.__class__, value)
+    )
 
 
 def constant_key(node: Constant) -> Hashable:

@@ -1,9 +1,10 @@
 """Operations that only move numbers: merged, cancelled, and moved to where they cost least.
 
-Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one will do, and each has one form: what
-can be said by reshape is. An elementwise operation needs no broadcast operands, because it broadcasts by itself; if all of its operands
-are broadcast, it is computed before. Transposes and reshapes of all operands are moved behind it, towards others that they cancel with.
-Transposed operands of matmul are left alone, since BLAS reads them as they are.
+Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one will do, and each has
+one form: what can be said by reshape is. An elementwise operation needs no broadcast operands, because it broadcasts by
+itself; if all of its operands are broadcast, it is computed before. Transposes and reshapes of all operands are moved
+behind it, towards others that they cancel with. Transposed operands of matmul are left alone, since BLAS reads them as
+they are.
 """
 
 from __future__ import annotations
@@ -119,7 +120,10 @@ def merged_scatter(node: Operation) -> Node | None:
 
 
 def parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int | range, int]] | None:
-    """What a key selects of each axis: whether it is a new axis, the place or places, and the length. None if the key has arrays."""
+    """What a key selects of each axis: whether it is a new axis, the place or places, and the length.
+
+    None if the key has arrays.
+    """
     key = index.key if isinstance(index.key, tuple) else (index.key,)
     given = sum(part is not None and part is not ... for part in key)
     if ... in key:
@@ -144,7 +148,9 @@ def composed(first: range, second: int | range) -> int | range:
     """The places that are selected of those that were selected."""
     if isinstance(second, int):
         return first[second]
-    return range(first.start + second.start * first.step, first.start + second.stop * first.step, first.step * second.step)
+    return range(
+        first.start + second.start * first.step, first.start + second.stop * first.step, first.step * second.step
+    )
 
 
 def key_part(axis: int | range) -> int | slice:
@@ -166,7 +172,9 @@ def moved_behind(node: Operation, uses: list[int]) -> Node | None:
     if len(arrays) > 1 and any(map(leads_with_ones, arrays)) and (found := without_leading_ones(node)) is not None:
         return found
     first = arrays[0] if arrays else None
-    if not isinstance(first, Operation) or not all(isinstance(a, Operation) and a.primitive is first.primitive for a in arrays):
+    if not isinstance(first, Operation) or not all(
+        isinstance(a, Operation) and a.primitive is first.primitive for a in arrays
+    ):
         return None
     alone = all(n == 1 for a, n in zip(node.args, uses, strict=True) if a.ndim)
     if not alone and len(arrays) == 1 or first.shape != node.shape:

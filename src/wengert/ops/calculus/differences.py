@@ -1,7 +1,7 @@
 """Calculus on samples: differences, integrals, interpolation, polynomials, convolution.
 
-Nearly all of it is written with other operations, and has its derivatives from them. Convolution is a primitive of its own, closed
-under transposition.
+Nearly all of it is written with other operations, and has its derivatives from them. Convolution is a primitive of its
+own, closed under transposition.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     if len(spacings) == 1 and spacings[0].ndim == 0:
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
-        raise TypeError(f"gradient takes one spacing, or one for each of {len(axes)} axes, and got {len(varargs)}, at {user_line()}.")
+        raise TypeError(
+            f"gradient takes one spacing, or one for each of {len(axes)} axes, and got {len(varargs)}, at "
+            f"{user_line()}."
+        )
     if edge_order > 2:
         raise ValueError(f"'edge_order' greater than 2 is not supported, at {user_line()}.")
     out = [astype(_slopes(f, h, i, edge_order), dtype, copy=False) for h, i in zip(spacings, axes, strict=True)]
@@ -110,9 +113,13 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
 def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     n = f.shape[axis]
     if n < edge_order + 1:
-        raise ValueError(f"gradient needs at least {edge_order + 1} samples along axis {axis}, and got {n}, at {user_line()}.")
+        raise ValueError(
+            f"gradient needs at least {edge_order + 1} samples along axis {axis}, and got {n}, at {user_line()}."
+        )
     if h.ndim > 1 or (h.ndim == 1 and h.shape != (n,)):
-        raise ValueError(f"The spacing of gradient is one number, or {n} positions, and not of shape {h.shape}, at {user_line()}.")
+        raise ValueError(
+            f"The spacing of gradient is one number, or {n} positions, and not of shape {h.shape}, at {user_line()}."
+        )
     differences = diff(f, axis=axis)
     step = h
     if h.ndim == 1:
@@ -123,7 +130,8 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
         inside = (_part(f, axis, 2, None) - _part(f, axis, None, -2)) / (2.0 * h)
         before = after = 0.5
     else:
-        # The slope of the parabola through three points, at the middle one: the slopes on both sides, each with the other's distance.
+        # The slope of the parabola through three points, at the middle one: the slopes on both sides, each with the
+        # other's distance.
         left, right = _part(step, 0, None, -1), _part(step, 0, 1, None)
         before, after = left / (left + right), right / (left + right)
         inside = after * _part(one_sided, axis, None, -1) + before * _part(one_sided, axis, 1, None)
@@ -175,7 +183,9 @@ def _trapezoids(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Linear interpolation of samples fp at increasing xp, differentiable in x, xp and fp; at a sample, the slope on its right.
+    """Linear interpolation of samples fp at increasing xp, differentiable in x, xp and fp.
+
+    At a sample, the slope on its right.
 
     >>> interp(1.5, [1.0, 2.0, 3.0], [10.0, 20.0, 0.0])
     np.float64(15.0)
@@ -184,11 +194,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if not any(isinstance(v, Array) for v in (x, xp, fp, left, right, period)):
         return np.interp(x, xp, fp, left, right, period)
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or not xp.size:
-        raise ValueError(f"interp needs as many xp as fp, at least one, and got shapes {xp.shape} and {fp.shape}, at {user_line()}.")
+        raise ValueError(
+            f"interp needs as many xp as fp, at least one, and got shapes {xp.shape} and {fp.shape}, at {user_line()}."
+        )
     for name, v in (("x", x), ("xp", xp)):
         if v.dtype.kind == "c":
             raise TypeError(
-                f"interp needs real numbers {name}, which have an order, and got {v.dtype}, at {user_line()}. Only fp may be complex."
+                f"interp needs real numbers {name}, which have an order, and got {v.dtype}, at {user_line()}. Only fp "
+                f"may be complex."
             )
     x, xp, fp = astype(x, float), astype(xp, float), astype(fp, complex if fp.dtype.kind == "c" else float)
     if period is not None:
@@ -213,7 +226,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 @implements(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
-    """Phases without jumps: each differs from the one before by at most half a period. The derivative is the identity."""
+    """Phases without jumps: each differs from the one before by at most half a period.
+
+    The derivative is the identity.
+    """
     p = operand(p)
     axis = normalize_axis_index(axis, p.ndim)
     steps = diff(p, axis=axis)
@@ -275,12 +291,15 @@ def _convolve_spec(x: Any, y: Any, mode: str) -> Spec:
     return Spec((*np.broadcast_shapes(x.shape[:-1], y.shape[:-1]), length), np.result_type(x.dtype, y.dtype))
 
 
-# With out[i + j] = sum x[i] y[j] in full, x[i] meets the cotangents t[i + j] times y[j]: where the reversed y lies within t.
+# With out[i + j] = sum x[i] y[j] in full, x[i] meets the cotangents t[i + j] times y[j]: where the reversed y lies
+# within t.
 _convolve: Callable = multilinear(
     "convolve",
     _convolve_impl,
     lambda t, y, mode: _convolve(t, flip(y, -1), mode="valid" if mode == "full" else "full"),
-    lambda t, x, mode: _convolve(t, flip(x, -1), mode="valid") if mode == "full" else flip(_convolve(x, flip(t, -1), mode="valid"), -1),
+    lambda t, x, mode: (
+        _convolve(t, flip(x, -1), mode="valid") if mode == "full" else flip(_convolve(x, flip(t, -1), mode="valid"), -1)
+    ),
     params={},
     batch=unchanged,
     spec=_convolve_spec,
@@ -298,7 +317,8 @@ _convolve: Callable = multilinear(
 
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """The convolution of two vectors: all of it, as much as the longer one has elements ("same"), or where they overlap ("valid").
+    """The convolution of two vectors: all of it, as much as the longer one has elements ("same"), or where they overlap
+    ("valid").
 
     >>> convolve([1, 2, 3], [0, 1, 10])
     array([ 0,  1, 12, 23, 30])
@@ -327,7 +347,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 def _vectors(name: str, a: Any, v: Any) -> tuple[Any, Any]:
     a, v = operand(a), operand(v)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
-        raise ValueError(f"{name} needs vectors that are not empty, and got shapes {a.shape} and {v.shape}, at {user_line()}.")
+        raise ValueError(
+            f"{name} needs vectors that are not empty, and got shapes {a.shape} and {v.shape}, at {user_line()}."
+        )
     return a, v
 
 

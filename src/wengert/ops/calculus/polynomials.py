@@ -1,6 +1,8 @@
-"""Polynomials, as coefficients of falling powers: arithmetic, derivatives, roots, and the polynomial nearest to samples.
+"""Polynomials, as coefficients of falling powers: arithmetic, derivatives, roots, and the polynomial nearest to
+samples.
 
-The coefficients of a value stay where they are, also those that are 0: they have a derivative, and what NumPy cuts off would lose it.
+The coefficients of a value stay where they are, also those that are 0: they have a derivative, and what NumPy cuts off
+would lose it.
 """
 
 from __future__ import annotations
@@ -79,7 +81,9 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple:
-    """Quotient and remainder of two polynomials; the remainder of a value has as many coefficients as v but one, and at least one.
+    """Quotient and remainder of two polynomials.
+
+    The remainder of a value has as many coefficients as v but one, and at least one.
 
     >>> polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
     (array([1.5 , 1.75]), array([0.25]))
@@ -116,7 +120,8 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th antiderivative of a polynomial, also a function of its constants k, one for all or one for each integration.
+    """The m-th antiderivative of a polynomial, also a function of its constants k, one for all or one for each
+    integration.
 
     >>> polyint([3.0, 2.0, 1.0])
     array([1., 1., 1., 0.])
@@ -148,7 +153,9 @@ def poly(seq_of_zeros: Any) -> Any:
     if not isinstance(zeros, Array):
         return np.poly(zeros)
     if zeros.ndim > 2 or (zeros.ndim == 2 and (not zeros.size or zeros.shape[0] != zeros.shape[1])):
-        raise ValueError(f"poly needs a vector or a square matrix that is not empty, and got shape {zeros.shape}, at {user_line()}.")
+        raise ValueError(
+            f"poly needs a vector or a square matrix that is not empty, and got shape {zeros.shape}, at {user_line()}."
+        )
     is_real = zeros.dtype.kind != "c"
     zeros = inexact(eigvals(zeros) if zeros.ndim == 2 else zeros)
     one = np.ones(1, zeros.dtype)
@@ -160,7 +167,9 @@ def poly(seq_of_zeros: Any) -> Any:
 
 @implements(np.roots)
 def roots(p: Any) -> Any:
-    """The zeros of a polynomial: the eigenvalues of its companion matrix. Those of a value are complex, and simple ones have a derivative.
+    """The zeros of a polynomial: the eigenvalues of its companion matrix.
+
+    Those of a value are complex, and simple ones have a derivative.
 
     Where a function is traced, the first coefficient is taken not to be 0.
 
@@ -190,7 +199,9 @@ def roots(p: Any) -> Any:
 
 
 @implements(np.polyfit)
-def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
     """The polynomial of degree `deg` that is nearest to samples y at x, differentiable in x, y and the weights w.
 
     >>> polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(12)
@@ -200,14 +211,19 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
     if order < 1:
         raise ValueError(f"expected deg >= 0, and it is {deg}, at {user_line()}.")
     if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.size:
-        raise TypeError(f"polyfit needs a vector x, and as many y, or columns of them; got {x.shape} and {y.shape}, at {user_line()}.")
+        raise TypeError(
+            f"polyfit needs a vector x, and as many y, or columns of them; got {x.shape} and {y.shape}, at "
+            f"{user_line()}."
+        )
     if rcond is None:
         rcond = x.size * float(np.finfo(x.dtype).eps)
     powers, samples = vander(x, order), y
     if w is not None:
         w = inexact(operand(w))
         if w.shape != x.shape:
-            raise TypeError(f"polyfit needs a weight for each of {x.size} samples, and got shape {w.shape}, at {user_line()}.")
+            raise TypeError(
+                f"polyfit needs a weight for each of {x.size} samples, and got shape {w.shape}, at {user_line()}."
+            )
         powers = powers * expand_dims(w, 1)
         samples = samples * (w if y.ndim == 1 else expand_dims(w, 1))
     scale = sqrt(sum_(powers * powers, 0))
@@ -222,7 +238,9 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
     covariance = inv(transpose(powers) @ powers) / outer(scale, scale)
     if cov != "unscaled":
         if x.size <= order:
-            raise ValueError(f"The covariance of {order} coefficients needs more than {order} samples, at {user_line()}.")
+            raise ValueError(
+                f"The covariance of {order} coefficients needs more than {order} samples, at {user_line()}."
+            )
         factor = squares / (x.size - order)
         covariance = covariance * factor if y.ndim == 1 else expand_dims(covariance, 2) * factor
     elif y.ndim == 2:

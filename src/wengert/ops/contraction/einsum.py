@@ -1,7 +1,8 @@
 """Sums of products over shared axes: `einsum` and `tensordot`.
 
-The primitive is the binary contraction, in a normal form that is closed under transposition: no label is repeated within a term, and
-each occurs in at least two of the two operands and the result, so that both transposes are again such contractions.
+The primitive is the binary contraction, in a normal form that is closed under transposition: no label is repeated
+within a term, and each occurs in at least two of the two operands and the result, so that both transposes are again
+such contractions.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ LETTERS = ascii_uppercase + ascii_lowercase
 
 
 class Layout(NamedTuple):
-    """How a contraction becomes a matrix product: `stack`, `rows` and `columns` are the numbers of labels of the result that come
-    from both operands, the first and the second."""
+    """How a contraction becomes a matrix product: `stack`, `rows` and `columns` are the numbers of labels of the result
+    that come from both operands, the first and the second.
+    """
 
     x_order: tuple[int, ...]
     y_order: tuple[int, ...]
@@ -125,7 +127,9 @@ def tensordot(a: Any, b: Any, /, axes: Any = 2) -> Any:
     pair = axes if np.iterable(axes) else (range(-axes, 0), range(axes))
     a_axes, b_axes = (tuple(s) if np.iterable(s) else (s,) for s in pair)
     if len(a_axes) != len(b_axes) or any(a.shape[i] != b.shape[j] for i, j in zip(a_axes, b_axes, strict=True)):
-        raise ValueError(f"shape-mismatch for sum: shapes {a.shape} and {b.shape} over axes {a_axes} and {b_axes}, at {user_line()}.")
+        raise ValueError(
+            f"shape-mismatch for sum: shapes {a.shape} and {b.shape} over axes {a_axes} and {b_axes}, at {user_line()}."
+        )
     subscripts = _pairing(a.ndim, b.ndim, tuple(i % a.ndim for i in a_axes), tuple(j % b.ndim for j in b_axes))
     return _einsum(a, b, subscripts=subscripts)
 
@@ -147,7 +151,9 @@ def _pairing(a_ndim: int, b_ndim: int, a_axes: tuple[int, ...], b_axes: tuple[in
 
 
 class Plan(NamedTuple):
-    """An Einstein sum as steps: each operand is brought to normal form, then pairs are contracted, then the axes are ordered."""
+    """An Einstein sum as steps: each operand is brought to normal form, then pairs are contracted, then the axes are
+    ordered.
+    """
 
     prepare: tuple[Prepare, ...]
     contract: tuple[tuple[int, int, str], ...]
@@ -155,7 +161,9 @@ class Plan(NamedTuple):
 
 
 class Prepare(NamedTuple):
-    """Axes of length one that broadcast are dropped, repeated labels become diagonals, labels that occur nowhere else are summed."""
+    """Axes of length one that broadcast are dropped, repeated labels become diagonals, labels that occur nowhere else
+    are summed.
+    """
 
     squeezed: tuple[int, ...]
     diagonals: tuple[tuple[int, int], ...]
@@ -164,7 +172,9 @@ class Prepare(NamedTuple):
 
 @implements(np.einsum)
 def einsum(*operands: Any, optimize: Any = False) -> Any:
-    """A sum of products, by labels of axes; both of NumPy's ways to write them. Pairs are contracted in a good order, by BLAS.
+    """A sum of products, by labels of axes; both of NumPy's ways to write them.
+
+    Pairs are contracted in a good order, by BLAS.
 
     >>> einsum("ij,j->i", [[1, 2], [3, 4]], [10, 1])
     array([12, 34])
@@ -196,7 +206,9 @@ def _prepared(x: Any, step: Prepare, dtype: np.dtype) -> Any:
         x = x.diagonal(0, i, j)
     if not step.summed:
         return x
-    return x.sum(axis=step.summed, dtype=None if x.dtype.kind in "fc" else dtype)  # a sum alone would widen small integers
+    return x.sum(
+        axis=step.summed, dtype=None if x.dtype.kind in "fc" else dtype
+    )  # a sum alone would widen small integers
 
 
 def _as_string(terms: Sequence[Any], out: Any) -> str:
@@ -220,11 +232,18 @@ def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], strategy: Any) -
     lengths: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
         if len(set(zip(term, shape, strict=True))) > len(set(term)):
-            raise ValueError(f"a label is repeated for axes of different lengths, {term!r} for shape {shape}, at {user_line()}.")
+            raise ValueError(
+                f"a label is repeated for axes of different lengths, {term!r} for shape {shape}, at {user_line()}."
+            )
         lengths |= {c: n for c, n in zip(term, shape, strict=True) if lengths.get(c, 1) == 1}
 
-    squeezed = [tuple(i for i, c in enumerate(term) if shape[i] != lengths[c]) for term, shape in zip(terms, shapes, strict=True)]
-    terms = ["".join(c for i, c in enumerate(term) if i not in axes) for term, axes in zip(terms, squeezed, strict=True)]
+    squeezed = [
+        tuple(i for i, c in enumerate(term) if shape[i] != lengths[c])
+        for term, shape in zip(terms, shapes, strict=True)
+    ]
+    terms = [
+        "".join(c for i, c in enumerate(term) if i not in axes) for term, axes in zip(terms, squeezed, strict=True)
+    ]
     prepare = []
     for k, axes in enumerate(squeezed):
         diagonals, term = _diagonals(terms[k])
@@ -248,7 +267,9 @@ def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], strategy: Any) -
 
 
 def _diagonals(term: str) -> tuple[tuple[tuple[int, int], ...], str]:
-    """The pairs of axes to take diagonals of, until no label is repeated, and the labels then: a diagonal becomes the last axis."""
+    """The pairs of axes to take diagonals of, until no label is repeated, and the labels then: a diagonal becomes the
+    last axis.
+    """
     pairs = []
     for label, count in Counter(term).items():
         for _ in range(count - 1):
@@ -267,7 +288,10 @@ def _labels(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[
     hidden = [len(shape) + 3 - len(term) if "..." in term else 0 for term, shape in zip(terms, shapes, strict=True)]
     dots = "".join(c for c in LETTERS if c not in text)[: max(hidden)]
     if arrow and dots and "..." not in out:
-        raise ValueError(f"the output subscripts {out!r} have no '...' for the axes that it stands for in an operand, at {user_line()}.")
+        raise ValueError(
+            f"the output subscripts {out!r} have no '...' for the axes that it stands for in an operand, at "
+            f"{user_line()}."
+        )
     named = sorted(c for c, count in Counter(written).items() if count == 1 and c in LETTERS)
     terms = [term.replace("...", dots[len(dots) - n :]) for term, n in zip(terms, hidden, strict=True)]
     return terms, out.replace("...", dots) if arrow else dots + "".join(named)

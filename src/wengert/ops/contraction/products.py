@@ -161,7 +161,9 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 def _needs_axes(name: str, x1: Any, n1: int, x2: Any, n2: int) -> None:
     if x1.ndim < n1 or x2.ndim < n2:
-        raise ValueError(f"{name} needs operands of at least {n1} and {n2} axes and got {x1.ndim} and {x2.ndim}, at {user_line()}.")
+        raise ValueError(
+            f"{name} needs operands of at least {n1} and {n2} axes and got {x1.ndim} and {x2.ndim}, at {user_line()}."
+        )
 
 
 def _flat(x: Any) -> Any:
@@ -196,14 +198,20 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     a, b = operand(a), operand(b)
     if not a.ndim or not b.ndim:
-        raise ValueError(f"cross needs arrays of at least one axis, and got shapes {a.shape} and {b.shape}, at {user_line()}.")
+        raise ValueError(
+            f"cross needs arrays of at least one axis, and got shapes {a.shape} and {b.shape}, at {user_line()}."
+        )
     a, b = _vectors_last(a, axisa, "axisa"), _vectors_last(b, axisb, "axisb")
     sizes = a.shape[-1], b.shape[-1]
     if not {2, 3}.issuperset(sizes):
-        raise ValueError(f"cross needs vectors of 2 or 3 components, and got {sizes[0]} and {sizes[1]}, at {user_line()}.")
+        raise ValueError(
+            f"cross needs vectors of 2 or 3 components, and got {sizes[0]} and {sizes[1]}, at {user_line()}."
+        )
     if 2 in sizes:
         warnings.warn(
-            "Arrays of 2-dimensional vectors are deprecated. Use 3-dimensional vectors instead.", DeprecationWarning, stacklevel=2
+            "Arrays of 2-dimensional vectors are deprecated. Use 3-dimensional vectors instead.",
+            DeprecationWarning,
+            stacklevel=2,
         )
         if sizes == (2, 2):
             return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]

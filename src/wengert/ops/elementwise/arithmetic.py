@@ -37,9 +37,19 @@ divide = elementwise(
 )
 negative = elementwise("negative", parallel(np.negative), lambda t: -t, facts=CHEAP)
 positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0))
-reciprocal = elementwise("reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4))
-square = elementwise("square", parallel(np.square), lambda t, x: t * (2.0 * x), taylor=lambda x: recurrences.product_of(x, x), facts=CHEAP)
-remainder = elementwise("remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0)))
+reciprocal = elementwise(
+    "reciprocal", parallel(np.reciprocal), lambda t, out: -t * out * out, domain=POSITIVE, facts=Facts(cost=4)
+)
+square = elementwise(
+    "square",
+    parallel(np.square),
+    lambda t, x: t * (2.0 * x),
+    taylor=lambda x: recurrences.product_of(x, x),
+    facts=CHEAP,
+)
+remainder = elementwise(
+    "remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0))
+)
 fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
 
 
@@ -82,5 +92,9 @@ sqrt = elementwise(
     facts=Facts(cost=5),
 )
 cbrt = elementwise(
-    "cbrt", parallel(np.cbrt), lambda t, out: divide_live(t, 3.0 * out * out), domain=POSITIVE, singular={(0.0,): (math.inf,)}
+    "cbrt",
+    parallel(np.cbrt),
+    lambda t, out: divide_live(t, 3.0 * out * out),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,)},
 )

@@ -1,4 +1,7 @@
-"""Numbers taken apart as the machine holds them: whole and fractional part, powers of two, bits; and common divisors."""
+"""Numbers taken apart as the machine holds them: whole and fractional part, powers of two, bits.
+
+And common divisors.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,12 @@ _ldexp: Any = general(
     spec=lambda x, exponent: Spec(
         np.broadcast_shapes(x.shape, exponent.shape), _scaled(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
     ),
-    cases=(case((3,), np.array([0, -2, 5])), case((2, 1), np.array([1, 2, 3])), case((), np.array(-1)), case((0, 2), np.array([4]))),
+    cases=(
+        case((3,), np.array([0, -2, 5])),
+        case((2, 1), np.array([1, 2, 3])),
+        case((), np.array(-1)),
+        case((0, 2), np.array([4])),
+    ),
 )
 
 
@@ -96,14 +104,18 @@ spacing = nondifferentiable("spacing", np.spacing, reason=STEPS)
 _PAIRS = (case(np.array([4, 6, 0]), np.array([[6], [9]])), case(np.array(12), np.array(18)))
 gcd = nondifferentiable("gcd", np.gcd, 2, domain=None, cases=_PAIRS, reason="works on integers")
 lcm = nondifferentiable("lcm", np.lcm, 2, domain=None, cases=_PAIRS, reason="works on integers")
-bitwise_count = nondifferentiable("bitwise_count", np.bitwise_count, domain=None, cases=(case(np.array([0, 5, 255])),), reason=BITS)
+bitwise_count = nondifferentiable(
+    "bitwise_count", np.bitwise_count, domain=None, cases=(case(np.array([0, 5, 255])),), reason=BITS
+)
 
 # The bits of a byte, from the first or from the last.
 _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
 
 
 def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[Any, int, Any]:
-    """Integers with the axis that bits are along as the last one, where that was, and the place of each bit in its byte."""
+    """Integers with the axis that bits are along as the last one, where that was, and the place of each bit in its
+    byte.
+    """
     a = operand(a)
     if a.dtype.kind not in "iub" or (name == "unpackbits" and a.dtype != np.uint8):
         wanted = "uint8" if name == "unpackbits" else "integers or truth values"
@@ -129,7 +141,8 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @implements(np.unpackbits)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """The bits of bytes, as zeros and ones: all of them, the first `count`, or without the last ones for a negative count.
+    """The bits of bytes, as zeros and ones: all of them, the first `count`, or without the last ones for a negative
+    count.
 
     >>> unpackbits(np.array([160], np.uint8), count=4)
     array([1, 0, 1, 0], dtype=uint8)
@@ -148,7 +161,10 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
 
 @implements(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Any:
-    """The real part, if all imaginary parts are within `tol` times the precision, or within `tol` if that is at most 1; else a itself."""
+    """The real part, if all imaginary parts are within `tol` times the precision, or within `tol` if that is at most 1.
+
+    Else a itself.
+    """
     a = operand(a)
     if a.dtype.kind != "c":
         return a

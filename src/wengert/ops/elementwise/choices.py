@@ -1,6 +1,7 @@
 """Operations that take one operand or another: `where`, `maximum`, `clip`, `relu`.
 
-Ties of `maximum`, `minimum` and `clip` share the derivative equally, and `relu'(0) = 0`; docs/design/singular_points.md says why.
+Ties of `maximum`, `minimum` and `clip` share the derivative equally, and `relu'(0) = 0`; docs/design/singular_points.md
+says why.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ UNIT = (-0.9, 0.9)
 
 
 def _infinite_if_zero(size: Any) -> Any:
-    """The denominator of the derivative of a size or an angle: at zero, where there is a kink, derivatives of all orders are zero by it."""
+    """The denominator of the derivative of a size or an angle: at zero, where there is a kink, derivatives of all
+    orders are zero by it.
+    """
     return where(equal(size, 0), math.inf, size)
 
 
@@ -44,7 +47,10 @@ _where = elementwise(
 
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """x where the condition holds, else y. What is not taken gets no gradient, even where its derivative is infinite."""
+    """x where the condition holds, else y.
+
+    What is not taken gets no gradient, even where its derivative is infinite.
+    """
     condition = operand(condition)
     if x is None and y is None:
         return condition.nonzero()
@@ -71,7 +77,10 @@ def has_zero(x: Any) -> bool:
 
 
 def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
-    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`. NumPy's choice depends on the place in the array."""
+    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`.
+
+    NumPy's choice depends on the place in the array.
+    """
 
     def run(x: Any, y: Any) -> Any:
         out = ufunc(x, y)
@@ -85,16 +94,42 @@ def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
 
 
 TIES = {(1.0, 1.0): (0.5, 0.5)}
-maximum = elementwise("maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHEAP)
-minimum = elementwise("minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHEAP)
-fmax = elementwise("fmax", _ignoring_nan(np.fmax, np.maximum), _larger_or_alone, lambda t, x, y: _larger_or_alone(t, y, x), singular=TIES)
-fmin = elementwise("fmin", _ignoring_nan(np.fmin, np.minimum), _smaller_or_alone, lambda t, x, y: _smaller_or_alone(t, y, x), singular=TIES)
+maximum = elementwise(
+    "maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHEAP
+)
+minimum = elementwise(
+    "minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHEAP
+)
+fmax = elementwise(
+    "fmax",
+    _ignoring_nan(np.fmax, np.maximum),
+    _larger_or_alone,
+    lambda t, x, y: _larger_or_alone(t, y, x),
+    singular=TIES,
+)
+fmin = elementwise(
+    "fmin",
+    _ignoring_nan(np.fmin, np.minimum),
+    _smaller_or_alone,
+    lambda t, x, y: _smaller_or_alone(t, y, x),
+    singular=TIES,
+)
 copysign = elementwise(
-    "copysign", np.copysign, lambda t, x, y: t * (copysign(1.0, x) * copysign(1.0, y)), None, domain=(POSITIVE, POSITIVE), facts=CHEAP
+    "copysign",
+    np.copysign,
+    lambda t, x, y: t * (copysign(1.0, x) * copysign(1.0, y)),
+    None,
+    domain=(POSITIVE, POSITIVE),
+    facts=CHEAP,
 )
 nextafter = elementwise("nextafter", np.nextafter, lambda t: t, None)
 heaviside = elementwise(
-    "heaviside", np.heaviside, None, lambda t, x: where(x == 0, t, 0.0), domain=POSITIVE, singular={(0.0, 0.5): (0.0, 1.0)}
+    "heaviside",
+    np.heaviside,
+    None,
+    lambda t, x: where(x == 0, t, 0.0),
+    domain=POSITIVE,
+    singular={(0.0, 0.5): (0.0, 1.0)},
 )
 
 
@@ -110,7 +145,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min
     if lower is None or upper is None or operand(lower).ndim or operand(upper).ndim:
         x = x if lower is None else maximum(x, lower)
         return x if upper is None else minimum(x, upper)
-    return minimum(upper, maximum(lower, x))  # between two numbers, zeros keep their sign: the second of equal ones is taken
+    return minimum(
+        upper, maximum(lower, x)
+    )  # between two numbers, zeros keep their sign: the second of equal ones is taken
 
 
 relu = elementwise(

@@ -37,7 +37,9 @@ def sign(x: Any, /) -> Any:
 
 
 @implements(np.nan_to_num)
-def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
     """x with NaN and infinities replaced; no gradient flows where that happened."""
     x = operand(x)
     if x.dtype.kind == "c":

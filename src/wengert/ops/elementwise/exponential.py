@@ -48,7 +48,11 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 def raise_to(x: Any, y: Any, /) -> Any:
     """x ** y, the operator: the same, but for the square of booleans, which NumPy's operator makes 8-bit integers of."""
-    if y.__class__ in (int, float) and y in _EXACT_POWERS and operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc"):
+    if (
+        y.__class__ in (int, float)
+        and y in _EXACT_POWERS
+        and operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc")
+    ):
         return _EXACT_POWERS[y](x)
     return _power(x, y)
 
@@ -76,7 +80,10 @@ logaddexp = elementwise(
     singular={(-math.inf, -math.inf): (0.5, 0.5), (1.0, -math.inf): (1.0, 0.0), (800.0, 0.0): (1.0, 0.0)},
 )
 logaddexp2 = elementwise(
-    "logaddexp2", np.logaddexp2, lambda t, x, y: t * sigmoid(LN2 * _difference(x, y)), lambda t, x, y: t * sigmoid(LN2 * _difference(y, x))
+    "logaddexp2",
+    np.logaddexp2,
+    lambda t, x, y: t * sigmoid(LN2 * _difference(x, y)),
+    lambda t, x, y: t * sigmoid(LN2 * _difference(y, x)),
 )
 
 
@@ -95,7 +102,12 @@ def _stable_sigmoid(x: Any) -> Any:
     return np.where(np.asarray(x) >= 0, 1.0, small) / (1.0 + small)
 
 
-sigmoid = elementwise("sigmoid", _stable_sigmoid, lambda t, out: t * (out * (1.0 - out)), singular={(-800.0,): (0.0,), (800.0,): (0.0,)})
+sigmoid = elementwise(
+    "sigmoid", _stable_sigmoid, lambda t, out: t * (out * (1.0 - out)), singular={(-800.0,): (0.0,), (800.0,): (0.0,)}
+)
 softplus = elementwise(
-    "softplus", lambda x: np.logaddexp(x, 0.0), lambda t, x: t * sigmoid(x), singular={(-800.0,): (0.0,), (800.0,): (1.0,)}
+    "softplus",
+    lambda x: np.logaddexp(x, 0.0),
+    lambda t, x: t * sigmoid(x),
+    singular={(-800.0,): (0.0,), (800.0,): (1.0,)},
 )

@@ -44,9 +44,13 @@ isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, ba
 isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, batch=unchanged, reason=TRUTH))
 iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, batch=unchanged, reason=TRUTH))
 
-bitwise_and = nondifferentiable("bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS, facts=Facts(commutative=True))
+bitwise_and = nondifferentiable(
+    "bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS, facts=Facts(commutative=True)
+)
 bitwise_or = nondifferentiable("bitwise_or", np.bitwise_or, 2, domain=None, reason=BITS, facts=Facts(commutative=True))
-bitwise_xor = nondifferentiable("bitwise_xor", np.bitwise_xor, 2, domain=None, reason=BITS, facts=Facts(commutative=True))
+bitwise_xor = nondifferentiable(
+    "bitwise_xor", np.bitwise_xor, 2, domain=None, reason=BITS, facts=Facts(commutative=True)
+)
 invert = nondifferentiable("invert", np.invert, domain=None, reason=BITS)
 left_shift = nondifferentiable("left_shift", np.left_shift, 2, domain=None, reason=BITS)
 right_shift = nondifferentiable("right_shift", np.right_shift, 2, domain=None, reason=BITS)

@@ -52,7 +52,9 @@ implements(np.degrees)(rad2deg)
 
 
 def _sinc_derivative(x: Any, order: int) -> Any:
-    """The derivative of sin(pi x) / (pi x): a Taylor series near 0, elsewhere the recurrence that x * sinc(x) = sin(pi x) / pi gives."""
+    """The derivative of sin(pi x) / (pi x): a Taylor series near 0, elsewhere the recurrence that x * sinc(x) = sin(pi
+    x) / pi gives.
+    """
     if order == 0:
         return np.sinc(x)
     x = np.asarray(x)

@@ -23,13 +23,16 @@ from wengert.ops.shape.reshaping import reshape
 
 
 def known(x: Any, what: str) -> Any:
-    """The numbers of integers or truth values, in which no derivative is lost, whatever the mode of the value that carries them."""
+    """The numbers of integers or truth values, in which no derivative is lost, whatever the mode of the value that
+    carries them.
+    """
     plain = x
     while isinstance(plain, Array):
         plain = getattr(plain, "value", None)
     if not isinstance(plain, np.ndarray | np.generic) or plain.shape != x.shape:
         raise TrackedValueError(
-            f"{what} depends on numbers that are not known while a function is traced or runs in batches, at {user_line()}. "
+            f"{what} depends on numbers that are not known while a function is traced or runs in batches, at "
+            f"{user_line()}. "
             f"Do this outside, or with numbers that are the same for all."
         )
     return plain
@@ -59,13 +62,16 @@ def diag_indices_from(arr: Any) -> tuple:
     """The indices of the main diagonal of an array whose axes are equally long."""
     shape = operand(arr).shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ValueError(f"diag_indices_from needs two axes or more, equally long, and got shape {shape}, at {user_line()}.")
+        raise ValueError(
+            f"diag_indices_from needs two axes or more, equally long, and got shape {shape}, at {user_line()}."
+        )
     return diag_indices(shape[0], len(shape))
 
 
 @implements(np.ix_)
 def ix_(*args: Any) -> tuple:
-    """Indices that select rows, columns and so on of an array, from a vector for each: `x[ix_([0, 2], [1, 3])]` is a 2 x 2 part.
+    """Indices that select rows, columns and so on of an array, from a vector for each: `x[ix_([0, 2], [1, 3])]` is a 2
+    x 2 part.
 
     >>> np.arange(6).reshape(2, 3)[ix_([1], [0, 2])]
     array([[3, 5]])
@@ -93,7 +99,8 @@ def _strides(shape: Sequence[int], order: str) -> list[int]:
 
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
-    """Where in an array of a shape the places of the flat one are, an index for each axis: what `argmax` without an axis means.
+    """Where in an array of a shape the places of the flat one are, an index for each axis: what `argmax` without an
+    axis means.
 
     >>> unravel_index(5, (2, 3))
     (np.int64(1), np.int64(2))
@@ -102,7 +109,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
         return np.unravel_index(operand(indices), shape, order)  # type: ignore[call-overload]  # any text, checked by NumPy
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     _refuse_outside("unravel_index", indices, prod(shape))
-    return tuple([remainder(floor_divide(indices, step), n) for step, n in zip(_strides(shape, order), shape, strict=True)])
+    return tuple(
+        [remainder(floor_divide(indices, step), n) for step, n in zip(_strides(shape, order), shape, strict=True)]
+    )
 
 
 @implements(np.ravel_multi_index)
@@ -116,7 +125,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if not any(isinstance(i, Array) for i in parts):
         return np.ravel_multi_index(tuple(parts), dims, mode, order)  # type: ignore[call-overload]  # the same
     if len(parts) != len(dims):
-        raise ValueError(f"ravel_multi_index needs an index for each of {len(dims)} axes, and got {len(parts)}, at {user_line()}.")
+        raise ValueError(
+            f"ravel_multi_index needs an index for each of {len(dims)} axes, and got {len(parts)}, at {user_line()}."
+        )
     place: Any = 0
     modes = mode if isinstance(mode, tuple) else (mode,) * len(dims)
     for i, n, step, way in zip(parts, dims, _strides(dims, order), modes, strict=True):

@@ -1,6 +1,7 @@
 """Keys: what stands between the brackets of `x[...]`, taken apart.
 
-The arrays in a key (integers or booleans) are arguments of an operation like any other; what remains is an `Index`, its metadata.
+The arrays in a key (integers or booleans) are arguments of an operation like any other; what remains is an `Index`, its
+metadata.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class Hole(enum.Enum):
 
 
 class Index:
-    """A key without its arrays: hashable, and cheap to make. `repeats` says whether it may select a place more than once.
+    """A key without its arrays: hashable, and cheap to make.
+
+    `repeats` says whether it may select a place more than once.
 
     >>> Index((slice(1, None), 0)) == Index((slice(1, None), 0))
     True
@@ -48,10 +51,16 @@ class Index:
         return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
 
     def without_masks(self, shape: tuple[int, ...], indices: Sequence[Any]) -> tuple[Index, list]:
-        """The key, and its arrays, with the places of known masks in their stead: then the shape of what it selects is known."""
+        """The key, and its arrays, with the places of known masks in their stead: then the shape of what it selects is
+        known.
+        """
         remaining = iter(indices)
-        given: list[tuple[Any, Any]] = [(part, next(remaining) if isinstance(part, Hole) else None) for part in self.key]
-        lengths = [index.ndim if part is Hole.MASK else int(part is not None and part is not Ellipsis) for part, index in given]
+        given: list[tuple[Any, Any]] = [
+            (part, next(remaining) if isinstance(part, Hole) else None) for part in self.key
+        ]
+        lengths = [
+            index.ndim if part is Hole.MASK else int(part is not None and part is not Ellipsis) for part, index in given
+        ]
         parts: list[Any] = []
         arrays: list[Any] = []
         axis = 0
@@ -59,7 +68,8 @@ class Index:
             if part is Hole.MASK and not isinstance(index, Array) and length:
                 if index.shape != shape[axis : axis + length]:
                     raise IndexError(
-                        f"A mask of shape {index.shape} does not match an array of shape {shape} at axis {axis}, at {user_line()}."
+                        f"A mask of shape {index.shape} does not match an array of shape {shape} at axis {axis}, at "
+                        f"{user_line()}."
                     )
                 places = np.nonzero(index)
                 parts += [Hole.ARRAY] * len(places)
@@ -79,7 +89,9 @@ class Index:
 
     def array_axes(self, ndim: int) -> list[int]:
         """The axes that integer arrays stand at."""
-        return [axis for axis, part in enumerate(p for p in self.parts(ndim) if p is not None) if isinstance(part, Hole)]
+        return [
+            axis for axis, part in enumerate(p for p in self.parts(ndim) if p is not None) if isinstance(part, Hole)
+        ]
 
     def after(self, *first: Any) -> Index:
         """The key behind other parts, for an array with more axes in front."""

@@ -33,7 +33,10 @@ TRIANGLE = np.array([[True, False], [True, True]])
 
 
 def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
-    """`out[key] += v` where each occurrence of a place counts. `np.add.at` is fast for flat arrays, so a dense key is flattened."""
+    """`out[key] += v` where each occurrence of a place counts.
+
+    `np.add.at` is fast for flat arrays, so a dense key is flattened.
+    """
     if out.ndim > 1 and 2 * np.size(v) >= out.size:
         places = np.arange(out.size).reshape(out.shape)[key]
         v = np.broadcast_to(v, places.shape).reshape(-1)
@@ -52,9 +55,15 @@ def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> 
 
 
 def _refuse_more_axes(v: Any, place: Any) -> None:
-    """What is written may have leading axes of length one that its place has not; what is added or the like may not, as in `np.add.at`."""
+    """What is written may have leading axes of length one that its place has not.
+
+    What is added or the like may not, as in `np.add.at`.
+    """
     if operand(v).ndim > place.ndim:
-        raise ValueError(f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}, at {user_line()}.")
+        raise ValueError(
+            f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}, at "
+            f"{user_line()}."
+        )
 
 
 def _add_at_impl(x: Any, v: Any, *indices: Any, key: Index) -> np.ndarray:
@@ -142,7 +151,12 @@ _getitem = linear(
     lambda t, x_spec, key: _scatter(t, key=key, shape=x_spec.shape),
     into=_add_into,
     batch=lambda key: {"key": key.after(slice(None))},
-    cases=(case((4, 3), key=Index(1)), case((5, 2), key=EVERY_OTHER), case((), key=Index((None, ...))), case((3,), key=Index(slice(0)))),
+    cases=(
+        case((4, 3), key=Index(1)),
+        case((5, 2), key=EVERY_OTHER),
+        case((), key=Index((None, ...))),
+        case((3,), key=Index(slice(0))),
+    ),
     facts=VIEW,
 )
 gather = linear(
@@ -174,7 +188,11 @@ _add_at = linear(
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "v", "*indices"),
     spec=_written_spec,
-    cases=(case((4, 2), (3, 2), ROWS, key=TWO_ROWS), case((4, 2), (2,), ROWS, key=TWO_ROWS), case((3,), (), key=Index(slice(1, 3)))),
+    cases=(
+        case((4, 2), (3, 2), ROWS, key=TWO_ROWS),
+        case((4, 2), (2,), ROWS, key=TWO_ROWS),
+        case((3,), (), key=Index(slice(1, 3))),
+    ),
 )
 _set_at: Callable = linear(
     "set_at",
@@ -226,7 +244,8 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
         v = operand(v)
     if isinstance(v, Array) and v.dtype.kind in "fc" and operand(x).dtype.kind not in "fc":
         raise TypeError(
-            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its gradient, at {user_line()}. "
+            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its "
+            f"gradient, at {user_line()}. "
             f"Make the array floating-point first: x = x.astype(float)."
         )
     return _set_at(x, v, *indices, key=index, reuse=reuse)
@@ -255,7 +274,10 @@ class At:
 
 
 class AtKey:
-    """One place of x. Each method gives a new value; where the key repeats, `set` keeps the last, the others apply all."""
+    """One place of x.
+
+    Each method gives a new value; where the key repeats, `set` keeps the last, the others apply all.
+    """
 
     __slots__ = ("key", "x")
 
@@ -279,7 +301,10 @@ class AtKey:
 
 
 def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
-    """x with `op(x[key], v)` at a key. Where it repeats, in rounds: the first occurrences of all places, then the second ..."""
+    """x with `op(x[key], v)` at a key.
+
+    Where it repeats, in rounds: the first occurrences of all places, then the second ...
+    """
     x, (index, indices) = operand(x), split(key)
     if not index.repeats:
         place = getitem(x, key)

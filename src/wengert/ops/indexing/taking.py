@@ -51,7 +51,12 @@ def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
     if len(shape) != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = normalize_axis_index(axis, len(shape))
-    return tuple([indices if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)])
+    return tuple(
+        [
+            indices if i == axis else np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i))
+            for i, n in enumerate(shape)
+        ]
+    )
 
 
 @implements(np.take_along_axis)
@@ -134,7 +139,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """One function (or number) for each condition, called on the part of x where it holds; the last one, if left over, elsewhere."""
+    """One function (or number) for each condition, called on the part of x where it holds.
+
+    The last one, if left over, elsewhere.
+    """
     x = operand(x)
     if np.isscalar(condlist) or (x.ndim and not operand(condlist[0]).ndim):
         condlist = [condlist]
@@ -145,7 +153,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             anywhere = logical_or(anywhere, condition)
         conditions.append(logical_not(anywhere))
     if len(funclist) != len(conditions):
-        raise ValueError(f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected")
+        raise ValueError(
+            f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected"
+        )
     out = zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         if not callable(function):
@@ -176,7 +186,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Write, where the mask holds, the value that stands at the same place, in place; values are repeated as often as needed."""
+    """Write, where the mask holds, the value that stands at the same place, in place.
+
+    Values are repeated as often as needed.
+    """
     if a.size and operand(values).size:
         a[...] = where(reshape(operand(mask), a.shape), reshape(_cycled(values, a.size), a.shape), a)
 

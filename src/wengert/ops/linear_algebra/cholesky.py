@@ -44,8 +44,9 @@ def _between_inverses(x: Any, out: Any) -> Any:
 
 
 def _cholesky_rule(t: Any, out: Any) -> Any:
-    # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a cotangent g = conj(t) of
-    # L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal stands for two of A.
+    # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a
+    # cotangent g = conj(t) of L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal
+    # stands for two of A.
     p = _halved(adjoint(out) @ conjugate(t))
     s = conjugate(_between_inverses(p + adjoint(p), out))
     return _halved(s)
@@ -64,17 +65,24 @@ _cholesky = general(
     jvps=(_cholesky_push,),
     batch=unchanged,
     spec=same_spec,
-    cases=(case(_POSITIVE), case(np.stack([_POSITIVE, 9 * np.eye(3) - _POSITIVE / 3])), case(np.array([[4.0]])), case((0, 0))),
+    cases=(
+        case(_POSITIVE),
+        case(np.stack([_POSITIVE, 9 * np.eye(3) - _POSITIVE / 3])),
+        case(np.array([[4.0]])),
+        case((0, 0)),
+    ),
 )
 
 
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """The lower triangular L with `L L^H = a`, a Hermitian and positive definite; or the upper one, U with `U^H U = a`.
+    """The lower triangular L with `L L^H = a`, a Hermitian and positive definite.
 
-    As in NumPy only the lower triangle of `a` is read (the upper one for U), and of the diagonal the real part: so the derivative is in
-    these alone, and an element below the diagonal stands for both. A function of a matrix that is Hermitian for all values of its
-    arguments has the same gradient as if both triangles were read.
+    Or the upper one, U with `U^H U = a`.
+
+    As in NumPy only the lower triangle of `a` is read (the upper one for U), and of the diagonal the real part: so the
+    derivative is in these alone, and an element below the diagonal stands for both. A function of a matrix that is
+    Hermitian for all values of its arguments has the same gradient as if both triangles were read.
 
     >>> cholesky([[4.0, 2.0], [2.0, 2.0]])
     array([[2., 0.],

@@ -20,7 +20,15 @@ from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import equal
 from wengert.ops.indexing.taking import permuted
 from wengert.ops.linear_algebra.cholesky import cholesky
-from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dtype, inexact, same_spec, transposed, triangular_solution
+from wengert.ops.linear_algebra.triangular import (
+    adjoint,
+    conjugate,
+    factor_dtype,
+    inexact,
+    same_spec,
+    transposed,
+    triangular_solution,
+)
 from wengert.ops.samples.sorting import argsort
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, tril, triu
@@ -35,7 +43,9 @@ def _by_scipy(x: Any) -> tuple:
 
 
 def _eliminate(x: Any) -> Any:
-    """L and U of matrices whose rows are in the order of the pivots, in one array: L below the diagonal, of ones, and U above."""
+    """L and U of matrices whose rows are in the order of the pivots, in one array: L below the diagonal, of ones, and U
+    above.
+    """
     rows, columns = x.shape[-2:]
     out = np.array(x, factor_dtype(x.dtype))
     if not out.size:
@@ -47,7 +57,9 @@ def _eliminate(x: Any) -> Any:
         out[..., :k] += np.tril(lower, -1)
         out[..., :k, :] += np.triu(upper)
         return out
-    for k in range(min(rows, columns)):  # rounding made another row the largest, or the rows are in an order of their own
+    for k in range(
+        min(rows, columns)
+    ):  # rounding made another row the largest, or the rows are in an order of their own
         out[..., k + 1 :, k] /= out[..., k, k, None]
         out[..., k + 1 :, k + 1 :] -= out[..., k + 1 :, k, None] * out[..., None, k, k + 1 :]
     return out
@@ -72,8 +84,8 @@ def _by_upper(block: Any, x: Any, trans: int) -> Any:
 
 
 def _lu_rule(t: Any, out: Any) -> Any:
-    # Of the square block: L^-1 dA = N, N U^-1 = M, dL = L tril(M, -1) and dU = N - tril(M, -1) U. Rows below it are L2 = A2 U^-1, with
-    # dL2 = (dA2 - L2 dU) U^-1; columns beside it are U2 = L^-1 A2, with dU2 = L^-1 (dA2 - dL U2).
+    # Of the square block: L^-1 dA = N, N U^-1 = M, dL = L tril(M, -1) and dU = N - tril(M, -1) U. Rows below it are L2
+    # = A2 U^-1, with dL2 = (dA2 - L2 dU) U^-1; columns beside it are U2 = L^-1 A2, with dU2 = L^-1 (dA2 - dL U2).
     rows, columns = out.shape[-2:]
     k = min(rows, columns)
     square_t, block = t[..., :k, :k], out[..., :k, :k]
@@ -148,11 +160,15 @@ _lu_order = nondifferentiable(
 )
 
 
-def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False) -> tuple:
-    """P, L and U with `a = P L U`: a permutation, and factors with ones on the diagonal of L; of a matrix or of each of a stack.
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> tuple:
+    """P, L and U with `a = P L U`: a permutation, and factors with ones on the diagonal of L.
 
-    The order of the rows is constant between the points where it jumps. With `permute_l` the result is P L and U; with `p_indices` P is an
-    array of indices, `a = L[P] U`. Nothing is overwritten.
+    Of a matrix or of each of a stack.
+
+    The order of the rows is constant between the points where it jumps. With `permute_l` the result is P L and U; with
+    `p_indices` P is an array of indices, `a = L[P] U`. Nothing is overwritten.
 
     >>> lu([[0.0, 2.0], [1.0, 3.0]])[2]
     array([[1., 3.],
@@ -191,20 +207,23 @@ def _qr_spec(x: Spec) -> Spec:
 
 def _q_and_r(packed: Any, x_spec: Any) -> tuple[Any, Any]:
     rows, columns = x_spec.shape[-2:]
-    return (packed[..., :rows, :], packed[..., rows:, :]) if rows > columns else (packed[..., :rows], packed[..., rows:])
+    return (
+        (packed[..., :rows, :], packed[..., rows:, :]) if rows > columns else (packed[..., :rows], packed[..., rows:])
+    )
 
 
 def _refuse_dependent(r: Any) -> Any:
     """Ones to multiply with, unless a column is a combination of those before it.
 
-    What is left of it, on the diagonal of R, is then a rounding error of Householder's reflections: some units in the last place of the
-    column, however long it is. Which ones depends on the machine, so the bound is well above them.
+    What is left of it, on the diagonal of R, is then a rounding error of Householder's reflections: some units in the
+    last place of the column, however long it is. Which ones depends on the machine, so the bound is well above them.
     """
     dtype, sizes = factor_dtype(r.dtype), np.abs(r)
     rounding = (10 + r.shape[-1]) * np.finfo(dtype).eps
     if (sizes.diagonal(axis1=-2, axis2=-1) <= rounding * sizes.max(-2, initial=0)).any():
         raise np.linalg.LinAlgError(
-            f"The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent, "
+            f"The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly "
+            f"dependent, "
             f"at {user_line()}. Use svd or pinv for matrices without full rank."
         )
     return np.ones((*r.shape[:-2], 1, 1), dtype)
@@ -226,10 +245,10 @@ def _real_diagonal(x: Any) -> Any:
 
 
 def _qr_rule(t: Any, out: Any, x_spec: Any) -> Any:
-    # With dA R^-1 = N and Q^H N = M, Q^H dQ is anti-Hermitian and dR R^-1 upper triangular with a real diagonal. That leaves
-    # dR R^-1 = B(M) = triu(M, 1) + tril(M, -1)^H + Re diag(M), and dQ = N - Q B(M), dR = B(M) R. The transpose for cotangents g = conj(t):
-    # Y = gR R^H - Q^H gQ, gN = gQ + Q (triu(Y, 1) + triu(Y, 1)^H + Re diag(Y)), gA = gN R^-H.
-    # Columns beside a square block are R2 = Q^H A2, so that gA2 = Q gR2 and gQ has A2 gR2^H more.
+    # With dA R^-1 = N and Q^H N = M, Q^H dQ is anti-Hermitian and dR R^-1 upper triangular with a real diagonal. That
+    # leaves dR R^-1 = B(M) = triu(M, 1) + tril(M, -1)^H + Re diag(M), and dQ = N - Q B(M), dR = B(M) R. The transpose
+    # for cotangents g = conj(t): Y = gR R^H - Q^H gQ, gN = gQ + Q (triu(Y, 1) + triu(Y, 1)^H + Re diag(Y)), gA = gN
+    # R^-H. Columns beside a square block are R2 = Q^H A2, so that gA2 = Q gR2 and gQ has A2 gR2^H more.
     (q, r), (q_t, r_t) = _q_and_r(out, x_spec), _q_and_r(conjugate(t), x_spec)
     k = r.shape[-2]
     more = r.shape[-1] > k
@@ -291,11 +310,13 @@ class QRResult(NamedTuple):
 
 @implements(np.linalg.qr)
 def qr(a: Any, /, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and R, upper triangular, with `a = Q R`; for mode 'complete' Q is square, for 'r' only R is given.
+    """Q with orthonormal columns and R, upper triangular, with `a = Q R`.
 
-    The first columns of `a`, as many as Q has, must be linearly independent; if they are not, the derivative does not exist, and asking for
-    it is an error. In mode 'complete' the further columns of Q span the orthogonal complement; which basis of it is free, so only
-    functions that do not depend on that choice have a derivative with a meaning.
+    For mode 'complete' Q is square, for 'r' only R is given.
+
+    The first columns of `a`, as many as Q has, must be linearly independent; if they are not, the derivative does not
+    exist, and asking for it is an error. In mode 'complete' the further columns of Q span the orthogonal complement;
+    which basis of it is free, so only functions that do not depend on that choice have a derivative with a meaning.
 
     >>> qr([[3.0], [4.0]], mode="r")
     array([[-5.]])
@@ -307,7 +328,9 @@ def qr(a: Any, /, mode: str = "reduced") -> Any:
         found: Any = np.linalg.qr(a, mode)  # type: ignore[call-overload]  # any mode, checked by NumPy
         return QRResult(*found) if mode in ("reduced", "complete") else found
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"`mode` is 'reduced', 'complete' or 'r' for a value with a derivative, and got {mode!r}, at {user_line()}.")
+        raise ValueError(
+            f"`mode` is 'reduced', 'complete' or 'r' for a value with a derivative, and got {mode!r}, at {user_line()}."
+        )
     a = inexact(a)
     q, r = _q_and_r(_qr(a), a)
     missing = a.shape[-2] - a.shape[-1]
@@ -316,4 +339,6 @@ def qr(a: Any, /, mode: str = "reduced") -> Any:
     basis = _complement(a)
     rest = basis - q @ (adjoint(q) @ basis)
     rest = adjoint(triangular_solution(cholesky(adjoint(rest) @ rest), adjoint(rest), True))
-    return QRResult(concatenate([q, rest], -1), concatenate([r, np.zeros((*r.shape[:-2], missing, r.shape[-1]), r.dtype)], -2))
+    return QRResult(
+        concatenate([q, rest], -1), concatenate([r, np.zeros((*r.shape[:-2], missing, r.shape[-1]), r.dtype)], -2)
+    )

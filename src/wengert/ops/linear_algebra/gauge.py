@@ -1,15 +1,17 @@
 """What the vectors of eigenvalues and singular values leave open, and how their derivatives deal with it.
 
-Eigenvectors and singular vectors are determined up to a factor of modulus one, their *gauge*, and those of equal values up to a rotation
-among them. Where values are distinct, vectors follow NumPy's own choice as the matrix moves. Where values coincide (up to rounding), the
-terms that would rotate their vectors into each other are left out. That is right and finite for
+Eigenvectors and singular vectors are determined up to a factor of modulus one, their *gauge*, and those of equal values
+up to a rotation among them. Where values are distinct, vectors follow NumPy's own choice as the matrix moves. Where
+values coincide (up to rounding), the terms that would rotate their vectors into each other are left out. That is right
+and finite for
 
 * functions that treat coinciding values alike, such as the sum of their squares, the logarithm of the determinant, the nuclear norm;
 * functions that see coinciding values' vectors through the projector on their span only.
 
-Anything else depends on the gauge there: the larger of two equal eigenvalues, one vector of several, and V f(w) V^T, whose derivative
-within an eigenspace is lost with the decomposition; so are second derivatives in directions that split coinciding values. Reverse mode,
-and every mode at second order, warns (`GaugeWarning`) where the numbers show it; compiled code has no numbers to show when it is made.
+Anything else depends on the gauge there: the larger of two equal eigenvalues, one vector of several, and V f(w) V^T,
+whose derivative within an eigenspace is lost with the decomposition; so are second derivatives in directions that split
+coinciding values. Reverse mode, and every mode at second order, warns (`GaugeWarning`) where the numbers show it;
+compiled code has no numbers to show when it is made.
 """
 
 from __future__ import annotations
@@ -66,13 +68,28 @@ def _anchor_impl(x: Any) -> Any:
 
 TRUTH = "the result is true or false"
 negligible = nondifferentiable(
-    "negligible", is_negligible, params={}, batch=unchanged, cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))), reason=TRUTH
+    "negligible",
+    is_negligible,
+    params={},
+    batch=unchanged,
+    cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))),
+    reason=TRUTH,
 )
 _coincident = nondifferentiable(
-    "coincident", are_coincident, params={}, batch=unchanged, cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))), reason=TRUTH
+    "coincident",
+    are_coincident,
+    params={},
+    batch=unchanged,
+    cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))),
+    reason=TRUTH,
 )
 _anchor = nondifferentiable(
-    "anchor", _anchor_impl, params={}, batch=unchanged, cases=(case((3, 2)), case((0, 0))), reason="it marks the component held real"
+    "anchor",
+    _anchor_impl,
+    params={},
+    batch=unchanged,
+    cases=(case((3, 2)), case((0, 0))),
+    reason="it marks the component held real",
 )
 
 
@@ -95,7 +112,10 @@ def phase_drift(moved: Any, vectors: Any) -> Any:
 
 
 def phase_drift_transposed(turn: Any, vectors: Any) -> Any:
-    """What that adds to the vectors' cotangents; the imaginary part of `turn` says how the result changes as each vector turns."""
+    """What that adds to the vectors' cotangents.
+
+    The imaginary part of `turn` says how the result changes as each vector turns.
+    """
     held, component = _held(vectors)
     return held * (-1j * imag(turn) / component)
 
@@ -139,8 +159,10 @@ def warn_of_second_derivative(name: str, what: str, values: Any) -> None:
     numbers, differentiated = _numbers(values)
     if differentiated and _is_degenerate(numbers) and _pairs(numbers).any():
         warnings.warn(
-            f"The second derivative of {name} at {user_line()} lacks what coinciding {what} contribute in directions that split them. "
-            f"Use a function that needs no {name}: the trace, det or norm of matrices, or solve, inv and products of them.",
+            f"The second derivative of {name} at {user_line()} lacks what coinciding {what} contribute in directions "
+            f"that split them. "
+            f"Use a function that needs no {name}: the trace, det or norm of matrices, or solve, inv and products of "
+            f"them.",
             GaugeWarning,
             stacklevel=2,
         )
@@ -153,9 +175,10 @@ def _pairs(values: np.ndarray) -> np.ndarray:
 def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: bool = False) -> None:
     """Warn where cotangents tell coinciding values apart, as far as these are known.
 
-    `t` are the cotangents of the values, `turned` those of turning vectors into each other, whose skew part should vanish. What is left is
-    right for a projector. With cotangents of the values beside it, it may also be that of V f(w) V^H, which lacks f'(w) between vectors of
-    coinciding values: no rule can know. `kink` says that values are not smooth at 0.
+    `t` are the cotangents of the values, `turned` those of turning vectors into each other, whose skew part should
+    vanish. What is left is right for a projector. With cotangents of the values beside it, it may also be that of V
+    f(w) V^H, which lacks f'(w) between vectors of coinciding values: no rule can know. `kink` says that values are not
+    smooth at 0.
     """
     if isinstance(t, Array) or isinstance(turned, Array):
         return warn_of_second_derivative(name, what, values)
@@ -173,9 +196,12 @@ def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: 
         suspicious = np.abs(difference) > 1e3 * np.finfo(whole.dtype).eps * np.max(np.abs(whole), initial=0)
         if np.any(suspicious & mask):
             warnings.warn(
-                f"The derivative of {name} at {user_line()} depends on how the vectors of coinciding {what}, or of those that are 0, were "
-                f"chosen, or lacks what changes of these values contribute between their vectors. Use functions that treat coinciding "
-                f"values alike, and the projector on the span of their vectors; instead of V f(w) V^H, use expm, logm, sqrtm, inv or "
+                f"The derivative of {name} at {user_line()} depends on how the vectors of coinciding {what}, or of "
+                f"those that are 0, were "
+                f"chosen, or lacks what changes of these values contribute between their vectors. Use functions that "
+                f"treat coinciding "
+                f"values alike, and the projector on the span of their vectors; instead of V f(w) V^H, use expm, logm, "
+                f"sqrtm, inv or "
                 f"matrix_power.",
                 GaugeWarning,
                 stacklevel=2,

@@ -1,6 +1,7 @@
 """The pseudo-inverse, least squares, rank and condition number.
 
-With P the pseudo-inverse of A, among matrices of the same rank dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P.
+With P the pseudo-inverse of A, among matrices of the same rank dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H
+P.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def _warn_of_rank(name: str, x: Any, p: Any) -> None:
         return
     if np.any(np.einsum("...ij,...ji->...", p, x).real < min(x.shape[-2:]) - 0.5):
         warnings.warn(
-            f"{name} jumps where the rank of its matrix changes, and the matrix at {user_line()} does not have full rank. The derivative "
+            f"{name} jumps where the rank of its matrix changes, and the matrix at {user_line()} does not have full "
+            f"rank. The derivative "
             f"is that among matrices of the same rank.",
             GaugeWarning,
             stacklevel=2,
@@ -77,7 +79,10 @@ _pinv: Callable = general(
 
 @implements(np.linalg.pinv)
 def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT_GIVEN) -> Any:
-    """The pseudo-inverse. Where the matrix does not have full rank, it jumps, and the derivative is that among matrices of that rank."""
+    """The pseudo-inverse.
+
+    Where the matrix does not have full rank, it jumps, and the derivative is that among matrices of that rank.
+    """
     a = operand(a)
     if not isinstance(a, Array):
         return np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
@@ -98,7 +103,11 @@ def with_limits(x: Any, limits: Any, function: Callable[[Any, float], Any]) -> A
     if not limits.ndim:
         return function(x, limits.item())
     outer = np.broadcast_shapes(x.shape[:-2], limits.shape)
-    pairs = zip(broadcast_to(x, (*outer, *x.shape[-2:])).reshape(-1, *x.shape[-2:]), np.broadcast_to(limits, outer).flat, strict=True)
+    pairs = zip(
+        broadcast_to(x, (*outer, *x.shape[-2:])).reshape(-1, *x.shape[-2:]),
+        np.broadcast_to(limits, outer).flat,
+        strict=True,
+    )
     results = [function(matrix, limit.item()) for matrix, limit in pairs]
     return reshape(stack(results), (*outer, *results[0].shape)) if results else function(x, 0.0)
 
@@ -136,17 +145,20 @@ _lstsq: Callable = general(
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
-    """The shortest x among those that make |a x - b| least, the sums of squares that remain, the rank of a and its singular values.
+    """The shortest x among those that make |a x - b| least, the sums of squares that remain, the rank of a and its
+    singular values.
 
-    The derivative of x where a does not have full rank is that among matrices of the same rank (see `pinv`). Under vmap, and where a
-    function is traced, the rank is taken to be full, as far as it decides about the shape of what remains.
+    The derivative of x where a does not have full rank is that among matrices of the same rank (see `pinv`). Under
+    vmap, and where a function is traced, the rank is taken to be full, as far as it decides about the shape of what
+    remains.
     """
     a, b = operand(a), operand(b)
     if not isinstance(a, Array) and not isinstance(b, Array):
         return np.linalg.lstsq(a, b, rcond)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         raise np.linalg.LinAlgError(
-            f"lstsq needs a matrix and a vector or matrix of as many rows; got {a.shape} and {b.shape}, at {user_line()}."
+            f"lstsq needs a matrix and a vector or matrix of as many rows; got {a.shape} and {b.shape}, at "
+            f"{user_line()}."
         )
     a, b = inexact(a), inexact(b)
     columns = b if b.ndim == 2 else expand_dims(b, -1)
@@ -163,7 +175,9 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
 
 
 def _rank_impl(x: Any, limit: float, hermitian: bool, relative: bool) -> Any:
-    return np.asarray(np.linalg.matrix_rank(x, None if relative else limit, hermitian, rtol=limit if relative else None))[()]
+    return np.asarray(
+        np.linalg.matrix_rank(x, None if relative else limit, hermitian, rtol=limit if relative else None)
+    )[()]
 
 
 _matrix_rank = nondifferentiable(
@@ -172,14 +186,20 @@ _matrix_rank = nondifferentiable(
     params={},
     batch=unchanged,
     spec=lambda x, **params: Spec(x.shape[:-2], np.dtype(np.intp)),
-    cases=(case((3, 4), limit=1e-15, hermitian=False, relative=True), case((2, 3, 3), limit=0.5, hermitian=True, relative=False)),
+    cases=(
+        case((3, 4), limit=1e-15, hermitian=False, relative=True),
+        case((2, 3, 3), limit=0.5, hermitian=True, relative=False),
+    ),
     reason="the result is an integer",
 )
 
 
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """How many singular values are larger than `tol`, or than `rtol` times the largest. An integer, without a gradient."""
+    """How many singular values are larger than `tol`, or than `rtol` times the largest.
+
+    An integer, without a gradient.
+    """
     A = operand(A)
     if tol is not None and rtol is not None:
         raise ValueError(f"matrix_rank takes `tol` or `rtol`, not both, at {user_line()}.")

@@ -1,9 +1,10 @@
 """The exponential, the square root and the logarithm of matrices.
 
-The derivative of a function f of matrices along e, L(x, e), stands in f([[x, e], [0, x]]) = [[f(x), L(x, e)], [0, f(x)]], and its transpose
-is L(x^T, .). The exponential and the logarithm have it as an operation, whose derivative is of the same form one size up: that gives all
-orders. For the root r it is the solution of r d + d r = e. Power series are matrices too, with blocks that are constant along diagonals:
-f of such a matrix has the coefficients of f along a curve in its first row.
+The derivative of a function f of matrices along e, L(x, e), stands in f([[x, e], [0, x]]) = [[f(x), L(x, e)], [0,
+f(x)]], and its transpose is L(x^T, .). The exponential and the logarithm have it as an operation, whose derivative is
+of the same form one size up: that gives all orders. For the root r it is the solution of r d + d r = e. Power series
+are matrices too, with blocks that are constant along diagonals: f of such a matrix has the coefficients of f along a
+curve in its first row.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ from wengert.ops.shape.reshaping import broadcast_to
 
 
 def _each(function: Callable, *stacks: Any) -> Any:
-    """A function of single matrices, on stacks that broadcast; the result has the dtype in which NumPy factors such matrices."""
+    """A function of single matrices, on stacks that broadcast.
+
+    The result has the dtype in which NumPy factors such matrices.
+    """
     shape = np.broadcast_shapes(*[x.shape for x in stacks])
     dtype = factor_dtype(*[x.dtype for x in stacks])
     out = np.empty(shape, dtype)
-    stacks = tuple([np.broadcast_to(x, shape).astype(dtype if len(stacks) == 1 else factor_dtype(x.dtype), copy=False) for x in stacks])
+    stacks = tuple(
+        [
+            np.broadcast_to(x, shape).astype(dtype if len(stacks) == 1 else factor_dtype(x.dtype), copy=False)
+            for x in stacks
+        ]
+    )
     for place in np.ndindex(shape[:-2]) if out.size else ():
         out[place] = function(*[x[place] for x in stacks])
     return out
@@ -60,8 +69,8 @@ def _corner(x: Any, n: int) -> Any:
 
 
 def _of_series(op: Callable) -> Callable:
-    """The recurrence of Taylor mode for a function of matrices: coefficient k is in the corner, if the blocks in the first row of each
-    argument are its coefficients.
+    """The recurrence of Taylor mode for a function of matrices: coefficient k is in the corner, if the blocks in the
+    first row of each argument are its coefficients.
     """
 
     def recurrence(*series: Any) -> Callable:
@@ -87,12 +96,17 @@ def _frechet_spec(x: Spec, e: Spec) -> Spec:
     return Spec(np.broadcast_shapes(x.shape, e.shape), factor_dtype(x.dtype, e.dtype))
 
 
-def _matrix_function(name: str, impl: Callable, frechet_impl: Callable, arguments: Sequence[Any]) -> tuple[Callable, Callable]:
+def _matrix_function(
+    name: str, impl: Callable, frechet_impl: Callable, arguments: Sequence[Any]
+) -> tuple[Callable, Callable]:
     """Enter in the table a function of matrices and, under `name`_frechet, its derivative L(x, e) at x along e."""
     first = arguments[0]
 
     def second(x: Any, e: Any, h: Any) -> Any:
-        """The second derivative of the function at x along e and h. It is symmetric in them, and its transpose in h is that at x^T, e^T."""
+        """The second derivative of the function at x along e and h.
+
+        It is symmetric in them, and its transpose in h is that at x^T, e^T.
+        """
         return _corner(frechet(_twice(x, e), _twice(h, np.zeros(h.shape, h.dtype))), x.shape[-1])
 
     frechet: Callable = register(
@@ -140,8 +154,10 @@ def _linalg() -> Any:
 
 
 def _exponential_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """By the blocks, e scaled so that it does not decide about theirs; large matrices of moderate norm by SciPy's function for it, which
-    costs a third but squares as often as the norm of x asks for, even if its powers are small.
+    """By the blocks, e scaled so that it does not decide about theirs.
+
+    Large matrices of moderate norm by SciPy's function for it, which costs a third but squares as often as the norm of
+    x asks for, even if its powers are small.
     """
     n, size = x.shape[-1], np.abs(e).sum(-2).max()
     if not 0 < size < np.inf:
@@ -174,8 +190,8 @@ def expm(A: Any) -> Any:
 def _schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An upper triangular matrix t and a unitary u with x = u t u^H, real if x and its eigenvalues are.
 
-    Eigenvalues of a matrix that is [[y, e], [0, y]], or its transpose, are pairs that rounding would tear apart, to two sides of the
-    negative axis at worst: so this is made of that of y.
+    Eigenvalues of a matrix that is [[y, e], [0, y]], or its transpose, are pairs that rounding would tear apart, to two
+    sides of the negative axis at worst: so this is made of that of y.
     """
     n = x.shape[-1] // 2
     if n and 2 * n == x.shape[-1] and np.array_equal(x[:n, :n], x[n:, n:]):
@@ -194,7 +210,9 @@ def _schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_real(x: np.ndarray) -> np.ndarray:
-    """A matrix of complex dtype as a real one, if it is: then eigenvalues on the negative axis are computed to be there, not beside it."""
+    """A matrix of complex dtype as a real one, if it is: then eigenvalues on the negative axis are computed to be
+    there, not beside it.
+    """
     return x.real if x.dtype.kind == "c" and not x.imag.any() else x
 
 
@@ -211,7 +229,8 @@ def _logarithm_schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _not_real(name: str) -> np.linalg.LinAlgError:
     return np.linalg.LinAlgError(
-        f"{name} of a real matrix with negative eigenvalues is complex, at {user_line()}. The dtype of a result does not depend on numbers "
+        f"{name} of a real matrix with negative eigenvalues is complex, at {user_line()}. The dtype of a result does "
+        f"not depend on numbers "
         f"here: for the complex result, pass a complex matrix, such as a.astype(complex)."
     )
 
@@ -223,7 +242,8 @@ def _back(u: np.ndarray, t: np.ndarray, *given: np.ndarray) -> np.ndarray:
 
 
 def _root_of_triangle(t: np.ndarray, of: str = "logm", is_singular: bool = False) -> np.ndarray:
-    """The principal square root of an upper triangular matrix, by halves: [[a, b], [0, d]] has [[p, q], [0, r]] with p q + q r = b.
+    """The principal square root of an upper triangular matrix, by halves: [[a, b], [0, d]] has [[p, q], [0, r]] with p
+    q + q r = b.
 
     Where the matrix is singular, there may be no q, or many; one of them is taken then, which the caller has to check.
     """
@@ -250,12 +270,15 @@ def _roots_to_one(t: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     return roots, x
 
 
-# log(1 + x) is the integral of x / (1 + b x) over b from 0 to 1, in which seven points give all digits where the norm of x is at most 1/4.
+# log(1 + x) is the integral of x / (1 + b x) over b from 0 to 1, in which seven points give all digits where the norm
+# of x is at most 1/4.
 _POINTS, _WEIGHTS = (np.polynomial.legendre.leggauss(7) + np.array([[1.0], [0.0]])) / 2
 
 
 def _logarithm(x: np.ndarray) -> np.ndarray:
-    """Not by SciPy's function: it draws from NumPy's global generator, so that the last digits differ from call to call."""
+    """Not by SciPy's function: it draws from NumPy's global generator, so that the last digits differ from call to
+    call.
+    """
     t, u = _logarithm_schur(x)
     roots, y = _roots_to_one(t)
     one, solve = np.eye(t.shape[-1], dtype=t.dtype), lapack("trsm", t.dtype.char)
@@ -279,14 +302,16 @@ def _logarithm_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
 
 _POSITIVE = np.array([[3.0, 0.8, -0.3], [-0.6, 4.0, 0.5], [0.4, -0.7, 2.5]])
 _CONFLUENT = 2.5 * np.eye(3) + _DEFECTIVE
-_logm, _logm_frechet = _matrix_function("logm", _logarithm, _logarithm_frechet, (_POSITIVE, np.stack([_POSITIVE.T, _CONFLUENT])))
+_logm, _logm_frechet = _matrix_function(
+    "logm", _logarithm, _logarithm_frechet, (_POSITIVE, np.stack([_POSITIVE.T, _CONFLUENT]))
+)
 
 
 def logm(A: Any) -> Any:
     """The principal logarithm of a square matrix, or of each of a stack.
 
-    That of a real matrix with negative eigenvalues is complex, and an error unless the matrix is of a complex dtype; that of a singular
-    matrix does not exist.
+    That of a real matrix with negative eigenvalues is complex, and an error unless the matrix is of a complex dtype;
+    that of a singular matrix does not exist.
 
     >>> logm([[1.0, 2.0], [0.0, 1.0]])
     array([[0., 2.],
@@ -299,7 +324,9 @@ def logm(A: Any) -> Any:
 
 
 def _root(x: np.ndarray) -> np.ndarray:
-    """Not by SciPy's function: whether it warns of a singular matrix, and whether the result is complex, is decided by rounding."""
+    """Not by SciPy's function: whether it warns of a singular matrix, and whether the result is complex, is decided by
+    rounding.
+    """
     t, u = _schur(x)
     eps, size, is_exact = np.finfo(t.dtype).eps, np.abs(t).max(), np.array_equal(t, x)
     t, rounding = t + 0.0, 0.0 if is_exact else (10 + len(t)) * eps * size  # zeros are positive then: roots of -1 are i
@@ -330,10 +357,11 @@ _sqrtm: Callable = general(
 
 
 def sqrtm(A: Any) -> Any:
-    """The principal square root of a square matrix, or of each of a stack: the r with `r r = A` and eigenvalues of no negative real part.
+    """The principal square root of a square matrix, or of each of a stack: the r with `r r = A` and eigenvalues of no
+    negative real part.
 
-    That of a real matrix with negative eigenvalues is complex, and an error unless the matrix is of a complex dtype. Singular matrices may
-    have a root; its derivative does not exist, and asking for it is an error.
+    That of a real matrix with negative eigenvalues is complex, and an error unless the matrix is of a complex dtype.
+    Singular matrices may have a root; its derivative does not exist, and asking for it is an error.
 
     >>> sqrtm([[4.0, 0.0], [0.0, 9.0]])
     array([[2., 0.],

@@ -59,7 +59,9 @@ _norm = reduction(
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-    """The norm of vectors along one axis, or of matrices along two. Where the 2-norm is 0, its derivative is taken to be 0.
+    """The norm of vectors along one axis, or of matrices along two.
+
+    Where the 2-norm is 0, its derivative is taken to be 0.
 
     >>> norm([3.0, 4.0])
     np.float64(5.0)
@@ -79,7 +81,9 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
         return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
     if len(axes) == 2:
         return _matrix_norm(x, ord, *axes, keepdims)
-    raise ValueError(f"norm is for vectors (one axis) and matrices (two axes), and got {len(axes)} axes, at {user_line()}.")
+    raise ValueError(
+        f"norm is for vectors (one axis) and matrices (two axes), and got {len(axes)} axes, at {user_line()}."
+    )
 
 
 @implements(np.linalg.vector_norm)
@@ -119,7 +123,9 @@ def _matrix_norm(x: Any, ord: Any, row: int, column: int, keepdims: bool) -> Any
     if ord in (2, -2, "nuc"):
         s = svdvals(reshaping.moveaxis(x, (row, column), (-2, -1)))
         s = where(negligible(s), 0.0, s)  # a singular value of 0 has a kink: its derivative is taken to be 0
-        value = s.min(-1) if ord == -2 else s.max(-1) if ord == 2 and s.shape[-1] else s.sum(-1)  # of an empty matrix: 0
+        value = (
+            s.min(-1) if ord == -2 else s.max(-1) if ord == 2 and s.shape[-1] else s.sum(-1)
+        )  # of an empty matrix: 0
         return reshaping.expand_dims(value, (row, column)) if keepdims else value
     if ord not in (1, -1, inf, -inf):
         raise ValueError(f"Invalid norm order {ord!r} for matrices, at {user_line()}.")
@@ -159,7 +165,9 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The vector product of 3-vectors along an axis."""
     x1, x2 = operand(x1), operand(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ValueError(f"cross needs vectors of 3 components, and got {x1.shape[axis]} and {x2.shape[axis]}, at {user_line()}.")
+        raise ValueError(
+            f"cross needs vectors of 3 components, and got {x1.shape[axis]} and {x2.shape[axis]}, at {user_line()}."
+        )
     return products.cross(x1, x2, axis=axis)
 
 
@@ -198,7 +206,10 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, /, n: int) -> Any:
-    """A square matrix, or each of a stack, to the power of an integer, by repeated squaring; for n < 0 of the inverse."""
+    """A square matrix, or each of a stack, to the power of an integer, by repeated squaring.
+
+    For n < 0 of the inverse.
+    """
     a = operand(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise np.linalg.LinAlgError(f"matrix_power needs square matrices, and got shape {a.shape}, at {user_line()}.")
@@ -208,7 +219,8 @@ def matrix_power(a: Any, /, n: int) -> Any:
         n = index(n)
     except TypeError:
         raise TypeError(
-            f"matrix_power needs an integer as exponent, and got {n!r}, at {user_line()}. For others use expm(n * logm(a)) or sqrtm(a)."
+            f"matrix_power needs an integer as exponent, and got {n!r}, at {user_line()}. For others use expm(n * "
+            f"logm(a)) or sqrtm(a)."
         ) from None
     if n == 1:
         return a.copy()

@@ -1,8 +1,9 @@
-"""Eigenvalues and singular values, with their vectors. What is open in the choice of these, and what follows for derivatives, is said in
-`gauge.py`.
+"""Eigenvalues and singular values, with their vectors.
 
-With X = V^H dA V and F_ij = 1 / (w_j - w_i), the eigenvalues of a Hermitian A = V diag(w) V^H move by diag(X), the vectors by V (F * X).
-The primitives give values and vectors in one array, so that the rules keep nothing else.
+What is open in the choice of these, and what follows for derivatives, is said in `gauge.py`.
+
+With X = V^H dA V and F_ij = 1 / (w_j - w_i), the eigenvalues of a Hermitian A = V diag(w) V^H move by diag(X), the
+vectors by V (F * X). The primitives give values and vectors in one array, so that the rules keep nothing else.
 """
 
 from __future__ import annotations
@@ -130,7 +131,9 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
 
 def _eigen_spec(impl: Callable) -> Callable:
     """The dtype as NumPy has it for a matrix of one element."""
-    return lambda x, **params: Spec((*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), impl(np.ones((1, 1), x.dtype), **params).dtype)
+    return lambda x, **params: Spec(
+        (*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), impl(np.ones((1, 1), x.dtype), **params).dtype
+    )
 
 
 SYMMETRIC = np.array([[1.0, 0.3, -0.2], [0.3, 4.0, 0.5], [-0.2, 0.4, 9.0]])
@@ -154,8 +157,8 @@ _eigh: Callable = general(
 def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which one triangle is read.
 
-    The derivative is that of the function as NumPy computes it: the gradient is a triangle, and what is added to the other one changes
-    nothing. For a symmetric gradient, pass (a + a.T) / 2.
+    The derivative is that of the function as NumPy computes it: the gradient is a triangle, and what is added to the
+    other one changes nothing. For a symmetric gradient, pass (a + a.T) / 2.
 
     >>> eigh([[2.0, 0.0], [0.0, 1.0]]).eigenvalues
     array([1., 2.])
@@ -219,7 +222,8 @@ _eig: Callable = general(
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
-    """Eigenvalues and eigenvectors, of length one with their largest component real, of matrices that have a basis of them.
+    """Eigenvalues and eigenvectors, of length one with their largest component real, of matrices that have a basis of
+    them.
 
     Results are complex always, so that their dtype does not depend on the numbers.
     """
@@ -233,8 +237,9 @@ def eigvals(a: Any) -> Any:
     return eig(a).eigenvalues
 
 
-# Singular values. With M = U^H dA V, S its Hermitian and K its anti-Hermitian part, the vectors move by
-# U (S_ij / (s_j - s_i) + K_ij / (s_j + s_i)) and V (S_ij / (s_j - s_i) - K_ij / (s_j + s_i)), and out of their span by what dA adds there.
+# Singular values. With M = U^H dA V, S its Hermitian and K its anti-Hermitian part, the vectors move by U (S_ij / (s_j
+# - s_i) + K_ij / (s_j + s_i)) and V (S_ij / (s_j - s_i) - K_ij / (s_j + s_i)), and out of their span by what dA adds
+# there.
 
 
 class _Factors(NamedTuple):
@@ -345,8 +350,9 @@ _svd: Callable = general(
 def svd(a: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """U, singular values S, descending, and Vh, with a = (U * S) @ Vh; just S if not `compute_uv`.
 
-    With `full_matrices`, the vectors that complete a basis have no derivative of their own within their span: they follow it without
-    turning. A singular value of 0 has a kink; its derivative there is that of a number that goes on to be negative.
+    With `full_matrices`, the vectors that complete a basis have no derivative of their own within their span: they
+    follow it without turning. A singular value of 0 has a kink; its derivative there is that of a number that goes on
+    to be negative.
     """
     a = matrices("svd", a)
     if not isinstance(a, Array):

@@ -1,7 +1,8 @@
 """Matrices with a structure, and equations with them: bands, Sylvester's equation, tensors, blocks, constant diagonals.
 
-A band is stored by its diagonals, as in LAPACK and SciPy: `ab[u + i - j, j]` is element i, j of a matrix with l diagonals below the main
-one and u above. Numbers in the corners of `ab`, outside the matrix, are not read, and their derivative is zero.
+A band is stored by its diagonals, as in LAPACK and SciPy: `ab[u + i - j, j]` is element i, j of a matrix with l
+diagonals below the main one and u above. Numbers in the corners of `ab`, outside the matrix, are not read, and their
+derivative is zero.
 """
 
 from __future__ import annotations
@@ -20,11 +21,20 @@ from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.linear_algebra.systems import inv, solve
-from wengert.ops.linear_algebra.triangular import factor_dtype, inexact, lapack, of_vectors, solution_spec, square, transposed
+from wengert.ops.linear_algebra.triangular import (
+    factor_dtype,
+    inexact,
+    lapack,
+    of_vectors,
+    solution_spec,
+    square,
+    transposed,
+)
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
-# Bands. With a banded matrix A, `banded` is A y, and `band_of_product` has the elements of x y^T at the places of the band.
+# Bands. With a banded matrix A, `banded` is A y, and `band_of_product` has the elements of x y^T at the places of the
+# band.
 
 
 def _diagonals(below: int, above: int, n: int) -> list[tuple[int, slice, slice]]:
@@ -72,7 +82,11 @@ _band_of_product: Callable = multilinear(
     lambda t, x, below, above: _banded(t, x, below=below, above=above, trans=1),
     params={},
     batch=unchanged,
-    cases=(case((5, 2), (5, 2), below=2, above=1), case((2, 4, 1), (4, 1), below=0, above=2), case((2, 2), (2, 2), below=3, above=0)),
+    cases=(
+        case((5, 2), (5, 2), below=2, above=1),
+        case((2, 4, 1), (4, 1), below=0, above=2),
+        case((2, 2), (2, 2), below=3, above=0),
+    ),
 )
 
 
@@ -83,7 +97,9 @@ def _solve_banded_impl(x: Any, y: Any, below: int, above: int, trans: int) -> An
         return out
     x, y = np.broadcast_to(x, (*spec.shape[:-2], *x.shape[-2:])), np.broadcast_to(y, spec.shape)
     factor, solve = lapack("gbtrf", spec.dtype.char), lapack("gbtrs", spec.dtype.char)
-    room = np.zeros((2 * below + above + 1, x.shape[-1]), spec.dtype, order="F")  # more above: exchanges of rows fill in
+    room = np.zeros(
+        (2 * below + above + 1, x.shape[-1]), spec.dtype, order="F"
+    )  # more above: exchanges of rows fill in
     for place in np.ndindex(spec.shape[:-2]):
         room[below:] = x[place]
         factors, pivots, info = factor(room, below, above)
@@ -100,7 +116,11 @@ def _banded_spec(x: Spec, y: Spec, below: int, above: int, trans: int) -> Spec:
 def _solve_banded_x(t: Any, x: Any, out: Any, below: int, above: int, trans: int) -> Any:
     # A out = y gives A d(out) = -dA out.
     pulled = _solve_banded(x, t, below=below, above=above, trans=1 - trans)
-    return -(_band_of_product(out, pulled, below=below, above=above) if trans else _band_of_product(pulled, out, below=below, above=above))
+    return -(
+        _band_of_product(out, pulled, below=below, above=above)
+        if trans
+        else _band_of_product(pulled, out, below=below, above=above)
+    )
 
 
 _BAND = np.array([[9.0, 0.5, -0.3, 0.8], [3.0, -4.0, 5.0, 4.0], [0.6, 1.2, 0.9, 7.0]])
@@ -111,7 +131,9 @@ _solve_banded: Callable = general(
     lambda t, x, below, above, trans: _solve_banded(x, t, below=below, above=above, trans=1 - trans),
     jvps=(
         lambda t, x, out, below, above, trans: (
-            -_solve_banded(x, _banded(t, out, below=below, above=above, trans=trans), below=below, above=above, trans=trans)
+            -_solve_banded(
+                x, _banded(t, out, below=below, above=above, trans=trans), below=below, above=above, trans=trans
+            )
         ),
         lambda t, x, below, above, trans: _solve_banded(x, t, below=below, above=above, trans=trans),
     ),
@@ -128,11 +150,19 @@ _solve_banded: Callable = general(
 
 
 def solve_banded(
-    l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
+    l_and_u: tuple[int, int],
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
 ) -> Any:
-    """The x with `a x = b` for a banded matrix, or each of a stack, stored by its diagonals; a `b` of one axis is a vector.
+    """The x with `a x = b` for a banded matrix, or each of a stack, stored by its diagonals.
 
-    `l_and_u` are the numbers of diagonals below and above the main one, and `ab[u + i - j, j] == a[i, j]`. Nothing is overwritten.
+    A `b` of one axis is a vector.
+
+    `l_and_u` are the numbers of diagonals below and above the main one, and `ab[u + i - j, j] == a[i, j]`. Nothing is
+    overwritten.
 
     >>> solve_banded((1, 0), [[2.0, 1.0], [1.0, 0.0]], [2.0, 3.0])
     array([1., 2.])
@@ -141,13 +171,16 @@ def solve_banded(
     ab, b = operand(ab), operand(b)
     if ab.ndim < 2 or ab.shape[-2] != below + above + 1:
         raise ValueError(
-            f"solve_banded needs {below + above + 1} diagonals for (l, u) = {below, above}, and got shape {ab.shape}, at {user_line()}."
+            f"solve_banded needs {below + above + 1} diagonals for (l, u) = {below, above}, and got shape {ab.shape}, "
+            f"at {user_line()}."
         )
     vector = b.ndim == 1
     if not b.ndim or b.shape[-1 if vector else -2] != ab.shape[-1]:
         raise ValueError(f"solve_banded: shapes {ab.shape} and {b.shape} do not match, at {user_line()}.")
     if check_finite and not all(isinstance(x, Array) or np.isfinite(x).all() for x in (ab, b)):
-        raise ValueError(f"solve_banded: array must not contain infs or NaNs, at {user_line()}. Or pass check_finite=False.")
+        raise ValueError(
+            f"solve_banded: array must not contain infs or NaNs, at {user_line()}. Or pass check_finite=False."
+        )
     out = _solve_banded(inexact(ab), inexact(expand_dims(b, -1) if vector else b), below=below, above=above, trans=0)
     return out[..., 0] if vector else out
 
@@ -187,10 +220,12 @@ def triangular_sylvester(r: np.ndarray, s: np.ndarray, q: np.ndarray, of: str, i
 _SINGULAR = {
     "logm": "logm is not defined for a matrix with equal eigenvalues on both sides of the negative axis, at {line}.",
     "solve_sylvester": (
-        "solve_sylvester: the equation a x + x b = q has no unique solution, because an eigenvalue of a is that of -b, at {line}."
+        "solve_sylvester: the equation a x + x b = q has no unique solution, because an eigenvalue of a is that of -b, "
+        "at {line}."
     ),
     "sqrtm": (
-        "The derivative of sqrtm does not exist where the matrix is singular, or has equal eigenvalues on the negative axis, at {line}. "
+        "The derivative of sqrtm does not exist where the matrix is singular, or has equal eigenvalues on the negative "
+        "axis, at {line}. "
         "Keep its eigenvalues away from zero, such as by adding a small multiple of the identity."
     ),
 }
@@ -259,13 +294,16 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     shape = a.shape[b.ndim :]
     n = math.prod(shape)
     if a.size != n**2 or b.size != n:
-        raise np.linalg.LinAlgError(f"tensorsolve needs as many equations as unknowns, and got {a.shape} and {b.shape}, at {user_line()}.")
+        raise np.linalg.LinAlgError(
+            f"tensorsolve needs as many equations as unknowns, and got {a.shape} and {b.shape}, at {user_line()}."
+        )
     return reshape(solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
 
 @implements(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse for `tensordot(a, ., ind)`: the first `ind` axes of `a` are the rows of a matrix, the others its columns.
+    """The inverse for `tensordot(a, ., ind)`: the first `ind` axes of `a` are the rows of a matrix, the others its
+    columns.
 
     >>> tensorinv([[[2.0], [0.0]], [[0.0], [4.0]]], ind=1).shape
     (2, 1, 2)
@@ -281,7 +319,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def block_diag(*arrs: Any) -> Any:
-    """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is one row. Stacks of matrices give a stack.
+    """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is one row.
+
+    Stacks of matrices give a stack.
 
     >>> block_diag([[1.0, 2.0]], 3.0)
     array([[1., 2., 0.],
@@ -301,13 +341,17 @@ def block_diag(*arrs: Any) -> Any:
 
 
 def _constant_diagonals_impl(x: Any, rows: int) -> Any:
-    """The matrix with these diagonals, from that in its last row and first column to that in its first row and last column."""
+    """The matrix with these diagonals, from that in its last row and first column to that in its first row and last
+    column.
+    """
     windows = np.lib.stride_tricks.sliding_window_view(x, x.shape[-1] - rows + 1, axis=-1)
     return np.ascontiguousarray(windows[..., ::-1, :])
 
 
 def _diagonal_sums_impl(x: Any) -> Any:
-    """Rows, from the last one, lie in memory one place further than there are diagonals: cut at their number, each is one place behind."""
+    """Rows, from the last one, lie in memory one place further than there are diagonals: cut at their number, each is
+    one place behind.
+    """
     *leading, m, n = x.shape
     length = m + n - 1
     spread = np.zeros((*leading, m, length + 1), x.dtype)
@@ -332,7 +376,9 @@ _diagonal_sums: Callable = linear(
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """The matrix of constant diagonals with first column `c` and first row `r`, whose first number is not read; of stacks a stack.
+    """The matrix of constant diagonals with first column `c` and first row `r`, whose first number is not read.
+
+    Of stacks a stack.
 
     Without `r`, the row is the conjugate of `c`.
 

@@ -1,7 +1,7 @@
 """Systems of linear equations, inverses and determinants.
 
-One factorisation of a matrix serves all systems with it: `factored` finds it, without a derivative, and it goes along with the matrix to
-the solution, to the rules of the solution, and to theirs.
+One factorisation of a matrix serves all systems with it: `factored` finds it, without a derivative, and it goes along
+with the matrix to the solution, to the rules of the solution, and to theirs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal
-from wengert.ops.linear_algebra.triangular import as_columns, factor_dtype, lapack, of_vectors, same_spec, solution_spec, square, transposed
+from wengert.ops.linear_algebra.triangular import (
+    as_columns,
+    factor_dtype,
+    lapack,
+    of_vectors,
+    same_spec,
+    solution_spec,
+    square,
+    transposed,
+)
 from wengert.ops.shape.reshaping import expand_dims
 
 # The factorisation of one matrix
@@ -40,7 +49,10 @@ def _factored_impl(x: Any) -> Any:
 
 
 def factors_of(x: Any) -> Any:
-    """The factorisation of a matrix; of a stack none, an array of no rows: NumPy solves many small systems faster than one by one."""
+    """The factorisation of a matrix.
+
+    Of a stack none, an array of no rows: NumPy solves many small systems faster than one by one.
+    """
     return factored(x) if x.ndim == 2 else np.empty((0, x.shape[-1]), x.dtype)
 
 
@@ -125,7 +137,9 @@ def solution(x: Any, y: Any, factors: Any, trans: int = 0) -> Any:
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any, /) -> Any:
-    """The x with `a x = b`, for a matrix or each of a stack; a `b` of one axis is a vector, of several a stack of matrices.
+    """The x with `a x = b`, for a matrix or each of a stack.
+
+    A `b` of one axis is a vector, of several a stack of matrices.
 
     >>> solve([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0])
     array([1., 2.])
@@ -216,7 +230,15 @@ def _cofactor_push(t: Any, x: Any, out: Any) -> Any:
 
 _SQUARES = (case(_INVERTIBLE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T])), case(np.array([[1.5]])), case((0, 0)))
 
-_cofactor = general("cofactor", _cofactor_impl, _cofactor_rule, jvps=(_cofactor_push,), batch=unchanged, spec=same_spec, cases=_SQUARES[:3])
+_cofactor = general(
+    "cofactor",
+    _cofactor_impl,
+    _cofactor_rule,
+    jvps=(_cofactor_push,),
+    batch=unchanged,
+    spec=same_spec,
+    cases=_SQUARES[:3],
+)
 _det = general(
     "det",
     np.linalg.det,

@@ -48,7 +48,9 @@ def factor_dtype(*dtypes: np.dtype) -> np.dtype:
 
 def inexact(x: Any) -> Any:
     """Integers as floating-point numbers, as NumPy's linear algebra takes them; what it does not take is an error."""
-    return astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else np.asarray(x, factor_dtype(x.dtype))
+    return (
+        astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else np.asarray(x, factor_dtype(x.dtype))
+    )
 
 
 def square(name: str, x: Any) -> Any:
@@ -77,7 +79,8 @@ def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> A
     vector = b.ndim == 1
     if (b.shape[0] if vector else b.shape[-2]) != a.shape[-1]:
         raise ValueError(
-            f"{name}: a matrix of shape {a.shape} and a right-hand side of shape {b.shape} do not match, at {user_line()}. "
+            f"{name}: a matrix of shape {a.shape} and a right-hand side of shape {b.shape} do not match, at "
+            f"{user_line()}. "
             f"A right-hand side of several axes is a stack of matrices; for a stack of vectors use b[..., None]."
         )
     b = inexact(expand_dims(b, -1) if vector else b)
@@ -107,11 +110,17 @@ def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: boo
 
 
 LARGE = 64
-"""From so many rows on, NumPy's own library solves triangular systems (see `core/blas.py`); for fewer, SciPy's is called faster."""
+"""From so many rows on, NumPy's own library solves triangular systems (see `core/blas.py`).
+
+For fewer, SciPy's is called faster.
+"""
 
 
 def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
-    """One system. An array whose rows lie together is read as its transpose, whose columns do: BLAS then copies nothing but y."""
+    """One system.
+
+    An array whose rows lie together is read as its transpose, whose columns do: BLAS then copies nothing but y.
+    """
     if not unit_diagonal and not x.diagonal().all():
         place = np.flatnonzero(x.diagonal() == 0)[0]
         raise np.linalg.LinAlgError(
@@ -189,9 +198,12 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve `a x = b` for a triangular matrix, or each of a stack; with `trans` 1 ('T') or 2 ('C') for its transpose or adjoint.
+    """Solve `a x = b` for a triangular matrix, or each of a stack.
 
-    Only the triangle named by `lower` is read, and has a derivative. A vector is a `b` of one axis. Nothing is overwritten.
+    With `trans` 1 ('T') or 2 ('C') for its transpose or adjoint.
+
+    Only the triangle named by `lower` is read, and has a derivative. A vector is a `b` of one axis. Nothing is
+    overwritten.
 
     >>> solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True)
     array([1., 2.])
@@ -204,7 +216,9 @@ def solve_triangular(
         _refuse_not_finite("solve_triangular", a, b)
 
     def solve(a: Any, b: Any) -> Any:
-        return triangular_solution(conjugate(a) if transposition == 2 else a, b, bool(lower), min(transposition, 1), bool(unit_diagonal))
+        return triangular_solution(
+            conjugate(a) if transposition == 2 else a, b, bool(lower), min(transposition, 1), bool(unit_diagonal)
+        )
 
     return as_columns("solve_triangular", a, b, solve)
 

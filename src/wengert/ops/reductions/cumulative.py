@@ -1,6 +1,7 @@
 """Products, cumulative sums and cumulative products.
 
-The derivative of a product in one factor is the product of all the others, exact where factors are zero: nothing is divided by.
+The derivative of a product in one factor is the product of all the others, exact where factors are zero: nothing is
+divided by.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def _product_of_others(t: Any, x: Any, axis: tuple[int, ...]) -> Any:
 
 def exclusive(products: Any) -> Any:
     """Along the last axis, the product of all elements before each one, given the cumulative products."""
-    return concatenate([np.ones((*products.shape[:-1], 1), products.dtype), products[..., :-1]], -1)[..., : products.shape[-1]]
+    return concatenate([np.ones((*products.shape[:-1], 1), products.dtype), products[..., :-1]], -1)[
+        ..., : products.shape[-1]
+    ]
 
 
 _prod = reduction(
@@ -46,7 +49,14 @@ _prod = reduction(
 
 @implements(np.prod)
 def prod(
-    a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The product of the elements."""
     refuse_out(out)
@@ -93,7 +103,12 @@ _cumprod = general(
     _cumprod_transpose,
     jvps=(_cumprod_push,),
     batch=shifted_axis,
-    cases=(case((3,), axis=0), case((2, 3), axis=1), case(np.array([2.0, 0.0, 3.0, 0.0, 1.5]), axis=0), case((0, 2), axis=0)),
+    cases=(
+        case((3,), axis=0),
+        case((2, 3), axis=1),
+        case(np.array([2.0, 0.0, 3.0, 0.0, 1.5]), axis=0),
+        case((0, 2), axis=0),
+    ),
 )
 
 
@@ -127,14 +142,18 @@ def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, star
 
 
 @implements(np.cumulative_sum)
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False
+) -> Any:
     """The sums of all elements up to each one, with a zero in front if `include_initial`."""
     refuse_out(out)
     return _from_start(cumsum, x, axis, dtype, 0 if include_initial else None)
 
 
 @implements(np.cumulative_prod)
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False
+) -> Any:
     """The products of all elements up to each one, with a one in front if `include_initial`."""
     refuse_out(out)
     return _from_start(cumprod, x, axis, dtype, 1 if include_initial else None)

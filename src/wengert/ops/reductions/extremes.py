@@ -28,7 +28,10 @@ def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
 
 
 def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
-    """The reduction by `maximum` or `minimum` that takes 0.0 for larger than -0.0. NumPy's choice depends on how it cuts the array."""
+    """The reduction by `maximum` or `minimum` that takes 0.0 for larger than -0.0.
+
+    NumPy's choice depends on how it cuts the array.
+    """
 
     def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
         out = extreme.reduce(x, axis, keepdims=keepdims, initial=initial)
@@ -47,13 +50,17 @@ _min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES)
 
 
 @implements(np.max, np.amax)
-def max(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def max(
+    a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The largest element, or the number `initial` if that is larger."""
     return furthest(_max, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
-def min(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def min(
+    a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The smallest element, or the number `initial` if that is smaller."""
     return furthest(_min, a, axis, out, keepdims, initial, where)
 
@@ -62,7 +69,9 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
     """An operation that finds an extreme, with NumPy's arguments."""
     refuse_out(out)
     if initial is None and mask is not True:
-        raise ValueError(f"{extreme.__name__} with `where` needs a number to begin with, at {user_line()}. Pass it as `initial`.")
+        raise ValueError(
+            f"{extreme.__name__} with `where` needs a number to begin with, at {user_line()}. Pass it as `initial`."
+        )
     a = masked(operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 
@@ -102,10 +111,20 @@ def take_last(x: Any, order: Any) -> Any:
 
 
 _argmax = nondifferentiable(
-    "argmax", lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims), params={}, batch=shifted_axis, cases=PLACES, reason=STEPS
+    "argmax",
+    lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
+    params={},
+    batch=shifted_axis,
+    cases=PLACES,
+    reason=STEPS,
 )
 _argmin = nondifferentiable(
-    "argmin", lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims), params={}, batch=shifted_axis, cases=PLACES, reason=STEPS
+    "argmin",
+    lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
+    params={},
+    batch=shifted_axis,
+    cases=PLACES,
+    reason=STEPS,
 )
 
 

@@ -15,10 +15,20 @@ from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
 # Without gradient: truth values, counts and places
 
 _all = nondifferentiable(
-    "all", lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims), params={}, batch=shifted_axes, cases=CASES, reason=TRUTH
+    "all",
+    lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims),
+    params={},
+    batch=shifted_axes,
+    cases=CASES,
+    reason=TRUTH,
 )
 _any = nondifferentiable(
-    "any", lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims), params={}, batch=shifted_axes, cases=CASES, reason=TRUTH
+    "any",
+    lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims),
+    params={},
+    batch=shifted_axes,
+    cases=CASES,
+    reason=TRUTH,
 )
 _count_nonzero = nondifferentiable(
     "count_nonzero",

@@ -57,7 +57,14 @@ _mean = linear(
 
 @implements(np.sum)
 def sum(
-    a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The sum of the elements, over all axes or the given ones."""
     refuse_out(out)
@@ -67,7 +74,9 @@ def sum(
 
 
 @implements(np.mean)
-def mean(a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def mean(
+    a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     """The arithmetic mean."""
     a = operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
@@ -90,9 +99,13 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         weights = operand(weights)
         if weights.shape != a.shape:
             if axis is None:
-                raise TypeError(f"weights of shape {weights.shape} for an array of shape {a.shape} need an axis, at {user_line()}.")
+                raise TypeError(
+                    f"weights of shape {weights.shape} for an array of shape {a.shape} need an axis, at {user_line()}."
+                )
             if weights.shape != tuple(a.shape[i] for i in axes):
-                raise ValueError(f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axis}, at {user_line()}.")
+                raise ValueError(
+                    f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axis}, at {user_line()}."
+                )
             in_order = transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
             weights = reshape(in_order, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         total = sum(weights, axes, keepdims=keepdims)
@@ -156,7 +169,9 @@ def std(
 
 
 def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    largest = np.maximum.reduce(np.real(x), axis, keepdims=True, initial=-np.inf)  # the real part: the imaginary one is an angle
+    largest = np.maximum.reduce(
+        np.real(x), axis, keepdims=True, initial=-np.inf
+    )  # the real part: the imaginary one is an angle
     if not np.isfinite(largest).all():
         largest = np.where(np.isfinite(largest), largest, largest.dtype.type(0))
     with np.errstate(divide="ignore"):
@@ -164,11 +179,15 @@ def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     return out + (largest if keepdims else largest.reshape(out.shape))
 
 
-_logsumexp = reduction("logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)), cases=CASES)
+_logsumexp = reduction(
+    "logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)), cases=CASES
+)
 
 
 def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """log(sum(exp(a))), without overflow; of complex numbers on the principal branch. The gradient is zero where all elements are -inf.
+    """log(sum(exp(a))), without overflow; of complex numbers on the principal branch.
+
+    The gradient is zero where all elements are -inf.
 
     >>> float(logsumexp([1000.0, 1000.0]))
     1000.6931471805599

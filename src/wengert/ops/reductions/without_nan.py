@@ -47,13 +47,17 @@ _nanmin = reduction(
 
 
 @implements(np.nanmax)
-def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def nanmax(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The largest element that is not NaN."""
     return furthest(_nanmax, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanmin)
-def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def nanmin(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """The smallest element that is not NaN."""
     return furthest(_nanmin, a, axis, out, keepdims, initial, where)
 
@@ -88,14 +92,22 @@ def _comparable(a: Any, axis: int | None, last: float) -> Any:
 
 @implements(np.nansum)
 def nansum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The sum without NaNs, which get no gradient."""
     return sum(_replaced(a, 0.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     """The mean without NaNs, which get no gradient."""
     a = operand(a)
     counted = masked(logical_not(isnan(a)), where, False)
@@ -104,7 +116,13 @@ def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keep
 
 @implements(np.nanprod)
 def nanprod(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The product without NaNs."""
     return prod(_replaced(a, 1.0), axis, dtype, out, keepdims, initial, where)
@@ -179,7 +197,9 @@ def nanstd(
 
 
 @implements(np.nanmedian)
-def nanmedian(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def nanmedian(
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     """The middle value of what is not NaN, or the mean of the two middle ones; NaN where there is nothing else."""
     refuse_out(out)
     a = operand(a)

@@ -1,8 +1,9 @@
 """Random draws that follow their parameters, and counts, which follow nothing.
 
-A draw is the quantile of a probability that the generator chose, and has the derivative of that quantile (`ops/special/quantile.py`). A
-`*_draw` takes the number that was drawn and gives it this derivative. The number itself is never computed again, which is why these
-operations are not in the table: their value is no function of their parameters alone.
+A draw is the quantile of a probability that the generator chose, and has the derivative of that quantile
+(`ops/special/quantile.py`). A `*_draw` takes the number that was drawn and gives it this derivative. The number itself
+is never computed again, which is why these operations are not in the table: their value is no function of their
+parameters alone.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def draw(name: str, *rules: Callable, inputs: tuple[str, ...]) -> Callable:
 def wald_slope(shape: Any, x: Any) -> Any:
     """How the quantile x of the inverse Gaussian distribution of mean 1 moves with its shape.
 
-    With r = sqrt(shape / x) its distribution function is ndtr(r (x - 1)) + exp(2 shape) ndtr(-r (x + 1)). In its derivative over the
-    density all that is large cancels, and x / shape - sqrt(2 pi) x erfcx(r (x + 1) / sqrt(2)) / r is left.
+    With r = sqrt(shape / x) its distribution function is ndtr(r (x - 1)) + exp(2 shape) ndtr(-r (x + 1)). In its
+    derivative over the density all that is large cancels, and x / shape - sqrt(2 pi) x erfcx(r (x + 1) / sqrt(2)) / r
+    is left.
     """
     r = sqrt(shape / x)
     return x / shape - math.sqrt(2.0 * math.pi) * x * erfcx(r * (x + 1.0) / math.sqrt(2.0)) / r
@@ -71,7 +73,9 @@ reach = Primitive(
     batch=unchanged,
     reason="the integral does not depend on it",
 ).op
-"""Where the integral for the slope may end: at 0, or out where the density is negligible, so that its integrand has one sign."""
+"""Where the integral for the slope may end: at 0, or out where the density is negligible, so that its integrand has one
+sign.
+"""
 
 
 def scaled_mean(kappa: Any) -> Any:
@@ -82,8 +86,8 @@ def scaled_mean(kappa: Any) -> Any:
 def vonmises_slope(kappa: Any, z: Any) -> Any:
     """How the quantile z of the von Mises distribution moves with kappa.
 
-    That is the integral of (cos u - mean) exp(kappa (cos u - cos z)) from z outwards to pi, which is also that inwards to 0, since that
-    from 0 to pi vanishes; for z < 0 it is mirrored.
+    That is the integral of (cos u - mean) exp(kappa (cos u - cos z)) from z outwards to pi, which is also that inwards
+    to 0, since that from 0 to pi vanishes; for z < 0 it is mirrored.
     """
     kappa, z = operand(kappa), operand(z)
     start = absolute(z)

@@ -1,4 +1,7 @@
-"""Counting: numbers in bins, in one dimension or several. Counts have no derivative in the numbers; they have one in their weights."""
+"""Counting: numbers in bins, in one dimension or several.
+
+Counts have no derivative in the numbers; they have one in their weights.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ from wengert.ops.shape.reshaping import reshape
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 on occurs, or the sum of the weights of its occurrences, in which it is differentiable.
+    """How often each number from 0 on occurs, or the sum of the weights of its occurrences, in which it is
+    differentiable.
 
     >>> bincount([0, 2, 2], weights=[0.5, 1.0, 2.0])
     array([0.5, 0. , 3. ])
@@ -42,19 +46,26 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     numbers = known(x, "The length of what bincount gives")
     if (numbers < 0).any():
         raise ValueError(f"bincount counts numbers from 0 on, and one is negative, at {user_line()}.")
-    zeros = np.zeros(max(int(numbers.max()) + 1 if numbers.size else 0, minlength), np.intp if weights is None else float)
+    zeros = np.zeros(
+        max(int(numbers.max()) + 1 if numbers.size else 0, minlength), np.intp if weights is None else float
+    )
     x = astype(x, np.intp, copy=False)
     if weights is None:
         return add_at(zeros, x, np.intp(1))
     weights = operand(weights)
     if weights.shape != x.shape:
-        raise ValueError(f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}, at {user_line()}.")
+        raise ValueError(
+            f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}, at {user_line()}."
+        )
     return add_at(zeros, x, astype(weights, float, copy=False))
 
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin that each x lies in, between edges that rise or fall; `right` says that a bin has its right edge."""
+    """The number of the bin that each x lies in, between edges that rise or fall.
+
+    `right` says that a bin has its right edge.
+    """
     x, bins = operand(x), operand(bins)
     if x.dtype.kind == "c":
         raise TypeError(f"digitize is for real numbers, which have an order, at {user_line()}.")
@@ -70,10 +81,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @implements(np.histogramdd)
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple:
     """How many points lie in each box of a grid, and the edges of the boxes, a tuple with those of each axis.
 
-    The points are the rows of a matrix, or a sequence has their coordinates. No gradient flows to the points; it does to `weights`.
+    The points are the rows of a matrix, or a sequence has their coordinates. No gradient flows to the points; it does
+    to `weights`.
     """
     columns = _coordinates(sample)
     number = len(columns)
@@ -92,7 +106,10 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool | 
         box = box * n + where(within, place, 0)
     weights = np.ones(columns[0].shape) if weights is None else astype(operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
-        raise ValueError(f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}, at {user_line()}.")
+        raise ValueError(
+            f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}, at "
+            f"{user_line()}."
+        )
     counts = reshape(add_at(np.zeros(prod(shape)), box, where(inside, weights, 0.0)), shape)
     if density:
         counts = counts / sum_(counts)
@@ -108,7 +125,9 @@ def _coordinates(sample: Any) -> list:
     if sample.ndim == 1:
         return [sample]
     if sample.ndim != 2:
-        raise ValueError(f"histogramdd needs points as the rows of a matrix, and got shape {sample.shape}, at {user_line()}.")
+        raise ValueError(
+            f"histogramdd needs points as the rows of a matrix, and got shape {sample.shape}, at {user_line()}."
+        )
     return [getitem(sample, (slice(None), i)) for i in np.arange(sample.shape[1]).tolist()]
 
 
@@ -122,11 +141,18 @@ def _edges(x: Any, bins: Any, range: Any) -> Any:
 
 
 @implements(np.histogram2d)
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
-    """How many points (x, y) lie in each box of a grid, and its edges along x and y. Gradients are as in `histogramdd`."""
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple:
+    """How many points (x, y) lie in each box of a grid, and its edges along x and y.
+
+    Gradients are as in `histogramdd`.
+    """
     x, y = operand(x), operand(y)
     if x.shape != y.shape:
-        raise ValueError(f"x and y must have the same length, and have shapes {x.shape} and {y.shape}, at {user_line()}.")
+        raise ValueError(
+            f"x and y must have the same length, and have shapes {x.shape} and {y.shape}, at {user_line()}."
+        )
     if not isinstance(bins, int | np.integer) and len(bins) not in (1, 2):
         bins = [operand(bins)] * 2
     counts, edges = histogramdd(stack([x, y], axis=1), bins, range, density, weights)

@@ -96,7 +96,10 @@ class UniqueInverse(NamedTuple):
 
 @implements(np.unique_all)
 def unique_all(x: Any, /) -> UniqueAll:
-    """The different elements, where each is first, which of them each element is, and how often it occurs; NaNs differ."""
+    """The different elements, where each is first, which of them each element is, and how often it occurs.
+
+    NaNs differ.
+    """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
@@ -119,7 +122,9 @@ def unique_values(x: Any, /) -> Any:
 
 
 @implements(np.isin)
-def isin(element: Any, test_elements: Any, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None) -> Any:
+def isin(
+    element: Any, test_elements: Any, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
+) -> Any:
     """Whether each element is one of the others."""
     return _isin(operand(element), operand(test_elements), invert=invert)
 
@@ -139,7 +144,9 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     if not return_indices:
         return common
     orders = argsort(x), argsort(y)
-    found = [getitem(order, searchsorted(getitem(s, order), common)) for (s, _), order in zip(sets, orders, strict=True)]
+    found = [
+        getitem(order, searchsorted(getitem(s, order), common)) for (s, _), order in zip(sets, orders, strict=True)
+    ]
     return common, getitem(sets[0][1], found[0]), getitem(sets[1][1], found[1])
 
 

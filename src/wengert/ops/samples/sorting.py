@@ -56,9 +56,18 @@ def _kind(kind: str | None, stable: bool | None) -> str | None:
 
 @implements(np.sort)
 def sort(
-    a: Any, /, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None, descending: bool = False
+    a: Any,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Any:
-    """A sorted copy. Each element's gradient goes back to where it came from; among equal ones the order is that of `argsort`.
+    """A sorted copy.
+
+    Each element's gradient goes back to where it came from; among equal ones the order is that of `argsort`.
 
     >>> sort([3.0, 1.0, 2.0])
     array([1., 2., 3.])
@@ -72,9 +81,19 @@ def sort(
 
 @implements(np.argsort)
 def argsort(
-    a: Any, /, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None, descending: bool = False
+    a: Any,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Any:
-    """The indices that sort an array. Equal elements stay in their order, unless a `kind` is chosen or `stable=False`."""
+    """The indices that sort an array.
+
+    Equal elements stay in their order, unless a `kind` is chosen or `stable=False`.
+    """
     a, axis = _line(_at_least_a_row(a), axis, order)
     return _order(a, axis, _kind(kind, stable), descending)
 
@@ -91,7 +110,11 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
     a, axis = _line(a, axis, order)
     kth = _places(kth)
-    return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis) if isinstance(a, Array) else np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # the same
+    return (
+        permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
+        if isinstance(a, Array)
+        else np.partition(a, kth, axis, kind)
+    )  # type: ignore[call-overload]  # the same
 
 
 @implements(np.argpartition)

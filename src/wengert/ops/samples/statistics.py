@@ -20,7 +20,18 @@ from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import divide, remainder, sqrt
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.complex_numbers import conj, imag, real
-from wengert.ops.elementwise.predicates import ceil, equal, floor, greater_equal, isnan, less, less_equal, logical_and, refuse_out, rint
+from wengert.ops.elementwise.predicates import (
+    ceil,
+    equal,
+    floor,
+    greater_equal,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    refuse_out,
+    rint,
+)
 from wengert.ops.indexing.subscripts import add_at, getitem
 from wengert.ops.indexing.taking import take_along_axis
 from wengert.ops.reductions.axes import Axis
@@ -50,7 +61,9 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """The covariances of variables, one in each row (or column), over their observations; differentiable in `aweights` too.
+    """The covariances of variables, one in each row (or column), over their observations.
+
+    Differentiable in `aweights` too.
 
     >>> cov([1.0, 2.0, 4.0], [1.0, 3.0, 2.0]).round(3)
     array([[2.333, 0.5  ],
@@ -84,7 +97,9 @@ def _weights_of_observations(fweights: Any, aweights: Any, n: int) -> Any:
     given = [(w, operand(w)) for w in (fweights, aweights) if w is not None]
     for _, w in given:
         if w.shape != (n,):
-            raise RuntimeError(f"cov needs a weight for each of {n} observations, and got shape {w.shape}, at {user_line()}.")
+            raise RuntimeError(
+                f"cov needs a weight for each of {n} observations, and got shape {w.shape}, at {user_line()}."
+            )
         if not isinstance(w, Array) and (w < 0).any():
             raise ValueError(f"The weights of cov cannot be negative, at {user_line()}.")
     if fweights is not None and not isinstance(given[0][1], Array) and (given[0][1] != np.around(given[0][1])).any():
@@ -104,7 +119,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return clip(real(c), -1, 1) + 1j * clip(imag(c), -1, 1) if c.dtype.kind == "c" else clip(c, -1, 1)
 
 
-# Quantiles. A method gives a place in the sorted sample of n numbers, between two of them, and the weight of the upper one.
+# Quantiles. A method gives a place in the sorted sample of n numbers, between two of them, and the weight of the upper
+# one.
 
 
 def _between(alpha: float, beta: float) -> Callable:
@@ -212,14 +228,18 @@ def nanpercentile(
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
 
 
-def _quantile(a: Any, q: Any, parts: int, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skips_nan: bool) -> Any:
+def _quantile(
+    a: Any, q: Any, parts: int, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skips_nan: bool
+) -> Any:
     refuse_out(out)
     a, yields = operand(a), type(q) in (int, float)  # a Python number gives way to the dtype of the sample
     q = operand(q) if parts == 1 else operand(q) / parts
     if a.dtype.kind == "c":
         raise TypeError(f"Quantiles are for real numbers, which have an order, at {user_line()}.")
     if method not in CONTINUOUS and method not in DISCRETE:
-        raise ValueError(f"{method!r} is not a method: use one of {', '.join([*CONTINUOUS, *DISCRETE])}, at {user_line()}.")
+        raise ValueError(
+            f"{method!r} is not a method: use one of {', '.join([*CONTINUOUS, *DISCRETE])}, at {user_line()}."
+        )
     if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
         raise ValueError(f"Quantiles must be between 0 and {parts}, at {user_line()}.")
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
@@ -232,7 +252,11 @@ def _quantile(a: Any, q: Any, parts: int, axis: Axis, out: None, method: str, ke
     if weights is not None:
         result = _weighted_quantile(ordered, order, flat_q, _rows_of_weights(weights, a, axes, method), skips_nan)
     else:
-        n = count_nonzero(equal(rows, rows), -1, keepdims=True) if skips_nan and rows.dtype.kind == "f" else rows.shape[-1]
+        n = (
+            count_nonzero(equal(rows, rows), -1, keepdims=True)
+            if skips_nan and rows.dtype.kind == "f"
+            else rows.shape[-1]
+        )
         result = _unweighted_quantile(ordered, n, flat_q, method, yields)
     if not skips_nan and rows.dtype.kind == "f":
         last = getitem(ordered, (..., slice(-1, None)))
@@ -267,7 +291,9 @@ def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -
     if method != "inverted_cdf":
         raise ValueError(f"Only the method 'inverted_cdf' takes weights, not {method!r}, at {user_line()}.")
     if weights.shape not in (a.shape, tuple([a.shape[i] for i in axes])):
-        raise ValueError(f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}, at {user_line()}.")
+        raise ValueError(
+            f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}, at {user_line()}."
+        )
     if not isinstance(weights, Array) and (weights < 0).any():
         raise ValueError(f"Weights must be non-negative, at {user_line()}.")
     return collapsed(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
@@ -329,7 +355,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
-    """How many numbers lie in each bin, and the edges of the bins. No gradient flows to the numbers; it does to `weights`."""
+    """How many numbers lie in each bin, and the edges of the bins.
+
+    No gradient flows to the numbers; it does to `weights`.
+    """
     a = operand(a)
     edges = histogram_bin_edges(a, bins, range)
     counts = _histogram(a, edges) if weights is None else _weighted_counts(a, edges, operand(weights))
@@ -338,7 +367,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
 
 def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
     if weights.shape != a.shape:
-        raise ValueError(f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}, at {user_line()}.")
+        raise ValueError(
+            f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}, at {user_line()}."
+        )
     a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
     inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
     place = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge

@@ -18,7 +18,11 @@ _astype = linear(
     lambda t: t,
     conforms=True,
     batch=unchanged,
-    cases=(case((3,), dtype=np.dtype(np.float64)), case((), dtype=np.dtype(np.float64)), case((0, 2), dtype=np.dtype(np.float64))),
+    cases=(
+        case((3,), dtype=np.dtype(np.float64)),
+        case((), dtype=np.dtype(np.float64)),
+        case((0, 2), dtype=np.dtype(np.float64)),
+    ),
     facts=Facts(moves=True, cost=1),
 )
 _astype_discrete = nondifferentiable(
@@ -30,20 +34,30 @@ _astype_discrete = nondifferentiable(
     reason="integers and booleans do not vary continuously",
     facts=MOVES,
 )
-_copy = linear("copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0))
-_stop_gradient = nondifferentiable("stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for", facts=VIEW)
+_copy = linear(
+    "copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0)
+)
+_stop_gradient = nondifferentiable(
+    "stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for", facts=VIEW
+)
 
 
 def cast(a: Any, dtype: Any, casting: Any) -> Any:
     """`astype` where the rule `casting` allows it."""
     if not np.can_cast(a.dtype, dtype, casting):
-        raise TypeError(f"Cannot cast {a.dtype} to {np.dtype(dtype)} by the rule {casting!r}, at {user_line()}. Convert with astype first.")
+        raise TypeError(
+            f"Cannot cast {a.dtype} to {np.dtype(dtype)} by the rule {casting!r}, at {user_line()}. Convert with "
+            f"astype first."
+        )
     return astype(a, dtype)
 
 
 @implements(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """The numbers in another dtype. A gradient flows back in the dtype of x; none flows through integers and booleans."""
+    """The numbers in another dtype.
+
+    A gradient flows back in the dtype of x; none flows through integers and booleans.
+    """
     check_device(device)
     x, dtype = operand(x), np.dtype(dtype)
     if not copy and x.dtype == dtype:

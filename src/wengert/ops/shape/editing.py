@@ -22,7 +22,16 @@ from wengert.ops.indexing.taking import argwhere, put, take, take_along_axis
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack, unstack
 from wengert.ops.shape.rearranging import concatenate
-from wengert.ops.shape.reshaping import broadcast_arrays, broadcast_to, expand_dims, extents, moveaxis, ravel, reshape, transpose
+from wengert.ops.shape.reshaping import (
+    broadcast_arrays,
+    broadcast_to,
+    expand_dims,
+    extents,
+    moveaxis,
+    ravel,
+    reshape,
+    transpose,
+)
 
 # Entries put in and taken out
 
@@ -48,7 +57,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values, places, n = operand(values), _plain_places(obj), arr.shape[axis]
     if isinstance(values, Array) and values.dtype.kind in "fc" and arr.dtype.kind not in "fc":
         raise TypeError(
-            f"A {values.dtype} value put into an array of dtype {arr.dtype} would be rounded and lose its gradient, at {user_line()}. "
+            f"A {values.dtype} value put into an array of dtype {arr.dtype} would be rounded and lose its gradient, at "
+            f"{user_line()}. "
             f"Make the array floating-point first: x = x.astype(float)."
         )
     count = np.insert(np.arange(n), places, 0).size - n
@@ -104,7 +114,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     key = [slice(None)] * x.ndim
     for i in axes:
         first, last = (places[:, i].min(), places[:, i].max() + 1) if len(places) else (0, 0)
-        key[i] = slice(int(first) if "f" in sides or not len(places) else None, int(last) if "b" in sides or not len(places) else None)
+        key[i] = slice(
+            int(first) if "f" in sides or not len(places) else None,
+            int(last) if "b" in sides or not len(places) else None,
+        )
     return filt[key[0]] if isinstance(filt, list | tuple) and len(key) == 1 else getitem(x, tuple(key))
 
 
@@ -113,7 +126,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
 @implements(np.block)
 def block(arrays: Any) -> Any:
-    """An array of blocks: the innermost lists are joined along the last axis, those around them along the one before, and so on.
+    """An array of blocks: the innermost lists are joined along the last axis, those around them along the one before,
+    and so on.
 
     >>> block([[np.eye(2), np.zeros((2, 1))], [1.0, 2.0, 3.0]])
     array([[1., 0., 0.],
@@ -136,12 +150,16 @@ def block(arrays: Any) -> Any:
 def _depth(part: Any) -> tuple[int, int]:
     """How deep the lists are nested, all alike, and the largest number of axes of a block."""
     if isinstance(part, tuple):
-        raise TypeError(f"block takes lists of blocks, and got a tuple, at {user_line()}. Write [...] instead of (...).")
+        raise TypeError(
+            f"block takes lists of blocks, and got a tuple, at {user_line()}. Write [...] instead of (...)."
+        )
     if not isinstance(part, list):
         return 0, operand(part).ndim
     inside = [_depth(p) for p in part]
     if len({depth for depth, _ in inside}) != 1:
-        raise ValueError(f"The lists of block are {'empty' if not inside else 'not nested equally deep'}, at {user_line()}.")
+        raise ValueError(
+            f"The lists of block are {'empty' if not inside else 'not nested equally deep'}, at {user_line()}."
+        )
     return inside[0][0] + 1, max(ndim for _, ndim in inside)
 
 
@@ -176,7 +194,10 @@ def _refuse_outside(number: Any, n: int) -> None:
     except TrackedValueError:  # the numbers are not known
         return
     if outside:
-        raise ValueError(f"There are {n} choices, numbered from 0, and another one is chosen, at {user_line()}. Use mode='wrap' or 'clip'.")
+        raise ValueError(
+            f"There are {n} choices, numbered from 0, and another one is chosen, at {user_line()}. Use mode='wrap' or "
+            f"'clip'."
+        )
 
 
 @implements(np.fill_diagonal)
@@ -185,7 +206,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if a.ndim < 2:
         raise ValueError(f"fill_diagonal needs at least two axes, and got shape {a.shape}, at {user_line()}.")
     if a.ndim > 2 and len(set(a.shape)) > 1:
-        raise ValueError(f"fill_diagonal of more than two axes needs them equally long, and got shape {a.shape}, at {user_line()}.")
+        raise ValueError(
+            f"fill_diagonal of more than two axes needs them equally long, and got shape {a.shape}, at {user_line()}."
+        )
     step = sum(prod(a.shape[i:]) for i in range(1, a.ndim)) + 1
     end = a.size if wrap or a.ndim > 2 else a.shape[1] * a.shape[1]
     put(a, np.arange(0, min(end, a.size), step), val)
@@ -197,7 +220,9 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     a = operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
-        raise np.exceptions.AxisError(f"`start` must be between {-a.ndim} and {a.ndim}, and is {start}, at {user_line()}.")
+        raise np.exceptions.AxisError(
+            f"`start` must be between {-a.ndim} and {a.ndim}, and is {start}, at {user_line()}."
+        )
     start += a.ndim if start < 0 else 0
     axes = [i for i in range(a.ndim) if i != axis]
     axes.insert(start - (axis < start), axis)
@@ -218,7 +243,9 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
     axis = normalize_axis_index(axis, arr.ndim)
     lines = moveaxis(arr, axis, -1)
     if not prod(lines.shape[:-1]):
-        raise ValueError(f"Cannot apply_along_axis when any iteration dimensions are 0, as in {arr.shape}, at {user_line()}.")
+        raise ValueError(
+            f"Cannot apply_along_axis when any iteration dimensions are 0, as in {arr.shape}, at {user_line()}."
+        )
     results = [operand(func1d(line, *args, **kwargs)) for line in unstack(reshape(lines, (-1, lines.shape[-1])))]
     inner = results[0].shape
     whole = reshape(stack(results), (*lines.shape[:-1], *inner))
@@ -227,7 +254,10 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
 
 @implements(np.apply_over_axes)
 def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
-    """A function of an array and an axis, such as `sum`, applied for one axis after the other; the axes stay, of length one."""
+    """A function of an array and an axis, such as `sum`, applied for one axis after the other.
+
+    The axes stay, of length one.
+    """
     value = operand(a)
     ndim = value.ndim
     for axis in extents(axes):
@@ -235,5 +265,8 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
         result = operand(func(value, axis))
         value = result if result.ndim == ndim else expand_dims(result, axis)
         if value.ndim != ndim:
-            raise ValueError(f"A function for apply_over_axes keeps an axis or sums over it; it gave {result.shape}, at {user_line()}.")
+            raise ValueError(
+                f"A function for apply_over_axes keeps an axis or sums over it; it gave {result.shape}, at "
+                f"{user_line()}."
+            )
     return value

@@ -238,7 +238,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         return np.pad(array, pad_width, mode, **kwargs)
     if callable(mode) or kwargs.get("reflect_type", "even") != "even":
         what = "a function as mode" if callable(mode) else "reflect_type='odd'"
-        raise NotImplementedError(f"pad has no derivative for {what}, at {user_line()}. Build the border with concatenate.")
+        raise NotImplementedError(
+            f"pad has no derivative for {what}, at {user_line()}. Build the border with concatenate."
+        )
     np.pad(np.ones((1,) * array.ndim), 0, mode, **kwargs)  # NumPy's own errors for wrong options
     widths = _pad_widths(pad_width, array.ndim)
     if mode == "empty" or (mode == "constant" and not np.any(kwargs.get("constant_values", 0))):
@@ -298,7 +300,15 @@ def _border(array: Any, axis: int, width: int, side: int, mode: str, options: di
 
 @implements(np.full_like)
 def full_like(
-    a: Any, /, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    /,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """An array like `a`, filled with a number. A gradient flows to `fill_value`, none to `a`.
 
@@ -315,16 +325,22 @@ def full_like(
 
 
 @implements(np.zeros_like)
-def zeros_like(a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def zeros_like(
+    a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
 @implements(np.ones_like)
-def ones_like(a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def ones_like(
+    a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
 @implements(np.empty_like)
-def empty_like(prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     """An array like `prototype`. Its numbers are zeros, so that a program gives the same result each time."""
     return full_like(prototype, 0, dtype, order, subok, shape, device=device)

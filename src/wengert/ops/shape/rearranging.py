@@ -41,7 +41,10 @@ def _filled(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axis: i
     """The cotangents of all pieces, with zeros for those that nothing came back to."""
     lead, trail = whole.shape[:axis], whole.shape[axis + 1 :]
     spans = _spans(whole.shape[axis], bounds)
-    return [np.zeros((*lead, j - i, *trail), whole.dtype) if t is None else t for t, (i, j) in zip(pieces, spans, strict=True)]
+    return [
+        np.zeros((*lead, j - i, *trail), whole.dtype) if t is None else t
+        for t, (i, j) in zip(pieces, spans, strict=True)
+    ]
 
 
 _flip: Callable = linear(
@@ -57,13 +60,19 @@ _roll: Callable = linear(
     np.roll,
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
     batch=shifted_axes,
-    cases=(case((5,), shift=(2,), axis=(0,)), case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)), case((0,), shift=(1,), axis=(0,))),
+    cases=(
+        case((5,), shift=(2,), axis=(0,)),
+        case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)),
+        case((0,), shift=(1,), axis=(0,)),
+    ),
     facts=MOVES,
 )
 _diagonal = linear(
     "diagonal",
     lambda x, offset, axis1, axis2: x.diagonal(offset, axis1, axis2),
-    lambda t, x_spec, offset, axis1, axis2: _embed_diagonal(t, shape=x_spec.shape, offset=offset, axis1=axis1, axis2=axis2),
+    lambda t, x_spec, offset, axis1, axis2: _embed_diagonal(
+        t, shape=x_spec.shape, offset=offset, axis1=axis1, axis2=axis2
+    ),
     batch=lambda axis1, axis2: {"axis1": axis1 + 1, "axis2": axis2 + 1},
     cases=(
         case((3, 4), offset=0, axis1=0, axis2=1),
@@ -77,18 +86,27 @@ _embed_diagonal: Callable = linear(
     _on_diagonal,
     lambda t, offset, axis1, axis2: _diagonal(t, offset=offset, axis1=axis1, axis2=axis2),
     batch=lambda shape, axis1, axis2, n: {"shape": (n, *shape), "axis1": axis1 + 1, "axis2": axis2 + 1},
-    cases=(case((3,), shape=(3, 4), offset=1, axis1=0, axis2=1), case((3, 2), shape=(2, 3, 4), offset=0, axis1=2, axis2=0)),
+    cases=(
+        case((3,), shape=(3, 4), offset=1, axis1=0, axis2=1),
+        case((3, 2), shape=(2, 3, 4), offset=0, axis1=2, axis2=0),
+    ),
     facts=MOVES,
 )
 _TRIANGLES = (case((3, 4), k=0), case((2, 3, 3), k=-1), case((3,), k=1), case((0, 2), k=0))
 _of_matrices: Callable = lambda rank: {} if rank > 1 else None  # NumPy repeats a single row
-_tril: Callable = linear("tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES)
-_triu: Callable = linear("triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES)
+_tril: Callable = linear(
+    "tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES
+)
+_triu: Callable = linear(
+    "triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES
+)
 _concatenate = linear(
     "concatenate",
     lambda *arrays, axis: np.concatenate(arrays, axis),
     inputs=("*arrays",),
-    vjp=lambda t, arrays_spec, axis: _split(t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis),
+    vjp=lambda t, arrays_spec, axis: _split(
+        t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis
+    ),
     batch=shifted_axis,
     cases=(case((2, 3), (1, 3), axis=0), case((2, 1), (2, 0), (2, 3), axis=1), case((2,), axis=0)),
     facts=MOVES,

@@ -1,4 +1,7 @@
-"""Operations that change the shape: reshape, transpose, broadcast. Each is linear, and its transpose moves the numbers back."""
+"""Operations that change the shape: reshape, transpose, broadcast.
+
+Each is linear, and its transpose moves the numbers back.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,12 @@ _reshape: Callable = linear(
     lambda x, shape: x.reshape(shape),
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
     batch=lambda shape, n: {"shape": (n, *shape)},
-    cases=(case((2, 3), shape=(6,)), case((), shape=(1, 1)), case((2, 0), shape=(0, 3)), case((2, 3, 4), shape=(4, 1, 6))),
+    cases=(
+        case((2, 3), shape=(6,)),
+        case((), shape=(1, 1)),
+        case((2, 0), shape=(0, 3)),
+        case((2, 3, 4), shape=(4, 1, 6)),
+    ),
     facts=VIEW,
 )
 _expand_dims = linear(
@@ -78,13 +86,17 @@ def extents(shape: Any) -> tuple[int, ...]:
 
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
-    """The same numbers in another shape; one length may be -1. `copy` is for plain arrays: the numbers of a value are never overwritten.
+    """The same numbers in another shape; one length may be -1.
+
+    `copy` is for plain arrays: the numbers of a value are never overwritten.
 
     >>> reshape([[1, 2], [3, 4]], -1, order="F").tolist()
     [1, 3, 2, 4]
     """
     if order not in ("C", "F"):
-        raise ValueError(f"order={order!r} depends on how an array lies in memory, at {user_line()}. Use order='C' or order='F'.")
+        raise ValueError(
+            f"order={order!r} depends on how an array lies in memory, at {user_line()}. Use order='C' or order='F'."
+        )
     a, shape = operand(a), extents(shape)
     if not isinstance(a, Array) and copy is not None:
         return np.reshape(a, shape, order, copy=copy)
@@ -118,7 +130,10 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
         return a
     axes = normalize_axis_tuple(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
-        raise ValueError(f"Cannot squeeze the axes {axes} out of the shape {a.shape}, at {user_line()}. Only axes of length 1 can go.")
+        raise ValueError(
+            f"Cannot squeeze the axes {axes} out of the shape {a.shape}, at {user_line()}. Only axes of length 1 can "
+            f"go."
+        )
     return _reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
 
@@ -135,7 +150,9 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
     if len(axes) != a.ndim:
-        raise ValueError(f"axes={tuple(axes)} do not match an array of shape {a.shape}, at {user_line()}. Name each axis once.")
+        raise ValueError(
+            f"axes={tuple(axes)} do not match an array of shape {a.shape}, at {user_line()}. Name each axis once."
+        )
     return _transpose(a, axes=normalize_axis_tuple(axes, a.ndim))
 
 

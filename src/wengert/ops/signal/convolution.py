@@ -1,8 +1,9 @@
 """Convolution in any number of dimensions.
 
-The result y of signals x and filters w, and the pulled back cotangents of both, are the three derivatives of one trilinear form
-`sum of t * y`: three operations that are each other's transposes, so that they have derivatives of any order. Each is a product of
-matrices with the *columns* of the signals, one row for each element of a window and one column for each place of it.
+The result y of signals x and filters w, and the pulled back cotangents of both, are the three derivatives of one
+trilinear form `sum of t * y`: three operations that are each other's transposes, so that they have derivatives of any
+order. Each is a product of matrices with the *columns* of the signals, one row for each element of a window and one
+column for each place of it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Lengths = tuple[int, ...]
 Widths = tuple[tuple[int, int], ...]
 
 COLUMNS = 1 << 22
-"""Bytes of columns that are made at once, for as many signals of a batch as fit: what is larger leaves the caches, and takes memory."""
+"""Bytes of columns that are made at once, for as many signals of a batch as fit: what is larger leaves the caches, and
+takes memory.
+"""
 
 
 def _reach(size: Sequence[int], dilation: Lengths) -> Lengths:
@@ -35,9 +38,9 @@ def _reach(size: Sequence[int], dilation: Lengths) -> Lengths:
 class _Layout(NamedTuple):
     """How windows lie in one channel: a row of `room` elements that begins with the padded signal.
 
-    With steps of 1, all places of an element of the window are one run of that row, which is copied fast, if the places on the way from
-    the end of one line to the start of the next count as well. So the `lattice` of places is wider than the result, `places`, unless that
-    would be many more.
+    With steps of 1, all places of an element of the window are one run of that row, which is copied fast, if the places
+    on the way from the end of one line to the start of the next count as well. So the `lattice` of places is wider than
+    the result, `places`, unless that would be many more.
     """
 
     lengths: Lengths
@@ -63,7 +66,9 @@ def _layout(lengths: Lengths, size: Lengths, stride: Lengths, padding: Widths, d
     shape, steps = (*size, *grid), [d * line for d, line in zip(dilation, lines, strict=True)] + steps
     last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     interior = tuple([slice(before, before + n) for n, (before, _) in zip(lengths, padding, strict=True)])
-    return _Layout(lengths, interior, padded, size, places, lattice, max(math.prod(padded), last + 1), shape, tuple(steps))
+    return _Layout(
+        lengths, interior, padded, size, places, lattice, max(math.prod(padded), last + 1), shape, tuple(steps)
+    )
 
 
 def _signals(rows: np.ndarray, layout: _Layout) -> np.ndarray:
@@ -116,17 +121,24 @@ def _matrices(w: np.ndarray, groups: int) -> np.ndarray:
 def _spec_of_result(x: Spec, y: Spec, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Spec:
     rank = len(stride)
     places = _layout(x.shape[-rank:], y.shape[-rank:], stride, padding, dilation).places
-    return Spec((*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 2], *places), np.result_type(x.dtype, y.dtype))
+    return Spec(
+        (*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 2], *places), np.result_type(x.dtype, y.dtype)
+    )
 
 
 def _spec_of_signals(x: Spec, y: Spec, lengths: Lengths, stride: Lengths, groups: int, **params: Any) -> Spec:
     rank = len(stride)
-    return Spec((*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 1] * groups, *lengths), np.result_type(x.dtype, y.dtype))
+    return Spec(
+        (*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 1] * groups, *lengths),
+        np.result_type(x.dtype, y.dtype),
+    )
 
 
 def _spec_of_filters(x: Spec, y: Spec, size: Lengths, stride: Lengths, groups: int, **params: Any) -> Spec:
     rank = len(stride)
-    return Spec((*_stack(x, y, rank), y.shape[-rank - 1], x.shape[-rank - 1] // groups, *size), np.result_type(x.dtype, y.dtype))
+    return Spec(
+        (*_stack(x, y, rank), y.shape[-rank - 1], x.shape[-rank - 1] // groups, *size), np.result_type(x.dtype, y.dtype)
+    )
 
 
 def _stack(x: Any, y: Any, rank: int) -> Lengths:
@@ -134,7 +146,10 @@ def _stack(x: Any, y: Any, rank: int) -> Lengths:
 
 
 def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
-    """For operands with more axes in front, which broadcast. `folds` says that those of the first one may join its batch."""
+    """For operands with more axes in front, which broadcast.
+
+    `folds` says that those of the first one may join its batch.
+    """
 
     def decorate(impl: Callable) -> Callable:
         def run(x: Any, y: Any, **params: Any) -> Any:
@@ -174,12 +189,18 @@ def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths,
 
 
 @_each_of_a_stack(_spec_of_signals, folds=True)
-def _pulled_to_signals(t: Any, w: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
+def _pulled_to_signals(
+    t: Any, w: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
+) -> Any:
     filters, channels, *size = w.shape
     layout = _layout(lengths, w.shape[2:], stride, padding, dilation)
-    around = tuple([(r - 1 - before, r - 1 - after) for r, (before, after) in zip(_reach(size, dilation), padding, strict=True)])
+    around = tuple(
+        [(r - 1 - before, r - 1 - after) for r, (before, after) in zip(_reach(size, dilation), padding, strict=True)]
+    )
     if max(stride) == 1 and min(map(min, around)) >= 0 and filters <= 2 * channels * groups:
-        return _result(t, _reversed(w, groups), stride, around, dilation, groups)  # faster, unless there are many filters
+        return _result(
+            t, _reversed(w, groups), stride, around, dilation, groups
+        )  # faster, unless there are many filters
     matrices = _matrices(w, groups).swapaxes(-1, -2)
     out = np.empty((t.shape[0], channels * groups, *lengths), t.dtype)
     for part in _parts(out, layout):
@@ -201,7 +222,9 @@ def _reversed(w: np.ndarray, groups: int) -> np.ndarray:
 
 
 @_each_of_a_stack(_spec_of_filters)
-def _pulled_to_filters(x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
+def _pulled_to_filters(
+    x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
+) -> Any:
     layout = _layout(x.shape[2:], size, stride, padding, dilation)
     total = np.zeros((groups, t.shape[1] // groups, x.shape[1] // groups * math.prod(size)), x.dtype)
     for part in _parts(x, layout):
@@ -230,7 +253,9 @@ _convolution: Callable = multilinear(
 _convolution_signals: Callable = multilinear(
     "convolution_signals",
     _pulled_to_signals,
-    lambda t, y, stride, padding, dilation, groups: _convolution(t, y, stride=stride, padding=padding, dilation=dilation, groups=groups),
+    lambda t, y, stride, padding, dilation, groups: _convolution(
+        t, y, stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
     lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
         t, x, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
@@ -239,7 +264,15 @@ _convolution_signals: Callable = multilinear(
     spec=_spec_of_signals,
     cases=(
         case((2, 4, 6), (4, 2, 3), lengths=(6,), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
-        case((2, 2, 3, 5), (2, 2, 3, 2), lengths=(6, 5), stride=(2, 1), padding=((1, 0), (0, 2)), dilation=(1, 2), groups=2),
+        case(
+            (2, 2, 3, 5),
+            (2, 2, 3, 2),
+            lengths=(6, 5),
+            stride=(2, 1),
+            padding=((1, 0), (0, 2)),
+            dilation=(1, 2),
+            groups=2,
+        ),
     ),
 )
 _convolution_filters: Callable = multilinear(
@@ -248,13 +281,17 @@ _convolution_filters: Callable = multilinear(
     lambda t, y, x_spec, stride, padding, dilation, groups: _convolution_signals(
         y, t, lengths=x_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    lambda t, x, stride, padding, dilation, groups: _convolution(x, t, stride=stride, padding=padding, dilation=dilation, groups=groups),
+    lambda t, x, stride, padding, dilation, groups: _convolution(
+        x, t, stride=stride, padding=padding, dilation=dilation, groups=groups
+    ),
     params={},
     batch=unchanged,
     spec=_spec_of_filters,
     cases=(
         case((2, 2, 6), (2, 4, 6), size=(3,), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
-        case((2, 4, 6, 5), (2, 2, 3, 5), size=(3, 2), stride=(2, 1), padding=((1, 0), (0, 2)), dilation=(1, 2), groups=2),
+        case(
+            (2, 4, 6, 5), (2, 2, 3, 5), size=(3, 2), stride=(2, 1), padding=((1, 0), (0, 2)), dilation=(1, 2), groups=2
+        ),
     ),
 )
 
@@ -267,10 +304,11 @@ def convolution(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Any:
-    """A batch of signals with channels, (batch, channels, *lengths), seen through filters (filters, channels / groups, *size).
+    """A batch of signals with channels, (batch, channels, *lengths), seen through filters (filters, channels / groups,
+    *size).
 
-    As in deep learning the filters are not flipped. `padding` adds zeros: a number, one for each axis, a pair (before, after) for each
-    axis, "valid" for none, or "same" for as many as keep the lengths (with a stride of 1).
+    As in deep learning the filters are not flipped. `padding` adds zeros: a number, one for each axis, a pair (before,
+    after) for each axis, "valid" for none, or "same" for as many as keep the lengths (with a stride of 1).
 
     >>> convolution(np.ones((1, 1, 4)), np.ones((1, 1, 2))).tolist()
     [[[2.0, 2.0, 2.0]]]
@@ -279,19 +317,25 @@ def convolution(
     rank = w.ndim - 2
     if rank < 1 or x.ndim != w.ndim:
         raise ValueError(
-            f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got shapes {x.shape} and "
+            f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got "
+            f"shapes {x.shape} and "
             f"{w.shape}, at {user_line()}."
         )
     filters, channels = w.shape[:2]
     if x.shape[1] != channels * groups or filters % groups:
         raise ValueError(
-            f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} channels, their number a "
+            f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} "
+            f"channels, their number a "
             f"multiple of {groups}; they have shape {w.shape}, at {user_line()}."
         )
     steps, gaps = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
     widths = _padding(padding, _reach(w.shape[2:], gaps), rank)
-    if any(n + sum(added) < reach for n, added, reach in zip(x.shape[2:], widths, _reach(w.shape[2:], gaps), strict=True)):
-        raise ValueError(f"Filters of shape {w.shape} do not fit into signals of shape {x.shape}, at {user_line()}. Add padding.")
+    if any(
+        n + sum(added) < reach for n, added, reach in zip(x.shape[2:], widths, _reach(w.shape[2:], gaps), strict=True)
+    ):
+        raise ValueError(
+            f"Filters of shape {w.shape} do not fit into signals of shape {x.shape}, at {user_line()}. Add padding."
+        )
     return _convolution(x, w, stride=steps, padding=widths, dilation=gaps, groups=groups)
 
 
@@ -299,7 +343,9 @@ def _each(value: int | Sequence[int], rank: int, name: str) -> Lengths:
     """One number for each axis."""
     lengths = (index(value),) * rank if not isinstance(value, Sequence) else tuple(map(index, value))
     if len(lengths) != rank or min(lengths) < 1:
-        raise ValueError(f"{name}={value!r} for {rank} axes, at {user_line()}. Give one positive number, or one for each axis.")
+        raise ValueError(
+            f"{name}={value!r} for {rank} axes, at {user_line()}. Give one positive number, or one for each axis."
+        )
     return lengths
 
 
@@ -309,9 +355,14 @@ def _padding(padding: int | str | Sequence[Any], reach: Lengths, rank: int) -> W
     if padding == "same":
         return tuple([((n - 1) // 2, n // 2) for n in reach])
     if isinstance(padding, str):
-        raise ValueError(f"padding={padding!r}, at {user_line()}. Give 'valid', 'same', a number, or numbers for each axis.")
+        raise ValueError(
+            f"padding={padding!r}, at {user_line()}. Give 'valid', 'same', a number, or numbers for each axis."
+        )
     given = [padding] * rank if not isinstance(padding, Sequence) else list(padding)
     pairs = [(index(p), index(p)) if not isinstance(p, Sequence) else (index(p[0]), index(p[1])) for p in given]
     if len(pairs) != rank or min(map(min, pairs)) < 0:
-        raise ValueError(f"padding={padding!r} for {rank} axes, at {user_line()}. Give one number of zeros, one, or a pair for each axis.")
+        raise ValueError(
+            f"padding={padding!r} for {rank} axes, at {user_line()}. Give one number of zeros, one, or a pair for each "
+            f"axis."
+        )
     return tuple(pairs)

@@ -16,7 +16,9 @@ BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution of two arrays with equally many axes, zeros being around them. `method` is accepted: there is one.
+    """The convolution of two arrays with equally many axes, zeros being around them.
+
+    `method` is accepted: there is one.
 
     >>> convolve([1.0, 2.0, 3.0], [1.0, 1.0], mode="same").tolist()
     [1.0, 3.0, 5.0]
@@ -26,7 +28,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The correlation of two arrays with equally many axes: the convolution with the second one turned around, and conjugated.
+    """The correlation of two arrays with equally many axes: the convolution with the second one turned around, and
+    conjugated.
 
     >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0], mode="valid").tolist()
     [2.0, 3.0]
@@ -36,7 +39,9 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
-    """The convolution of two matrices; `boundary` says what is around the first: `fillvalue`, itself again ("wrap"), or reflected ("symm").
+    """The convolution of two matrices.
+
+    `boundary` says what is around the first: `fillvalue`, itself again ("wrap"), or reflected ("symm").
 
     >>> convolve2d([[1.0, 2.0]], [[1.0, 1.0]]).tolist()
     [[1.0, 3.0, 2.0]]
@@ -60,13 +65,16 @@ def _operands(name: str, in1: Any, in2: Any, rank: int | None = None) -> tuple[A
 
 
 def _larger_first(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
-    """Where one array must lie within the other, the larger one is looked at through the smaller one: convolution is symmetric."""
+    """Where one array must lie within the other, the larger one is looked at through the smaller one: convolution is
+    symmetric.
+    """
     pairs = list(zip(in1.shape, in2.shape, strict=True))
     if mode != "valid" or all(m >= n for m, n in pairs):
         return in1, in2
     if any(m > n for m, n in pairs):
         raise ValueError(
-            f"For mode='valid' one array must fit into the other along each axis; {in1.shape} and {in2.shape}, at {user_line()}."
+            f"For mode='valid' one array must fit into the other along each axis; {in1.shape} and {in2.shape}, at "
+            f"{user_line()}."
         )
     return in2, in1
 

@@ -1,9 +1,9 @@
 """Discrete Fourier transforms: all of `np.fft`.
 
-Four linear operations, of which the rest is made: `fft` and `ifft` along any axes, `rfft` and `irfft` along one. They keep the length of
-the axis; `n` and `s` are cut or filled with zeros before. The matrix of the Fourier transform is symmetric, so `fft` and `ifft` are their
-own transposes, and the transposes of `rfft` and `irfft` are each other's transform with weights: a half spectrum has each frequency once,
-but for 0 and n/2 it stands for two.
+Four linear operations, of which the rest is made: `fft` and `ifft` along any axes, `rfft` and `irfft` along one. They
+keep the length of the axis; `n` and `s` are cut or filled with zeros before. The matrix of the Fourier transform is
+symmetric, so `fft` and `ifft` are their own transposes, and the transposes of `rfft` and `irfft` are each other's
+transform with weights: a half spectrum has each frequency once, but for 0 and n/2 it stands for two.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def _half_spectrum(x: Any, axis: int, norm: Any) -> np.ndarray:
 
 
 def _rfft_transpose(t: Any, x_spec: Any, axis: int, norm: str) -> Any:
-    # Of sum_k t[k] w^(jk) with w = exp(-2 pi i / n), a real x takes the real part, which is that of sum_k conj(t[k]) w^(-jk).
+    # Of sum_k t[k] w^(jk) with w = exp(-2 pi i / n), a real x takes the real part, which is that of sum_k conj(t[k])
+    # w^(-jk).
     n = x_spec.shape[axis]
     if x_spec.dtype.kind == "c":
         return _fft(resized(t, n, axis), axis=(axis,), norm=norm)
@@ -194,7 +195,10 @@ def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
 
 @implements(np.fft.irfft)
 def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfft`: n real numbers, 2 (m - 1) of them if not told. The imaginary parts at 0 and n/2 play no part."""
+    """The inverse of `rfft`: n real numbers, 2 (m - 1) of them if not told.
+
+    The imaginary parts at 0 and n/2 play no part.
+    """
     refuse_out(out)
     a = operand(a)
     axis = normalize_axis_index(axis, a.ndim)
@@ -290,7 +294,11 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
     """Lengths and axes; a length of -1 is that of the array."""
     if axes is None:
         if s is not None:
-            warnings.warn("`axes` should not be `None` if `s` is not `None` (deprecated by NumPy).", DeprecationWarning, stacklevel=4)
+            warnings.warn(
+                "`axes` should not be `None` if `s` is not `None` (deprecated by NumPy).",
+                DeprecationWarning,
+                stacklevel=4,
+            )
         axes = range(a.ndim) if s is None else range(a.ndim - len(s), a.ndim)
     places = [normalize_axis_index(axis, a.ndim) for axis in axes]
     lengths = [a.shape[axis] for axis in places] if s is None else list(s)

@@ -1,4 +1,7 @@
-"""Bessel functions. Each derivative is half a sum or difference of the neighbouring orders, which holds at 0 where J1(x) / x would not."""
+"""Bessel functions.
+
+Each derivative is half a sum or difference of the neighbouring orders, which holds at 0 where J1(x) / x would not.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,14 @@ from wengert.core.kinds import case, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.complex_numbers import sign
-from wengert.ops.special.scipy_functions import constants_for, floating, of_scipy, real_part_of, scipy_special, with_constants
+from wengert.ops.special.scipy_functions import (
+    constants_for,
+    floating,
+    of_scipy,
+    real_part_of,
+    scipy_special,
+    with_constants,
+)
 
 CASES = (
     case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
@@ -80,7 +90,9 @@ y0 = elementwise("y0", of_scipy("y0"), lambda t, x: -t * y1(x), domain=POSITIVE,
 y1 = elementwise("y1", of_scipy("y1"), lambda t, x: t * (0.5 * (y0(x) - yv(2, x))), domain=POSITIVE)
 i0 = implements(np.i0)(elementwise("i0", of_scipy("i0"), lambda t, x: t * i1(x), singular={(0.0,): (0.0,)}))
 i1 = elementwise("i1", of_scipy("i1"), lambda t, x: t * (0.5 * (i0(x) + iv(2, x))), singular={(0.0,): (0.5,)})
-i0e = elementwise("i0e", of_scipy("i0e"), lambda t, x, out: t * (i1e(x) - sign(x) * out), domain=POSITIVE, singular={(0.0,): (0.0,)})
+i0e = elementwise(
+    "i0e", of_scipy("i0e"), lambda t, x, out: t * (i1e(x) - sign(x) * out), domain=POSITIVE, singular={(0.0,): (0.0,)}
+)
 i1e = elementwise(
     "i1e",
     of_scipy("i1e"),

@@ -1,7 +1,7 @@
 """Products with logarithms, and what entropies, odds and probabilities are made of.
 
-Where x = 0 a product x log y is 0 whatever y is, so its slope in y is 0 there; its slope in x is log y, minus infinity at y = 0. A slope
-that is infinite times a cotangent of zero is zero, as everywhere in the table.
+Where x = 0 a product x log y is 0 whatever y is, so its slope in y is 0 there; its slope in x is log y, minus infinity
+at y = 0. A slope that is infinite times a cotangent of zero is zero, as everywhere in the table.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ entr = elementwise(
 
 
 def _log_ratio(t: Any, x: Any, y: Any) -> Any:
-    """t log(x / y). Where one of them is zero, by the logarithm of each, whose derivatives are not lost in the ratio."""
+    """t log(x / y).
+
+    Where one of them is zero, by the logarithm of each, whose derivatives are not lost in the ratio.
+    """
     zero = logical_or(equal(x, 0), equal(y, 0))
     ratio = where(zero, 1.0, x) / where(zero, 1.0, y)
     apart = logical_and(zero, not_equal(x, y))
@@ -126,7 +129,9 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
 
 
 def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    """log(sum(b * exp(a))) along the axes, without overflow; with `return_sign` that of the absolute value, and the sum's sign.
+    """log(sum(b * exp(a))) along the axes, without overflow.
+
+    With `return_sign` that of the absolute value, and the sum's sign.
 
     >>> float(logsumexp([1000.0, 1e9], b=[0.5, 0.0]))
     999.3068528194401
@@ -138,7 +143,9 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
     offset = _offset(where(equal(b, 0), -math.inf, a), axis=axes_of(a, axis))
     a = a - offset
     if a.dtype.kind == "f":
-        a = minimum(a, math.log(np.finfo(a.dtype).max) - 1.0)  # what b leaves out may be above the offset, and 0 times inf is no number
+        a = minimum(
+            a, math.log(np.finfo(a.dtype).max) - 1.0
+        )  # what b leaves out may be above the offset, and 0 times inf is no number
     total = sums.sum(b * exp(a), axis, keepdims=keepdims)
     offset = reshape(offset, total.shape)
     return (log(absolute(total)) + offset, sign(total)) if return_sign else log(total) + offset

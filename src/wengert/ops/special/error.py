@@ -1,7 +1,8 @@
 """The error function and the normal distribution, their inverses and logarithms.
 
-Inverses have an infinite slope at the ends of their domain. `log_ndtr` has its slope from the scaled function `erfcx`, so that it is
-accurate however far down the tail; the derivatives of `erfcx` come from a continued fraction, since its own recurrence cancels there.
+Inverses have an infinite slope at the ends of their domain. `log_ndtr` has its slope from the scaled function `erfcx`,
+so that it is accurate however far down the tail; the derivatives of `erfcx` come from a continued fraction, since its
+own recurrence cancels there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ LEVELS = 150
 
 
 erf = elementwise("erf", of_scipy("erf"), lambda t, x: t * (TWO_OVER_ROOT_PI * exp(-x * x)), singular={(30.0,): (0.0,)})
-erfc = elementwise("erfc", of_scipy("erfc"), lambda t, x: t * (-TWO_OVER_ROOT_PI * exp(-x * x)), singular={(-30.0,): (0.0,)})
+erfc = elementwise(
+    "erfc", of_scipy("erfc"), lambda t, x: t * (-TWO_OVER_ROOT_PI * exp(-x * x)), singular={(-30.0,): (0.0,)}
+)
 erfinv = elementwise(
     "erfinv",
     of_scipy("erfinv"),
@@ -43,10 +46,11 @@ erfcinv = elementwise(
 
 
 def _erfcx_derivative(x: Any, order: int) -> Any:
-    """The derivative g_n of exp(x^2) erfc(x): with the repeated integrals of erfc, g_n = (-2)^n n! exp(x^2) i^n erfc(x).
+    """The derivative g_n of exp(x^2) erfc(x): with the repeated integrals of erfc, g_n = (-2)^n n! exp(x^2) i^n
+    erfc(x).
 
-    These obey i^(n-2) erfc = 2 x i^(n-1) erfc + 2 n i^n erfc, which runs down to the ratios of neighbours where x is above 1; elsewhere
-    g_(n+1) = 2 x g_n + 2 n g_(n-1) runs up.
+    These obey i^(n-2) erfc = 2 x i^(n-1) erfc + 2 n i^n erfc, which runs down to the ratios of neighbours where x is
+    above 1; elsewhere g_(n+1) = 2 x g_n + 2 n g_(n-1) runs up.
     """
     x = np.asarray(x)
     if x.dtype.kind == "c":
@@ -66,7 +70,9 @@ def _erfcx_derivative(x: Any, order: int) -> Any:
     return value.astype(x.dtype if x.dtype.kind == "f" else float)[()]
 
 
-_erfcx = elementwise("erfcx", _erfcx_derivative, lambda t, x, order: t * _erfcx(x, order=order + 1), params={"order": 0})
+_erfcx = elementwise(
+    "erfcx", _erfcx_derivative, lambda t, x, order: t * _erfcx(x, order=order + 1), params={"order": 0}
+)
 
 
 def erfcx(x: Any) -> Any:
@@ -84,7 +90,9 @@ def _log_ndtr_rule(t: Any, x: Any, out: Any) -> Any:
     return where(tail, far, t * (exp(-0.5 * above * above) / (ROOT_TWO_PI * ndtr(above))))
 
 
-ndtr = elementwise("ndtr", of_scipy("ndtr"), lambda t, x: t * (exp(-0.5 * x * x) / ROOT_TWO_PI), singular={(-40.0,): (0.0,)})
+ndtr = elementwise(
+    "ndtr", of_scipy("ndtr"), lambda t, x: t * (exp(-0.5 * x * x) / ROOT_TWO_PI), singular={(-40.0,): (0.0,)}
+)
 log_ndtr = elementwise(
     "log_ndtr",
     of_scipy("log_ndtr"),

@@ -25,7 +25,9 @@ TINY = 1e-300
 
 
 def _log_gamma(x: Any) -> Any:
-    """SciPy's, but log(1 / |x|) where x is tiny, as in C at -inf, where there is no limit, and accurate around its zeros at 1 and 2."""
+    """SciPy's, but log(1 / |x|) where x is tiny, as in C at -inf, where there is no limit, and accurate around its
+    zeros at 1 and 2.
+    """
     out = np.asarray(scipy_special("gammaln")(x))
     size = np.abs(np.asarray(x, out.dtype))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -47,7 +49,9 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> Any:
     if x.dtype.kind != "c":
         return scipy_special("polygamma")(n, x)
     with np.errstate(all="ignore"):
-        return np.where(n == 0, scipy_special("psi")(x), (-1.0) ** (n + 1) * scipy_special("gamma")(n + 1.0) * _hurwitz(n + 1.0, x))
+        return np.where(
+            n == 0, scipy_special("psi")(x), (-1.0) ** (n + 1) * scipy_special("gamma")(n + 1.0) * _hurwitz(n + 1.0, x)
+        )
 
 
 def _hurwitz(s: np.ndarray, z: np.ndarray) -> Any:
@@ -59,7 +63,10 @@ def _hurwitz(s: np.ndarray, z: np.ndarray) -> Any:
     total = total + w ** (1.0 - s) / (s - 1.0) + 0.5 * w**-s
     factor = s * w ** (-s - 1.0)
     for j in range(1, TERMS + 1):  # B_2j / (2j)! is 2 zeta(2j) / (2 pi)^2j, with the sign of (-1)^(j + 1)
-        total = total + (-1.0) ** (j + 1) * 2.0 * float(scipy_special("zeta")(2.0 * j)) / (2.0 * math.pi) ** (2 * j) * factor
+        total = (
+            total
+            + (-1.0) ** (j + 1) * 2.0 * float(scipy_special("zeta")(2.0 * j)) / (2.0 * math.pi) ** (2 * j) * factor
+        )
         factor = factor * ((s + 2 * j - 1) * (s + 2 * j)) / (w * w)
     return total
 

@@ -6,9 +6,10 @@ SciPy has the functions. Derivatives in the parameters are integrals: with pref 
     gammaincc(a, x) = pref * integral of exp( a r - x expm1( r)) over r > 0
     betainc(a, b, x) = x^a / beta(a, b) * integral of exp(-a r) (1 - x exp(-r))^(b - 1) over r > 0
 
-and a derivative brings factors r, or log(1 - x exp(-r)), into the integral. The side of the mean on which x lies decides between a function
-and its complement, so that all terms of the first derivatives have one sign and nothing cancels. The integrals are sums over the points of
-a double exponential grid; where a and x are small it would be too coarse, and the recurrence leads from a to a + 1.
+and a derivative brings factors r, or log(1 - x exp(-r)), into the integral. The side of the mean on which x lies
+decides between a function and its complement, so that all terms of the first derivatives have one sign and nothing
+cancels. The integrals are sums over the points of a double exponential grid; where a and x are small it would be too
+coarse, and the recurrence leads from a to a + 1.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ STEP = 0.05
 GRID = np.arange(-3.7, 9.0, STEP)
 POINTS = np.exp(GRID - np.exp(-GRID))
 WEIGHTS = STEP * POINTS * (1.0 + np.exp(-GRID))
-"""The integral of f over r > 0 is the sum of w f(r) over points r and weights w, to 14 digits for smooth f that decay like exp(-r)."""
+"""The integral of f over r > 0 is the sum of w f(r) over points r and weights w, to 14 digits for smooth f that decay
+like exp(-r).
+"""
 
 
 def _moments(width: np.ndarray, exponent: Callable, factors: Callable, count: int) -> list[np.ndarray]:
-    """The integrals of exp(exponent(r)) times each of so many factors(r), over r > 0, where the exponent falls by about 1 over a width."""
+    """The integrals of exp(exponent(r)) times each of so many factors(r), over r > 0, where the exponent falls by about
+    1 over a width.
+    """
     totals = [np.zeros_like(width) for _ in range(count)]
     for point, weight in zip(POINTS, WEIGHTS, strict=True):
         r = width * point
@@ -68,7 +73,10 @@ STIRLING = (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 def _scaled_power(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """x^a exp(-x) / gamma(a); for large a by Stirling's series and the distance to the mean, where the logarithms would cancel."""
+    """x^a exp(-x) / gamma(a).
+
+    For large a by Stirling's series and the distance to the mean, where the logarithms would cancel.
+    """
     large = a > 10.0
     b = np.where(large, a, 20.0)
     offset = (x - b) / b
@@ -115,7 +123,9 @@ def _gammainc_derivative(a: Any, x: Any, order: int) -> Any:
 
 
 def _gamma_density(a: Any, x: Any, order: int = 0) -> Any:
-    """The derivative in a of x^(a - 1) exp(-x) / gamma(a), which is infinite, 1 or 0 at x = 0, as a is below, at or above 1."""
+    """The derivative in a of x^(a - 1) exp(-x) / gamma(a), which is infinite, 1 or 0 at x = 0, as a is below, at or
+    above 1.
+    """
     zero = equal(x, 0)  # there as a power, whose derivatives at zero are finite where those of the logarithm are not
     at_zero = power(where(zero, x, 1.0), a - 1.0) * exp(-x - gammaln(a))
     density = where(zero, at_zero, exp(xlogy(a - 1.0, where(zero, 1.0, x)) - x - gammaln(a)))
@@ -156,7 +166,10 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 def _beta_ratio(a: Any, b: Any, both: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
-    """The derivative (i, j) in a and b of x^a y^b gamma(both) / (gamma(a) gamma(b)), divided by it; `both` is a + b + constant."""
+    """The derivative (i, j) in a and b of x^a y^b gamma(both) / (gamma(a) gamma(b)), divided by it.
+
+    `both` is a + b + constant.
+    """
     if i == 0 and j == 0:
         return 1.0
     if i == 0:
@@ -169,7 +182,9 @@ def _beta_ratio(a: Any, b: Any, both: Any, log_x: Any, log_y: Any, i: int, j: in
                 slope = slope - polygamma(p, a)
             if p == q == 0:
                 slope = slope + log_x
-            total = total + math.comb(i - 1, p) * math.comb(j, q) * slope * _beta_ratio(a, b, both, log_x, log_y, i - 1 - p, j - q)
+            total = total + math.comb(i - 1, p) * math.comb(j, q) * slope * _beta_ratio(
+                a, b, both, log_x, log_y, i - 1 - p, j - q
+            )
     return total
 
 

@@ -48,7 +48,11 @@ def expn(n: Any, x: Any) -> Any:
 
 _si = elementwise("si", lambda x: scipy_special("sici")(x)[0], lambda t, x: t * sinc(x / PI), singular={(0.0,): (1.0,)})
 _ci = elementwise(
-    "ci", lambda x: scipy_special("sici")(x)[1], lambda t, x: divide_live(t * cos(x), x), domain=POSITIVE, singular={(0.0,): (math.inf,)}
+    "ci",
+    lambda x: scipy_special("sici")(x)[1],
+    lambda t, x: divide_live(t * cos(x), x),
+    domain=POSITIVE,
+    singular={(0.0,): (math.inf,)},
 )
 
 
@@ -78,6 +82,8 @@ _lambertw = elementwise(
 
 
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
-    """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is known to be real."""
+    """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is
+    known to be real.
+    """
     z = operand(z)
     return _lambertw(astype(z, np.result_type(z.dtype, np.complex64), copy=False), k=int(k), tol=float(tol))

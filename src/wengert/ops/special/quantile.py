@@ -32,7 +32,10 @@ PROBABILITY = (0.1, 0.9)
 
 
 def gamma_mass(a: Any, x: Any) -> Any:
-    """x^a exp(-x) / gamma(a); for large a by Stirling's series and the distance to the mean, where the logarithms would cancel."""
+    """x^a exp(-x) / gamma(a).
+
+    For large a by Stirling's series and the distance to the mean, where the logarithms would cancel.
+    """
     large = a > 10.0
     b, y = where(large, a, 20.0), where(large, x, 20.0)
     offset, square = (y - b) / b, 1.0 / (b * b)
@@ -146,7 +149,9 @@ odd_integral = elementwise(
     domain=(POSITIVE, (-3.0, 3.0)),
     params={"order": 1},
 )
-"""A derivative in b of betainc(1/2, b, y) with the sign of w, where w^2 = y / (1 - y): in w it is smooth, while betainc is not at 0."""
+"""A derivative in b of betainc(1/2, b, y) with the sign of w, where w^2 = y / (1 - y): in w it is smooth, while betainc
+is not at 0.
+"""
 
 
 def t_excess(df: Any, z: Any) -> Any:
@@ -162,9 +167,11 @@ T_SERIES = (
     (-1 / 4, -1 / 12, -1 / 30, 0.0, 1 / 60, -1 / 60),
     (0.0, -1 / 12, 1 / 60, 3 / 140, 1 / 420, -1 / 84, 1 / 84),
 )
-"""How z moves with df is z times the sum of df^-(k + 2) P_k(z^2), if z^2 / df is small: the coefficients of P_0, P_1, ...
+"""How z moves with df is z times the sum of df^-(k + 2) P_k(z^2), if z^2 / df is small: the coefficients of P_0, P_1,
+...
 
-With f the density, the slope g obeys (log f)_df + g (log f)_z + g_z = 0; of its expansion in 1 / df each term is an odd polynomial.
+With f the density, the slope g obeys (log f)_df + g (log f)_z + g_z = 0; of its expansion in 1 / df each term is an odd
+polynomial.
 """
 
 
@@ -195,7 +202,9 @@ def t_probability_slope(df: Any, z: Any) -> Any:
     """How the probability of less than z moves with df."""
     far, near = isinf(z), is_nearly_normal(df, z)
     density, z = t_density(df, z), where(far, 0.0, z)
-    return where(near, -density * t_slope_near_normal(df, where(near, z, 0.0)), t_excess(df, z) - density * z / (2.0 * df))
+    return where(
+        near, -density * t_slope_near_normal(df, where(near, z, 0.0)), t_excess(df, z) - density * z / (2.0 * df)
+    )
 
 
 stdtr = elementwise(

@@ -18,13 +18,17 @@ from wengert.structure.window_incidence import convolution_sets
 
 @propagation(_matmul)
 def matmul(step: Step) -> Sets:
-    return union([contracted(sets, matmul_axes(step.shapes, step.shape, i), step.known(1 - i)) for i, sets in step.live])
+    return union(
+        [contracted(sets, matmul_axes(step.shapes, step.shape, i), step.known(1 - i)) for i, sets in step.live]
+    )
 
 
 @propagation(_einsum)
 def einsum(step: Step) -> Sets:
     subscripts = step.params["subscripts"]
-    return union([contracted(sets, einsum_axes(subscripts, step.shapes, i), step.known(1 - i)) for i, sets in step.live])
+    return union(
+        [contracted(sets, einsum_axes(subscripts, step.shapes, i), step.known(1 - i)) for i, sets in step.live]
+    )
 
 
 @propagation(_cross)

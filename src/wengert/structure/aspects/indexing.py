@@ -54,7 +54,9 @@ def scatter(step: Step) -> Sets:
 
 
 def written(read: Reading | None, sets: Sets, shape: Shape, whole: Shape) -> Sets:
-    """The sets of an array of zeros into which a value of this shape is written, or added, where something else would be read."""
+    """The sets of an array of zeros into which a value of this shape is written, or added, where something else would
+    be read.
+    """
     if read is None:
         return everything(sets, math.prod(whole))
     numbers = numbered(shape)

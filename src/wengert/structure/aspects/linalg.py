@@ -30,5 +30,7 @@ def matrices(step: Step) -> list[Sets]:
     if rank and any(shape[:rank] != stack or len(shape) != rank + 2 for shape in live):
         return anything(step)  # an operand of fewer axes belongs to all matrices of the stack
     count = math.prod(stack)
-    inside = union([grouped(sets, along(step.shapes[i], range(rank, len(step.shapes[i]))), count) for i, sets in step.live])
+    inside = union(
+        [grouped(sets, along(step.shapes[i], range(rank, len(step.shapes[i]))), count) for i, sets in step.live]
+    )
     return [moved(inside, along(out.shape, range(rank, len(out.shape)))) for out in step.outs]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.modes.cotangent import conform
 from wengert.modes.reverse import Tensor, public
 from wengert.modes.tape import Node
@@ -82,9 +82,10 @@ def grad(
         elif allow_unused:
             gradients.append(None)
         else:
-            raise GradientError(
-                f"inputs[{i}], of shape {x.shape}, was not used to compute the outputs, at {user_line()}. "
-                f"Pass allow_unused=True to get None for it, or materialize_grads=True for zeros."
+            raise user_error(
+                GradientError,
+                f"inputs[{i}], of shape {x.shape}, was not used to compute the outputs",
+                "Pass allow_unused=True to get None for it, or materialize_grads=True for zeros.",
             )
     return tuple(gradients)
 
@@ -103,8 +104,9 @@ def vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:
     several = isinstance(gradients, tuple | list) and (len(outputs) != 1 or len(gradients) == 1)
     given = list(gradients) if several else [gradients]
     if len(given) != len(outputs):
-        raise GradientError(
-            f"{len(given)} gradients were given for {len(outputs)} outputs, at {user_line()}. Give one, or None, for "
-            f"each."
+        raise user_error(
+            GradientError,
+            f"{len(given)} gradients were given for {len(outputs)} outputs",
+            "Give one, or None, for each.",
         )
     return given

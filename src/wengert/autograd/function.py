@@ -17,7 +17,7 @@ import numpy as np
 from wengert.autograd.function_context import Context, Saved, bottom, ended, layers
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -53,7 +53,7 @@ class Function:
     primitive: Primitive
 
     def __init__(self, *args: Any, **kwargs: Any):
-        raise TypeError(f"A Function is not instantiated: call {type(self).__name__}.apply(...), at {user_line()}.")
+        raise user_error(TypeError, f"A Function is not instantiated: call {type(self).__name__}.apply(...)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -106,15 +106,13 @@ def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     """Raise where a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
     for x in tree.flatten(([bottom(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
         if isinstance(x, Tensor) and x.requires_grad and recording.recording():
-            raise GradientError(
-                f"{name}.apply got a tensor that requires a gradient inside a container, or as a keyword-only "
-                f"argument, at {user_line()}: "
-                f"its gradient would be lost. Pass it as a positional argument of its own."
+            raise user_error(
+                GradientError,
+                f"{name}.apply got a tensor that requires a gradient inside a container, or as a keyword-only argument",
+                because="its gradient would be lost. Pass it as a positional argument of its own.",
             )
         if isinstance(x, Array) and not isinstance(x, Tensor):
-            raise TypeError(
-                f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}, at {user_line()}."
-            )
+            raise user_error(TypeError, f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}")
 
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
@@ -125,10 +123,10 @@ def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
             and x.dtype.kind in "fc"
             and not any(x is c for c in ctx._nondifferentiable)
         ):
-            raise GradientError(
-                f"{ctx._name}.forward returned a tensor or array inside a container, at {user_line()}: its gradient "
-                f"would be lost. "
-                f"Return it as an output of its own, or call ctx.mark_non_differentiable with it."
+            raise user_error(
+                GradientError,
+                f"{ctx._name}.forward returned a tensor or array inside a container",
+                because="its gradient would be lost. Return it as an output of its own, or call ctx.mark_non_differentiable with it.",
             )
 
 
@@ -271,10 +269,10 @@ def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
     """
     surplus, missing = gradients[len(parents) :], parents[len(gradients) :]
     if any(g is not None for g in surplus) or any(missing):
-        raise GradientError(
-            f"{name}.backward returned {len(gradients)} gradients for the {len(parents)} arguments of forward, at "
-            f"{user_line()}. "
-            f"Return one for each, in the same order, and None for those without a gradient."
+        raise user_error(
+            GradientError,
+            f"{name}.backward returned {len(gradients)} gradients for the {len(parents)} arguments of forward",
+            "Return one for each, in the same order, and None for those without a gradient.",
         )
     gradients = gradients[: len(parents)] + [None] * len(missing)
     return [checked_one(name, i, g, parent) for i, (g, parent) in enumerate(zip(gradients, parents, strict=True))]
@@ -285,10 +283,10 @@ def checked_one(name: str, i: int, gradient: Any, parent: Node | None) -> Tensor
         return None
     t = internal(as_tensor(gradient))
     if t.shape != parent.shape:
-        raise GradientError(
-            f"{name}.backward returned a gradient of shape {t.shape} for argument {i}, which has shape {parent.shape}, "
-            f"at {user_line()}. "
-            f"They must be equal; sum over the axes that were broadcast."
+        raise user_error(
+            GradientError,
+            f"{name}.backward returned a gradient of shape {t.shape} for argument {i}, which has shape {parent.shape}",
+            "They must be equal; sum over the axes that were broadcast.",
         )
     return t
 

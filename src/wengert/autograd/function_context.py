@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, snapshot
@@ -41,10 +41,10 @@ class Context:
         """Keep these tensors or arrays (or None) as forward leaves them; `saved_tensors` gives them back."""
         for x in tensors:
             if x is not None and not isinstance(x, Array | np.ndarray | np.generic):
-                raise TypeError(
-                    f"{self._name}: save_for_backward takes tensors, arrays and None, not a {type(x).__name__}, at "
-                    f"{user_line()}. "
-                    f"Keep it as an attribute instead: ctx.name = value."
+                raise user_error(
+                    TypeError,
+                    f"{self._name}: save_for_backward takes tensors, arrays and None, not a {type(x).__name__}",
+                    "Keep it as an attribute instead: ctx.name = value.",
                 )
         self._to_save = tensors
 
@@ -70,14 +70,15 @@ class Context:
 
     def _open(self) -> Saved:
         if self._saved is None:
-            raise GradientError(
-                f"{self._name}: saved tensors exist once forward has returned and was recorded, at {user_line()}."
+            raise user_error(
+                GradientError, f"{self._name}: saved tensors exist once forward has returned and was recorded"
             )
         saved = self._saved()
         if saved is None:
-            raise GradientError(
-                f"The tensors that {self._name} saved were released, at {user_line()}. Pass retain_graph=True to the "
-                f"earlier backward."
+            raise user_error(
+                GradientError,
+                f"The tensors that {self._name} saved were released",
+                "Pass retain_graph=True to the earlier backward.",
             )
         return saved
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, as_tensor
@@ -222,9 +222,9 @@ def unpacked(saved: Any) -> Any:
         return saved
     value = as_tensor(saved.unpack(saved.form)).value
     if value.shape != saved.spec.shape:
-        raise GradientError(
-            f"saved_tensors_hooks: `unpack` returned shape {value.shape} for a saved value of shape "
-            f"{saved.spec.shape}, at {user_line()}. "
-            f"It must give back what `pack` was given."
+        raise user_error(
+            GradientError,
+            f"saved_tensors_hooks: `unpack` returned shape {value.shape} for a saved value of shape {saved.spec.shape}",
+            "It must give back what `pack` was given.",
         )
     return value.astype(saved.spec.dtype, copy=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.modes.reverse import public, replacement
 from wengert.modes.tape import Handle, Hooks, Node
 
@@ -41,8 +41,8 @@ def register_prehook(node: Node, hook: Callable[[tuple], Any]) -> Handle:
 
 def hooks_of(node: Node) -> Hooks:
     if node.primitive is None:
-        raise GradientError(
-            f"A leaf has no backward to hook into, at {user_line()}. Use x.register_hook(fn) on the tensor itself."
+        raise user_error(
+            GradientError, "A leaf has no backward to hook into", "Use x.register_hook(fn) on the tensor itself."
         )
     return node.hooked()
 
@@ -62,7 +62,7 @@ def replaced(name: str, returned: Any, old: list) -> list:
         return old
     new = list(returned) if isinstance(returned, tuple | list) else [returned]
     if len(new) != len(old):
-        raise GradientError(f"A hook on {name} returned {len(new)} gradients in place of {len(old)}, at {user_line()}.")
+        raise user_error(GradientError, f"A hook on {name} returned {len(new)} gradients in place of {len(old)}")
     return [
         None if g is None or t is None else replacement(g, t, f"A hook on {name} returned gradient {i}")
         for i, (g, t) in enumerate(zip(new, old, strict=True))

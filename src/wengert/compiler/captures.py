@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.modes.symbolic import digest
 
 MISSING = object()
@@ -56,11 +56,10 @@ class Captures:
         for name, read, state, shown in self.watched:
             now = read()
             if fingerprint(now) != state:
-                raise RuntimeError(
-                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to "
-                    f"{show(now)}, "
-                    f"at {user_line()}. Pass it as an argument, make it a tensor (wg.tensor), which is read at each "
-                    f"call, or compile anew."
+                raise user_error(
+                    RuntimeError,
+                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to {show(now)}",
+                    "Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile anew.",
                 )
 
 

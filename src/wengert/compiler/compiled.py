@@ -26,7 +26,7 @@ from wengert.compiler.native import Native, native
 from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, as_constant
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -94,7 +94,7 @@ def compile(
     if f is None:
         return partial(compile, static_argnums=static_argnums, static_argnames=static_argnames, check=check)
     if not callable(f):
-        raise TypeError(f"compile takes a function, and was given a {type(f).__name__}, at {user_line()}.")
+        raise user_error(TypeError, f"compile takes a function, and was given a {type(f).__name__}")
     is_plain = not (static_argnums or static_argnames or check)
     if isinstance(f, Compiled) and is_plain:
         return f
@@ -114,14 +114,14 @@ def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
     """
     nodes = [x.node if isinstance(x, Symbol) else None for x in inputs]
     if not all(isinstance(node, Input) for node in nodes):
-        raise TypeError(f"function takes symbols made by wg.symbol as inputs, at {user_line()}.")
+        raise user_error(TypeError, "function takes symbols made by wg.symbol as inputs")
     outs, result = flatten(outputs)
     graph = Graph(nodes, [y.node if isinstance(y, Symbol) else constant(y) for y in outs], None, result)  # type: ignore[arg-type]  # checked
     missing = [node for node in graph.nodes if isinstance(node, Input) and node not in nodes]
     if missing:
         names = ", ".join(node.name or "?" for node in missing)
-        raise ValueError(
-            f"The outputs depend on {names}, not among the inputs of the function, at {user_line()}. Add them."
+        raise user_error(
+            ValueError, f"The outputs depend on {names}, not among the inputs of the function", "Add them."
         )
     return compile(Evaluated(graph))
 
@@ -136,9 +136,7 @@ class Evaluated:
     def __call__(self, *args: Any) -> Any:
         inputs = self.graph.inputs
         if len(args) != len(inputs):
-            raise TypeError(
-                f"This function takes {len(inputs)} arguments, and was given {len(args)}, at {user_line()}."
-            )
+            raise user_error(TypeError, f"This function takes {len(inputs)} arguments, and was given {len(args)}")
         return self.graph.evaluate(*[astype(a, node.dtype) for a, node in zip(args, inputs, strict=True)])
 
 
@@ -327,12 +325,10 @@ class Signature:
         }
         batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
         if batched or any(depends(assignment.node, live) for assignment in self.assigned()):
-            raise GradientError(
-                f"{self.name} assigns to a tensor that it captures, inside "
-                f"{'vmap' if batched else 'a transform that differentiates it'}, "
-                f"at {user_line()}: what the tensor should be afterwards is not defined. Return the new value as a "
-                f"result, or assign "
-                f"wg.stop_gradient(v)."
+            raise user_error(
+                GradientError,
+                f"{self.name} assigns to a tensor that it captures, inside {('vmap' if batched else 'a transform that differentiates it')}",
+                because="what the tensor should be afterwards is not defined. Return the new value as a result, or assign wg.stop_gradient(v).",
             )
 
     def assigned(self) -> list[Assignment]:
@@ -400,13 +396,13 @@ def static_arguments(
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
         beyond = [i for i in numbers if not -len(placed) <= i < len(placed)]
         if beyond:
-            raise ValueError(
-                f"There is no argument {beyond[0]} to make static in a function of {len(placed)}, at {user_line()}."
+            raise user_error(
+                ValueError, f"There is no argument {beyond[0]} to make static in a function of {len(placed)}"
             )
         numbers = tuple([i % len(placed) for i in numbers])
     unknown = [name for name in names if name not in {p.name for p in parameters}]
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
-        raise ValueError(f"There is no argument {unknown[0]!r} to make static, at {user_line()}.")
+        raise user_error(ValueError, f"There is no argument {unknown[0]!r} to make static")
     both = [(i, p.name) for i, p in enumerate(placed) if i in numbers or p.name in names]
     return frozenset([*numbers, *[i for i, _ in both]]), frozenset([*names, *[name for _, name in both]])
 
@@ -447,10 +443,10 @@ def unhashable(leaves: Sequence[Any]) -> TypeError:
         except TypeError:
             break
     what = "A static argument" if isinstance(x, Fixed) else "An argument that is neither an array nor a number"
-    return TypeError(
-        f"{what} is a constant of a compiled function and must be hashable; this is a {type(value).__name__}, at "
-        f"{user_line()}. "
-        f"Pass a number, a text or a tuple, or arrays in lists, dicts or dataclasses."
+    return user_error(
+        TypeError,
+        f"{what} is a constant of a compiled function and must be hashable; this is a {type(value).__name__}",
+        "Pass a number, a text or a tuple, or arrays in lists, dicts or dataclasses.",
     )
 
 

@@ -25,7 +25,7 @@ from wengert.compiler.simd.vector_functions import object_of
 from wengert.compiler.upcall import upcall
 from wengert.core import allocator, parallel
 from wengert.core.blas import blas
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, settled
@@ -90,8 +90,8 @@ class Native:
 def failure(arena: int, status: int) -> BaseException:
     """What there is to say of a run that gave up."""
     if status == program.NO_MEMORY:
-        return MemoryError(f"No memory for the {arena} bytes of intermediate results, at {user_line()}.")
-    return IndexError(f"An index is out of bounds in a compiled function, at {user_line()}.")
+        return user_error(MemoryError, f"No memory for the {arena} bytes of intermediate results")
+    return user_error(IndexError, "An index is out of bounds in a compiled function")
 
 
 def releases_gil(made: Program) -> bool:

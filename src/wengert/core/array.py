@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.core.absent import why_absent
 from wengert.core.assignment import is_assignment, raise_in
-from wengert.core.errors import TrackedValueError, library_call, user_line
+from wengert.core.errors import TrackedValueError, library_call, user_error
 
 if TYPE_CHECKING:
     from wengert.core.primitive import Primitive
@@ -168,12 +168,10 @@ class Array:
 
     def _plain(self, what: str) -> np.ndarray:
         if self.is_live:
-            raise TrackedValueError(
-                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose "
-                f"its derivative, "
-                f"at {user_line()}. "
-                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
-                f"or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow."
+            raise user_error(
+                TrackedValueError,
+                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative",
+                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
             )
         value = self.value
         return value._plain(what) if isinstance(value, Array) else value
@@ -265,19 +263,17 @@ class Array:
 
     def _rebind(self, new: Array) -> None:
         if not isinstance(new, Array):
-            raise TrackedValueError(
-                f"A {type(self).__name__} was changed in place under no_grad, at {user_line()}: its derivative would "
-                f"not be that of its "
-                f"numbers any more. Make a new value instead, or assign outside of no_grad."
+            raise user_error(
+                TrackedValueError,
+                f"A {type(self).__name__} was changed in place under no_grad",
+                because="its derivative would not be that of its numbers any more. Make a new value instead, or assign outside of no_grad.",
             )
         if new.shape != self.shape:
-            raise ValueError(
-                f"An operation in place cannot change the shape {self.shape} to {new.shape}, at {user_line()}."
-            )
+            raise user_error(ValueError, f"An operation in place cannot change the shape {self.shape} to {new.shape}")
         if new.dtype != self.dtype:
             if not np.can_cast(new.dtype, self.dtype, "same_kind"):
-                raise TypeError(
-                    f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}, at {user_line()}."
+                raise user_error(
+                    TypeError, f"An operation in place cannot change the dtype {self.dtype} to {new.dtype}"
                 )
             new = new.astype(self.dtype)
         self._become(new)
@@ -299,18 +295,18 @@ class Array:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if kwargs.pop("out", None) is not None:
-            raise TypeError(
-                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an "
-                f"operand is a "
-                f"{type(self).__name__}, at {user_line()}. Write `a = a + x` instead, or make `a` a wg.tensor."
+            raise user_error(
+                TypeError,
+                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an operand is a {type(self).__name__}",
+                "Write `a = a + x` instead, or make `a` a wg.tensor.",
             )
         target = UFUNCS.get(ufunc) or of_scipy(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
         if target is None:
             raise unknown(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         dtype = kwargs.pop("dtype", None)
         if method == "__call__" and kwargs and not ufunc.signature:
-            raise TypeError(
-                f"np.{ufunc.__name__} on a {type(self).__name__} does not take {', '.join(kwargs)}, at {user_line()}."
+            raise user_error(
+                TypeError, f"np.{ufunc.__name__} on a {type(self).__name__} does not take {', '.join(kwargs)}"
             )
         result = target(*inputs, **kwargs)
         return result if dtype is None else result.astype(dtype)
@@ -320,9 +316,8 @@ class Array:
         if target is None:
             raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
         if kwargs.pop("out", None) is not None:
-            raise TypeError(
-                f"{function.__name__} on a {type(self).__name__} does not take `out=`, at {user_line()}. Use its "
-                f"result."
+            raise user_error(
+                TypeError, f"{function.__name__} on a {type(self).__name__} does not take `out=`", "Use its result."
             )
         if kwargs:
             args, kwargs = in_order(function, target, args, kwargs)
@@ -366,7 +361,7 @@ def own_function() -> str | None:
 
 def check_device(device: Any) -> None:
     if device not in (None, "cpu"):
-        raise ValueError(f"There is no device {device!r}, at {user_line()}: arrays are on 'cpu'.")
+        raise user_error(ValueError, f"There is no device {device!r}", because="arrays are on 'cpu'.")
 
 
 def of_scipy(ufunc: np.ufunc) -> Callable | None:
@@ -383,4 +378,4 @@ def unknown(name: str) -> TypeError:
     instead = why_absent(name) or (
         "Write it with operations that are, or call x.detach().numpy() first if no gradient should flow through it."
     )
-    return TypeError(f"{name} is not in Wengert's table of operations, at {user_line()}. {instead}")
+    return user_error(TypeError, f"{name} is not in Wengert's table of operations", instead)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARIES = ("numpy", "scipy", "pandas", "torch", "jax")
 THEIRS = (*[os.sep + name + os.sep for name in LIBRARIES], os.sep + "copy.py", os.sep + "pickle.py")
 """Whose lines an error is not about."""
+
+E = TypeVar("E", bound=Exception)
 
 
 class GradientError(RuntimeError):
@@ -18,6 +21,16 @@ class GradientError(RuntimeError):
 
 class TrackedValueError(TypeError):
     """A value whose history matters was about to become a plain number or array, losing its gradient."""
+
+
+def user_error(kind: type[E], what: str, do: str = "", *, because: str = "") -> E:
+    """An error to raise: what happened, the user's line, why that cannot be (`because`), and what to do.
+
+    >>> print(user_error(ValueError, "axis=3 of an array of shape (2,)", "Use an axis below 1."))
+    axis=3 of an array of shape (2,), at <doctest wengert.core.errors.user_error[0]>:1. Use an axis below 1.
+    """
+    reason = f": {because}" if because else "."
+    return kind(f"{what}, at {user_line()}{reason}{do and ' ' + do}")
 
 
 def library_call() -> tuple[str, str] | None:

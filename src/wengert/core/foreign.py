@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 
 PROTOCOLS = ("__array__", "__dlpack__", "__array_interface__", "__cuda_array_interface__")
 HOSTS = (1, 3)
@@ -27,23 +27,24 @@ def numbers_of(x: Any) -> np.ndarray:
     """The numbers of another library's array."""
     name = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
     if getattr(x, "requires_grad", False) is True:
-        raise TrackedValueError(
-            f"A {name} that requires a gradient met a value of wengert, at {user_line()}: its gradient would be lost. "
-            f"Pass its detach(), or make it a value with wg.tensor(t.detach())."
+        raise user_error(
+            TrackedValueError,
+            f"A {name} that requires a gradient met a value of wengert",
+            because="its gradient would be lost. Pass its detach(), or make it a value with wg.tensor(t.detach()).",
         )
     if not is_on_host(x):
-        raise TypeError(
-            f"A {name} on another device than the CPU met a value of wengert, at {user_line()}. Copy it first: "
-            f"t.cpu(), or cupy.asnumpy(t)."
+        raise user_error(
+            TypeError,
+            f"A {name} on another device than the CPU met a value of wengert",
+            "Copy it first: t.cpu(), or cupy.asnumpy(t).",
         )
     try:
         array = np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise TypeError(f"A {name} cannot be read as an array of NumPy, at {user_line()}: {error}") from error
+        raise user_error(TypeError, f"A {name} cannot be read as an array of NumPy", because=error) from error
     if array.dtype.kind not in "biufc":
-        raise TypeError(
-            f"A {name} of {array.dtype} is no array of numbers, at {user_line()}. Convert it first, for example to "
-            f"float."
+        raise user_error(
+            TypeError, f"A {name} of {array.dtype} is no array of numbers", "Convert it first, for example to float."
         )
     return array
 

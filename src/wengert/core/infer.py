@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
@@ -78,11 +78,10 @@ def depends_on_numbers(what: str) -> Callable:
     """The shape rule of an operation whose result has a shape that only its numbers tell."""
 
     def refuse(*operands: Any, **params: Any) -> Spec:
-        raise TrackedValueError(
-            f"The shape of {what} depends on the numbers in it, which are not known while a function is traced, at "
-            f"{user_line()}. "
-            f"Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the "
-            f"compiled function."
+        raise user_error(
+            TrackedValueError,
+            f"The shape of {what} depends on the numbers in it, which are not known while a function is traced",
+            "Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the compiled function.",
         )
 
     return refuse

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 
 
 def is_masked(x: Any) -> bool:
@@ -24,12 +24,14 @@ def refuse_subclass(x: Any) -> None:
     if x.__class__ is np.ndarray or not isinstance(x, np.ndarray):
         return
     if is_masked(x):
-        raise TypeError(
-            f"A masked array is no array of numbers: its mask would be ignored, at {user_line()}. "
-            f"Pass x.filled(value), or the array x.data and the mask as arguments of their own."
+        raise user_error(
+            TypeError,
+            "A masked array is no array of numbers: its mask would be ignored",
+            "Pass x.filled(value), or the array x.data and the mask as arguments of their own.",
         )
     if isinstance(x, np.matrix):
-        raise TypeError(
-            f"A np.matrix multiplies otherwise than arrays do, at {user_line()}. Pass np.asarray(x), and write x @ y "
-            f"for products."
+        raise user_error(
+            TypeError,
+            "A np.matrix multiplies otherwise than arrays do",
+            "Pass np.asarray(x), and write x @ y for products.",
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.tree import flatten
 from wengert.explain.observation import Recording, record
 from wengert.explain.steps import Step, steps
@@ -115,12 +115,13 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
     by 1), the weight of the results for "reverse" (by default 1), and for "both" a pair of these.
     """
     if mode not in ("reverse", "forward", "both"):
-        raise ValueError(f"explain: mode={mode!r}, at {user_line()}. The modes are 'reverse', 'forward' and 'both'.")
+        raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward' and 'both'.")
     recording = record(f, *args, **kwargs)
     if recording.inputs and not any(map(is_smooth, recording.inputs)):
-        raise GradientError(
-            f"explain: no argument is a floating-point number, at {user_line()}. Pass 2.0 instead of 2, or "
-            f"x.astype(float)."
+        raise user_error(
+            GradientError,
+            "explain: no argument is a floating-point number",
+            "Pass 2.0 instead of 2, or x.astype(float).",
         )
     return Explanation(recording, mode, seed)
 

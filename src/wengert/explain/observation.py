@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive, gives_constants, new_level
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
@@ -149,7 +149,7 @@ def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
         y.extra.node if isinstance(y, Recorded) and y.level == level else known(recording, y) for y in outs
     ]
     if not recording.outputs:
-        raise TypeError(
-            f"The function returned nothing that could be explained, at {user_line()}. Return a number or an array."
+        raise user_error(
+            TypeError, "The function returned nothing that could be explained", "Return a number or an array."
         )
     return recording

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.implicit.maps import LinearMap, transposed
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
 from wengert.implicit.theorem import solved
@@ -34,9 +34,10 @@ def linear_solve(
     array([0.090909, 0.636364])
     """
     if not callable(matvec):
-        raise TypeError(
-            f"linear_solve takes a function, and was given a {type(matvec).__name__}, at {user_line()}. "
-            f"For a matrix A pass lambda y: A @ y, or use numpy.linalg.solve."
+        raise user_error(
+            TypeError,
+            f"linear_solve takes a function, and was given a {type(matvec).__name__}",
+            "For a matrix A pass lambda y: A @ y, or use numpy.linalg.solve.",
         )
     flat = Flat(b, "b")
     method = method_of(solver, flat, tol)
@@ -48,9 +49,10 @@ def linear_solve(
     zeros = np.zeros(flat.size, flat.dtype)
     start = product(zeros)  # at zero, to learn which levels the matrix has
     if np.any(numbers(start)):
-        raise ValueError(
-            f"linear_solve: the function adds a constant (its value at zero is not zero), at {user_line()}. Subtract "
-            f"it from b."
+        raise user_error(
+            ValueError,
+            "linear_solve: the function adds a constant (its value at zero is not zero)",
+            "Subtract it from b.",
         )
     backward = transposed(product, zeros)
     if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
@@ -70,9 +72,10 @@ def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
     """
     if not callable(solver):
         if solver is not None and solver not in KRYLOV:
-            raise ValueError(
-                f"There is no linear solver {solver!r}, at {user_line()}. There are {', '.join(KRYLOV)}; or pass a "
-                f"function."
+            raise user_error(
+                ValueError,
+                f"There is no linear solver {solver!r}",
+                f"There are {', '.join(KRYLOV)}; or pass a function.",
             )
         return solver
 
@@ -81,10 +84,10 @@ def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
         y = np.asarray(flat.vector(y), flat.dtype)
         left, size = float(np.linalg.norm(product(y) - b)), float(np.linalg.norm(b))
         if not left <= tol * size:
-            raise ConvergenceError(
-                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is "
-                f"{size:.2e}, "
-                f"at {user_line()}. Give it more steps; tol= says what is small enough."
+            raise user_error(
+                ConvergenceError,
+                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is {size:.2e}",
+                "Give it more steps; tol= says what is small enough.",
             )
         return y
 
@@ -104,9 +107,8 @@ def refuse_nonlinear(matrix: LinearMap, y: Any, b: Any, tol: float) -> None:
     except GradientError:
         return  # a batch of matrices
     if not left <= 10 * tol * scale:
-        raise ValueError(
-            f"linear_solve: the function is not linear (its residual is {left:.2e}), at {user_line()}. Use "
-            f"implicit.root."
+        raise user_error(
+            ValueError, f"linear_solve: the function is not linear (its residual is {left:.2e})", "Use implicit.root."
         )
 
 

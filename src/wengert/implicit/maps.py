@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.primitive import new_level
 from wengert.implicit.solvers import DENSE, Factors, SparseFactors, krylov
 from wengert.modes.batch import Batched
@@ -35,19 +35,18 @@ def below(x: Any, level: float) -> Any:
 
 def unsupported(x: Array) -> GradientError:
     if isinstance(x, Symbol):
-        return GradientError(
-            f"A solver needs numbers, and a traced or compiled function has none, at {user_line()}. Call it outside of "
-            f"compile, "
-            f"and compile the functions that it is given."
+        return user_error(
+            GradientError,
+            "A solver needs numbers, and a traced or compiled function has none",
+            "Call it outside of compile, and compile the functions that it is given.",
         )
     if isinstance(x, Batched):
-        return GradientError(
-            f"A solver met a value that vmap batches and that is not among its arguments, at {user_line()}. Pass it as "
-            f"an argument."
+        return user_error(
+            GradientError,
+            "A solver met a value that vmap batches and that is not among its arguments",
+            "Pass it as an argument.",
         )
-    return GradientError(
-        f"Implicit differentiation does not know values of the kind {type(x).__name__}, at {user_line()}."
-    )
+    return user_error(GradientError, f"Implicit differentiation does not know values of the kind {type(x).__name__}")
 
 
 FEW = 64

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
@@ -143,9 +143,10 @@ def custom_root(
         def differentiable(x0: Any, *theta: Any, **kwargs: Any) -> Any:
             for leaf in flatten(kwargs)[0]:
                 if not all(map(is_bare, layers(leaf))):
-                    raise GradientError(
-                        f"{name} got a tracked value by keyword, at {user_line()}: its gradient would be lost. Pass it "
-                        f"by position."
+                    raise user_error(
+                        GradientError,
+                        f"{name} got a tracked value by keyword",
+                        because="its gradient would be lost. Pass it by position.",
                     )
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
             extras: list = []
@@ -169,7 +170,7 @@ def minus(x: Any, y: Any) -> Any:
     """The difference of two trees."""
     (a, structure), (b, other) = flatten(x), flatten(y)
     if structure != other:
-        raise TypeError(f"fixed_point: x has the structure {other!r}, and f(x) {structure!r}, at {user_line()}.")
+        raise user_error(TypeError, f"fixed_point: x has the structure {other!r}, and f(x) {structure!r}")
     return unflatten(structure, [u - v for u, v in zip(a, b, strict=True)])
 
 
@@ -191,9 +192,10 @@ class Equation:
         x = self.flat.tree(owned(v))
         out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
-            raise ValueError(
-                f"{self.name}: there are {v.size} unknowns and {out.size} equations, at {user_line()}. There must be "
-                f"as many of both."
+            raise user_error(
+                ValueError,
+                f"{self.name}: there are {v.size} unknowns and {out.size} equations",
+                "There must be as many of both.",
             )
         return out
 
@@ -230,7 +232,7 @@ class Equation:
             return x
         level, n = max(found.items())
         if not n:
-            raise ValueError(f"{self.name} of an empty batch, at {user_line()}: there is nothing to solve.")
+            raise user_error(ValueError, f"{self.name} of an empty batch", because="there is nothing to solve.")
         return Batched(stack([self.numbers(solve, tol, *row_of((x0, theta), i, level)) for i in range(n)]), level)
 
 
@@ -264,9 +266,10 @@ class Plain:
         try:
             return self.matrix(x).solve(r, False)
         except np.linalg.LinAlgError as error:
-            raise ConvergenceError(
-                f"Newton's method in {self.equation.name} met a singular system, at {user_line()}. Start elsewhere, or "
-                f"take another solver."
+            raise user_error(
+                ConvergenceError,
+                f"Newton's method in {self.equation.name} met a singular system",
+                "Start elsewhere, or take another solver.",
             ) from error
 
     def jacobian(self, x: Any) -> np.ndarray:
@@ -292,10 +295,10 @@ class Plain:
         """
         known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
         if self.levels - known:
-            raise GradientError(
-                f"The solver of {self.equation.name} used a tracked value that its equation does not have, at "
-                f"{user_line()}: its gradient "
-                f"would be lost. Let the equation depend on it, or detach it."
+            raise user_error(
+                GradientError,
+                f"The solver of {self.equation.name} used a tracked value that its equation does not have",
+                because="its gradient would be lost. Let the equation depend on it, or detach it.",
             )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 
 DENSE = 512
 """Up to so many unknowns a linear system is solved as a matrix."""
@@ -58,13 +58,14 @@ class Factors:
         lapack = import_module("scipy.linalg").get_lapack_funcs
         factor, self.back, estimate = lapack(("getrf", "getrs", "gecon"), (matrix,))
         if not np.isfinite(matrix).all():
-            raise np.linalg.LinAlgError(f"{what} has elements that are not finite, at {user_line()}.")
+            raise user_error(np.linalg.LinAlgError, f"{what} has elements that are not finite")
         self.lu, self.pivots, info = factor(matrix)
         rcond = 0.0 if info else estimate(self.lu, np.linalg.norm(matrix, 1))[0]
         if rcond < np.finfo(matrix.dtype).eps:
-            raise np.linalg.LinAlgError(
-                f"{what} is singular (its reciprocal condition number is {rcond:.1e}), at {user_line()}: "
-                f"there is no unique solution, and none of its derivatives exists."
+            raise user_error(
+                np.linalg.LinAlgError,
+                f"{what} is singular (its reciprocal condition number is {rcond:.1e})",
+                because="there is no unique solution, and none of its derivatives exists.",
             )
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
@@ -78,9 +79,10 @@ class SparseFactors:
         try:
             self.factors = import_module("scipy.sparse.linalg").splu(matrix.tocsc())
         except RuntimeError as error:  # SuperLU's word for it
-            raise np.linalg.LinAlgError(
-                f"{what} is singular, at {user_line()}: there is no unique solution, and none of its derivatives "
-                f"exists."
+            raise user_error(
+                np.linalg.LinAlgError,
+                f"{what} is singular",
+                because="there is no unique solution, and none of its derivatives exists.",
             ) from error
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
@@ -100,12 +102,10 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
     solution, info = getattr(sparse, method)(operator, b, **options)
     if info or not np.isfinite(solution).all():
         left = float(np.linalg.norm(product(solution) - b) / np.linalg.norm(b))
-        raise ConvergenceError(
-            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, "
-            f"rtol "
-            f"{options['rtol']:.1e}), at {user_line()}. The system may be singular, or not of the kind that {method} "
-            f"takes; give it a "
-            f"preconditioner (M=), more steps (maxiter=), a looser rtol=, or choose another solver."
+        raise user_error(
+            ConvergenceError,
+            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, rtol {options['rtol']:.1e})",
+            f"The system may be singular, or not of the kind that {method} takes; give it a preconditioner (M=), more steps (maxiter=), a looser rtol=, or choose another solver.",
         )
     return solution
 
@@ -156,8 +156,8 @@ def iterated(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | Non
 def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     """The root by a method of `scipy.optimize.root`; the exact Jacobian goes to those that take one."""
     if method not in ROOTS:
-        raise ValueError(
-            f"There is no solver {method!r} of equations, at {user_line()}. There are newton, {', '.join(ROOTS)}."
+        raise user_error(
+            ValueError, f"There is no solver {method!r} of equations", f"There are newton, {', '.join(ROOTS)}."
         )
     root = import_module("scipy.optimize").root
     if method in ("hybr", "lm"):
@@ -173,9 +173,7 @@ def scipy_minimum(
     Products with the Hessian if it takes them.
     """
     if method not in MINIMISERS:
-        raise ValueError(
-            f"There is no solver {method!r} of minima, at {user_line()}. There are {', '.join(MINIMISERS)}."
-        )
+        raise user_error(ValueError, f"There is no solver {method!r} of minima", f"There are {', '.join(MINIMISERS)}.")
     if method in ("L-BFGS-B", "TNC", "SLSQP"):
         options = {"ftol": 1e-15} | options  # which else ends them when values, and not gradients, stand still
     more = dict(zip(("jac", "hessp")[: MINIMISERS[method]], (gradient, product), strict=False))
@@ -186,9 +184,8 @@ def judged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, to
     """Refuse what is no solution: a residual that is not small beside 1 and beside that of the start."""
     left, before = (float(np.max(np.abs(r), initial=0.0)) for r in (residual, start))
     if not (np.isfinite(x).all() and left <= tol * max(1.0, before if np.isfinite(before) else 1.0)):
-        raise ConvergenceError(
-            f"The solver of {what} did not converge: the residual is {left:.2e}, from {before:.2e} at the start, at "
-            f"{user_line()}. "
-            f"Start nearer to the solution, choose another solver or give it more steps; tol= says what is small "
-            f"enough."
+        raise user_error(
+            ConvergenceError,
+            f"The solver of {what} did not converge: the residual is {left:.2e}, from {before:.2e} at the start",
+            "Start nearer to the solution, choose another solver or give it more steps; tol= says what is small enough.",
         )

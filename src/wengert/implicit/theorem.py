@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.kinds import unchanged
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.implicit.maps import LinearMap, Vector, below, unsupported
@@ -191,8 +191,8 @@ def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> An
 
 
 def changed() -> GradientError:
-    return GradientError(
-        f"A function under implicit differentiation did not do the same when it was called again, at {user_line()}."
+    return user_error(
+        GradientError, "A function under implicit differentiation did not do the same when it was called again"
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED
 from wengert.integrate.flow import IMPLICIT, Batch, Flow, Method, blocks, carried, completed, derivative, numbers
 from wengert.ops.shape.joining import stack
@@ -72,11 +72,10 @@ class Trajectory(Call):
         return flow.batch.split(np.moveaxis(states, -1, -2))
 
     def hidden(self) -> GradientError:
-        return GradientError(
-            f"The function to integrate uses a tracked value that is not among its arguments, at {user_line()}: "
-            f"the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts of "
-            f"arrays, "
-            f'or use an explicit method with adjoint="discrete", or detach it.'
+        return user_error(
+            GradientError,
+            "The function to integrate uses a tracked value that is not among its arguments",
+            because='the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts of arrays, or use an explicit method with adjoint="discrete", or detach it.',
         )
 
     def at(self, points: Any, rows: Any, args: tuple) -> Any:
@@ -150,10 +149,10 @@ class Trajectory(Call):
         stable, then weighted.
         """
         if any(is_complex(v) for v in (c, y0, *smooth.values)):
-            raise GradientError(
-                f"The continuous adjoint has no second derivatives of complex solutions, at {user_line()}. "
-                f'Use an explicit method with adjoint="discrete", or real and imaginary parts as a state of twice the '
-                f"size."
+            raise user_error(
+                GradientError,
+                "The continuous adjoint has no second derivatives of complex solutions",
+                'Use an explicit method with adjoint="discrete", or real and imaginary parts as a state of twice the size.',
             )
         n = y0.shape[0]
         sizes = [n, *[v.size for v in smooth.values]]
@@ -230,7 +229,7 @@ class Adjoint:
             float(np.abs(rows).max(initial=0.0)) or 1.0
         )  # the equation is linear: tolerances are relative to the cotangents
         if not np.isfinite(scale):
-            raise GradientError(f"The gradient that arrives at solve_ivp is not finite, at {user_line()}.")
+            raise user_error(GradientError, "The gradient that arrives at solve_ivp is not finite")
         a, place = np.zeros(self.shape, np.result_type(rows, self.flow.y)), None
         for j in reversed(range(len(rows))):
             if rows[j].any():

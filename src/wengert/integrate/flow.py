@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -47,10 +47,10 @@ def carried(x: Any) -> bool:
 def numbers(x: Any) -> Any:
     """The numbers of a value, without derivatives: an array, or a batch of arrays."""
     if isinstance(x, Symbol):
-        raise TypeError(
-            f"An integral cannot be traced into a graph, at {user_line()}: SciPy's solvers choose their steps by "
-            f"looking at numbers. "
-            f"Call it outside the traced or compiled function, or compile the function that is integrated."
+        raise user_error(
+            TypeError,
+            "An integral cannot be traced into a graph",
+            because="SciPy's solvers choose their steps by looking at numbers. Call it outside the traced or compiled function, or compile the function that is integrated.",
         )
     if isinstance(x, Batched):
         return Batched(numbers(x.value), x.level)
@@ -74,10 +74,10 @@ class Batch:
             mine = isinstance(x, Batched) and x.level == level
             x = x.value if mine else broadcast_to(operand(x), (n, *np.shape(x)))
         if isinstance(x, Array):
-            raise GradientError(
-                f"A function under vmap began to use a captured batch after its integration had begun, at "
-                f"{user_line()}. "
-                f"Pass that value in args=."
+            raise user_error(
+                GradientError,
+                "A function under vmap began to use a captured batch after its integration had begun",
+                "Pass that value in args=.",
             )
         return np.asarray(x)
 
@@ -169,10 +169,10 @@ class Flow:
         s = batch.joined((points - self.start) / self.length if self.is_scaled else points)
         first = s[(0,) * len(batch.sizes)]
         if not np.allclose(s, first, rtol=1e-12, atol=1e-12):
-            raise ValueError(
-                f"Under vmap the points in time must divide t_span in the same way for all elements of the batch, at "
-                f"{user_line()}. "
-                f"Call solve_ivp in a loop instead."
+            raise user_error(
+                ValueError,
+                "Under vmap the points in time must divide t_span in the same way for all elements of the batch",
+                "Call solve_ivp in a loop instead.",
             )
         return np.clip(first, 0.0, 1.0) if self.is_scaled else first
 
@@ -255,16 +255,16 @@ def derivative(fun: Callable, t: Any, y: Any, args: tuple) -> Any:
     f = operand(fun(t, y, *args))
     if f.shape != y.shape:
         if f.size != y.size:
-            raise ValueError(
-                f"The function to integrate returned an array of shape {f.shape} for a state of shape {y.shape}, at "
-                f"{user_line()}. "
-                f"It must return one derivative for each component."
+            raise user_error(
+                ValueError,
+                f"The function to integrate returned an array of shape {f.shape} for a state of shape {y.shape}",
+                "It must return one derivative for each component.",
             )
         f = reshape(f, y.shape)
     if f.dtype != y.dtype:
         if f.dtype.kind == "c":
-            raise TypeError(
-                f"The function to integrate is complex and its state is not, at {user_line()}. Start from y0 + 0j."
+            raise user_error(
+                TypeError, "The function to integrate is complex and its state is not", "Start from y0 + 0j."
             )
         f = astype(f, y.dtype)
     return f
@@ -313,7 +313,8 @@ def completed(result: Any) -> Any:
 
 
 def stopped(why: str) -> RuntimeError:
-    return RuntimeError(
-        f"The integration stopped before the end, at {user_line()}: {why} Try another method, other tolerances, or a "
-        f"shorter time."
+    return user_error(
+        RuntimeError,
+        "The integration stopped before the end",
+        because=f"{why} Try another method, other tolerances, or a shorter time.",
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, operand
 from wengert.integrate.continuous import trajectory
 from wengert.integrate.discrete import replay
@@ -65,9 +65,10 @@ def solve_ivp(
     span, values = (time(t0), time(t1)), arguments(args)
     state = operand(y0)
     if state.ndim != 1:
-        raise ValueError(
-            f"`y0` of solve_ivp must be 1-dimensional, not of shape {state.shape}, at {user_line()}. Use odeint, or "
-            f"reshape it."
+        raise user_error(
+            ValueError,
+            f"`y0` of solve_ivp must be 1-dimensional, not of shape {state.shape}",
+            "Use odeint, or reshape it.",
         )
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = doubled(state)
@@ -83,9 +84,10 @@ def solve_ivp(
                 result.update(t=Tensor(np.asarray(result.t)), y=Tensor(result.y))
             return result
     if dense_output or events is not None:
-        raise GradientError(
-            f"solve_ivp has no derivative of {'a dense output' if dense_output else 'events'}, at {user_line()}. "
-            f"Use t_eval for the times at which the solution is needed."
+        raise user_error(
+            GradientError,
+            f"solve_ivp has no derivative of {('a dense output' if dense_output else 'events')}",
+            "Use t_eval for the times at which the solution is needed.",
         )
     times, rows, result = solved(fun, span, points, y, values, chosen, adjoint, flow)
     result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T, sol=None)
@@ -122,9 +124,9 @@ def odeint(
     form = Form(y0)
     points = operand(t)
     if points.ndim != 1 or not points.shape[0]:
-        raise ValueError(
-            f"odeint needs times in one dimension, the first of them that of y0, not of shape {points.shape}, at "
-            f"{user_line()}."
+        raise user_error(
+            ValueError,
+            f"odeint needs times in one dimension, the first of them that of y0, not of shape {points.shape}",
         )
     points = points if points.dtype.kind == "f" else astype(points, float)
     f = func if tfirst else lambda t, y, *args: func(y, t, *args)
@@ -180,19 +182,20 @@ def solved(
 def which(method: Method, adjoint: str | None) -> str:
     """The adjoint for a method."""
     if isinstance(method.solver, str) and method.solver not in EXPLICIT + IMPLICIT:
-        raise ValueError(
-            f"There is no method {method.solver!r}, at {user_line()}. "
-            f"The methods are {', '.join(EXPLICIT + IMPLICIT)}, and SciPy's solver classes."
+        raise user_error(
+            ValueError,
+            f"There is no method {method.solver!r}",
+            f"The methods are {', '.join(EXPLICIT + IMPLICIT)}, and SciPy's solver classes.",
         )
     if adjoint is None:
         return "discrete" if method.name in EXPLICIT else "continuous"
     if adjoint not in ADJOINTS:
-        raise ValueError(f"adjoint={adjoint!r}, at {user_line()}. Choose 'discrete' or 'continuous'.")
+        raise user_error(ValueError, f"adjoint={adjoint!r}", "Choose 'discrete' or 'continuous'.")
     if adjoint == "discrete" and method.name not in EXPLICIT:
-        raise ValueError(
-            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} only, not those of {method.name}, at "
-            f"{user_line()}. "
-            f"Use one of these methods, or adjoint='continuous'."
+        raise user_error(
+            ValueError,
+            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} only, not those of {method.name}",
+            "Use one of these methods, or adjoint='continuous'.",
         )
     return adjoint
 
@@ -201,7 +204,7 @@ def time(t: Any) -> Any:
     """One end of the span: a value, or a number."""
     if isinstance(t, Array):
         if t.shape:
-            raise ValueError(f"`t_span` has two numbers, not an array of shape {t.shape}, at {user_line()}.")
+            raise user_error(ValueError, f"`t_span` has two numbers, not an array of shape {t.shape}")
         return t if t.dtype.kind == "f" else astype(t, float)
     return float(t)
 
@@ -210,9 +213,8 @@ def arguments(args: Any) -> tuple:
     if args is None:
         return ()
     if not isinstance(args, tuple | list):
-        raise TypeError(
-            f"`args` is a tuple of further arguments, not a {type(args).__name__}, at {user_line()}. Write "
-            f"args=(value,)."
+        raise user_error(
+            TypeError, f"`args` is a tuple of further arguments, not a {type(args).__name__}", "Write args=(value,)."
         )
     return tuple(args)
 
@@ -236,11 +238,11 @@ def ordered(places: np.ndarray, flow: Flow) -> np.ndarray:
     low, high = sorted(flow.span)
     forward = flow.span[1] >= flow.span[0]
     if places.ndim != 1:
-        raise ValueError(f"`t_eval` must be 1-dimensional, at {user_line()}.")
+        raise user_error(ValueError, "`t_eval` must be 1-dimensional")
     if np.any(places < low) or np.any(places > high):
-        raise ValueError(f"Values in `t_eval` are not within `t_span`, at {user_line()}.")
+        raise user_error(ValueError, "Values in `t_eval` are not within `t_span`")
     if np.any(np.diff(places) < 0 if forward else np.diff(places) > 0):
-        raise ValueError(f"Values in `t_eval` are not in the order of `t_span`, at {user_line()}.")
+        raise user_error(ValueError, "Values in `t_eval` are not in the order of `t_span`")
     return places
 
 
@@ -270,9 +272,8 @@ class Form:
     def opened(self, state: Any) -> list:
         leaves, structure = tree.flatten(state)
         if structure != self.structure:
-            raise ValueError(
-                f"The function to integrate returned {structure!r} for a state that is {self.structure!r}, at "
-                f"{user_line()}."
+            raise user_error(
+                ValueError, f"The function to integrate returned {structure!r} for a state that is {self.structure!r}"
             )
         return leaves
 

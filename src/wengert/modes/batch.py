@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.kinds import unchanged
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
@@ -54,10 +54,10 @@ class Batched(Array):
         return False  # a batch is differentiated at other levels
 
     def _plain(self, what: str) -> np.ndarray:
-        raise TrackedValueError(
-            f"{what} needs one number or array, but under vmap this value is a batch of {self.value.shape[0]}, at "
-            f"{user_line()}. "
-            f"Use an operation of wengert or NumPy instead; to choose between values, wg.where(condition, x, y)."
+        raise user_error(
+            TrackedValueError,
+            f"{what} needs one number or array, but under vmap this value is a batch of {self.value.shape[0]}",
+            "Use an operation of wengert or NumPy instead; to choose between values, wg.where(condition, x, y).",
         )
 
     def __bool__(self) -> bool:
@@ -114,10 +114,9 @@ def loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: i
 def joined(primitive: Primitive, outs: Sequence[Any]) -> Any:
     shapes = {Spec.of(out).shape for out in outs}
     if len(shapes) > 1:
-        raise ValueError(
-            f"{primitive.name} has results of different shapes, {' and '.join(map(str, sorted(shapes)))}, for elements "
-            f"of one batch, "
-            f"at {user_line()}. Under vmap a shape cannot depend on numbers; wg.where can choose between values of one "
-            f"shape."
+        raise user_error(
+            ValueError,
+            f"{primitive.name} has results of different shapes, {' and '.join(map(str, sorted(shapes)))}, for elements of one batch",
+            "Under vmap a shape cannot depend on numbers; wg.where can choose between values of one shape.",
         )
     return stack(outs)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, check_device
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import as_constant, gathered, holds_value
 from wengert.modes.reverse import own
 from wengert.ops.shape.casting import astype
@@ -80,9 +80,7 @@ def asarray(
     if holds_value(obj):
         obj = gathered(obj)
         if copy is False and dtype is not None and obj.dtype != dtype:
-            raise ValueError(
-                f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy, at {user_line()}."
-            )
+            raise user_error(ValueError, f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy")
         return (
             obj if dtype is None and not copy else astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
         )

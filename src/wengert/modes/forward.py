@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core import allocator
 from wengert.core.array import NO_PARAMS, Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -175,9 +175,7 @@ def push_general(
     primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
 ) -> Any:
     if not primitive.jvps:
-        raise GradientError(
-            f"{primitive.name} has a derivative for reverse mode only, at {user_line()}. Use grad or vjp."
-        )
+        raise user_error(GradientError, f"{primitive.name} has a derivative for reverse mode only", "Use grad or vjp.")
     return push_by_rule(primitive, values, tangents, out, params)
 
 

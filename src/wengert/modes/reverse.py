@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import OUTPUT, Primitive, as_constant, gathered, holds_value
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
@@ -151,18 +151,18 @@ class Tensor(Array):
             return
         if not wanted:
             if not self.is_leaf:
-                raise GradientError(
-                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}, at "
-                    f"{user_line()}. "  # type: ignore[union-attr]  # no leaf
-                    f"Use y.detach() for a value without history."
+                raise user_error(
+                    GradientError,
+                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}",
+                    "Use y.detach() for a value without history.",
                 )
             self.node = None
             return
         if self.dtype.kind not in "fc":
-            raise GradientError(
-                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex "
-                f"values, "
-                f"at {user_line()}. Pass dtype=float, or convert with x.astype(float)."
+            raise user_error(
+                GradientError,
+                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex values",
+                "Pass dtype=float, or convert with x.astype(float).",
             )
         self.node = Leaf(self.value, self)
 
@@ -198,11 +198,11 @@ class Tensor(Array):
         if value is not None:
             value = as_tensor(value)
             if value.shape != self.shape:
-                raise ValueError(f"grad has shape {value.shape}, the tensor {self.shape}, at {user_line()}.")
+                raise user_error(ValueError, f"grad has shape {value.shape}, the tensor {self.shape}")
             if value.dtype != self.dtype:
                 if not np.can_cast(value.dtype, self.dtype, "same_kind"):
-                    raise TypeError(
-                        f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}, at {user_line()}."
+                    raise user_error(
+                        TypeError, f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}"
                     )
                 value = astype(value, self.dtype)
         self._grad = value
@@ -215,7 +215,7 @@ class Tensor(Array):
     def retain_grad(self) -> None:
         """Keep this value's gradient, although it is not a leaf, when `backward` comes by."""
         if self.node is None:
-            raise GradientError(f"retain_grad() needs a value that requires a gradient, at {user_line()}.")
+            raise user_error(GradientError, "retain_grad() needs a value that requires a gradient")
         if not self.is_leaf:
             owner = weakref.ref(self)
 
@@ -233,7 +233,7 @@ class Tensor(Array):
         What it returns, if anything, takes its place.
         """
         if self.node is None:
-            raise GradientError(f"register_hook needs a value that requires a gradient, at {user_line()}.")
+            raise user_error(GradientError, "register_hook needs a value that requires a gradient")
 
         def arrived(t: Any) -> Any:
             returned = hook(public(t))
@@ -248,7 +248,7 @@ class Tensor(Array):
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook` with this leaf after a gradient was added to its `grad`."""
         if not isinstance(self.node, Leaf):
-            raise GradientError(f"A hook after accumulation needs a leaf that requires a gradient, at {user_line()}.")
+            raise user_error(GradientError, "A hook after accumulation needs a leaf that requires a gradient")
         return Handle(self.node.hooked().accumulated, hook)
 
     def backward(
@@ -331,18 +331,19 @@ class Tensor(Array):
     def _refuse_trace(self, what: str) -> None:
         """Raise in a trace, whose program knows nothing of a tensor but its numbers."""
         if is_traced(self):
-            raise GradientError(
-                f"{what} a captured tensor inside a compiled function, at {user_line()}: it would be the one of the "
-                f"first call for ever. "
-                f"Pass it as an argument, compute gradients by wg.grad, and copy tensors by x.clone()."
+            raise user_error(
+                GradientError,
+                f"{what} a captured tensor inside a compiled function",
+                because="it would be the one of the first call for ever. Pass it as an argument, compute gradients by wg.grad, and copy tensors by x.clone().",
             )
 
     def _refuse_leaf(self) -> None:
         """Raise where a change that is recorded would make another value of a leaf."""
         if isinstance(self.node, Leaf):
-            raise GradientError(
-                f"A leaf that requires a gradient was changed in place, at {user_line()}: its gradient would be lost. "
-                f"Work on x.clone(), or update parameters inside `with wg.no_grad():`."
+            raise user_error(
+                GradientError,
+                "A leaf that requires a gradient was changed in place",
+                because="its gradient would be lost. Work on x.clone(), or update parameters inside `with wg.no_grad():`.",
             )
 
     # Becoming plain numbers.
@@ -377,8 +378,8 @@ class Tensor(Array):
     def __reduce__(self) -> tuple:
         self._refuse_trace("A copy of")
         if not self.is_leaf or self.level:
-            raise GradientError(
-                f"A value with a history cannot be copied or pickled, at {user_line()}. Use x.detach(), or x.clone()."
+            raise user_error(
+                GradientError, "A value with a history cannot be copied or pickled", "Use x.detach(), or x.clone()."
             )
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
 
@@ -459,17 +460,18 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Any:
 def own(value: np.ndarray, requires_grad: bool = False) -> Any:
     """An array that nobody else has as a new tensor; in a trace, where it is made anew at each call, as a symbol."""
     if value.dtype.kind not in "biufc":
-        raise TypeError(
-            f"Data of dtype {value.dtype} cannot be a tensor, at {user_line()}. Pass numbers in an array or in lists "
-            f"of equal length."
+        raise user_error(
+            TypeError,
+            f"Data of dtype {value.dtype} cannot be a tensor",
+            "Pass numbers in an array or in lists of equal length.",
         )
     trace = recording.trace()
     if trace is not None:
         if requires_grad:
-            raise GradientError(
-                f"A tensor that requires a gradient was made inside a traced function, at {user_line()}: such a "
-                f"program has no tape. "
-                f"Differentiate a function with wg.grad, or make the tensor outside."
+            raise user_error(
+                GradientError,
+                "A tensor that requires a gradient was made inside a traced function",
+                because="such a program has no tape. Differentiate a function with wg.grad, or make the tensor outside.",
             )
         return trace.symbol(value)
     new = Tensor(value)
@@ -499,8 +501,8 @@ def replacement(gradient: Any, t: Any, returned: str) -> Any:
     """The cotangent that takes the place of `t` when a hook has `returned` a gradient."""
     new = internal(as_tensor(gradient))
     if new.shape != t.shape:
-        raise GradientError(
-            f"{returned} of shape {new.shape} in place of {t.shape}, at {user_line()}. The shapes must be equal."
+        raise user_error(
+            GradientError, f"{returned} of shape {new.shape} in place of {t.shape}", "The shapes must be equal."
         )
     return conform(new if isinstance(t, Tensor) else new.value, t.shape, t.dtype)
 

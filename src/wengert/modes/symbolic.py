@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error, user_line
 from wengert.core.infer import infer, is_elementwise
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import source
@@ -94,12 +94,10 @@ class Trace:
         """Let a tensor of the user's stand for another value from here on; the program will write it back."""
         if self.repeated or (isinstance(new, Array) and new.level > self.level):
             where = self.repeated or f"a transform, as a {type(new).__name__} that has a derivative there"
-            raise GradientError(
-                f"A tensor that a compiled function captures was assigned to inside {where}, at {user_line()}: what it "
-                f"should be "
-                f"afterwards is not defined. Return the new value as a result (has_aux=True), or, in a transform that "
-                f"runs the function "
-                f"once, assign wg.stop_gradient(v)."
+            raise user_error(
+                GradientError,
+                f"A tensor that a compiled function captures was assigned to inside {where}",
+                because="what it should be afterwards is not defined. Return the new value as a result (has_aux=True), or, in a transform that runs the function once, assign wg.stop_gradient(v).",
             )
         self.assigned[id(tensor)] = Assignment(
             tensor, new.value if is_mine(new, self.level) else self.of(new), is_recorded
@@ -179,10 +177,10 @@ class Symbol(Array):
             else:
                 nodes.append(a)
         if trace is not None and trace.is_closed:
-            raise TrackedValueError(
-                f"A value of a traced function was used after the trace had ended, at {user_line()}: it has no "
-                f"numbers. "
-                f"Return it from the function, or assign it to a tensor that the function captures (t[...] = v)."
+            raise user_error(
+                TrackedValueError,
+                "A value of a traced function was used after the trace had ended",
+                because="it has no numbers. Return it from the function, or assign it to a tensor that the function captures (t[...] = v).",
             )
         if len(nodes) > 1:
             current = recording.trace()
@@ -200,24 +198,20 @@ class Symbol(Array):
         ):
             return np.asarray(evaluate(graph, ())[0])
         kind = "captured tensor, which is read at each call," if isinstance(self.node, Constant) else "traced value"
-        raise TrackedValueError(
-            f"{what} needs numbers, but of a {kind} only the shape {self.shape} and dtype {self.dtype} are known, at "
-            f"{user_line()}. "
-            f"Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a "
-            f"constant "
-            f"(static_argnums)."
+        raise user_error(
+            TrackedValueError,
+            f"{what} needs numbers, but of a {kind} only the shape {self.shape} and dtype {self.dtype} are known",
+            "Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a constant (static_argnums).",
         )
 
     def __bool__(self) -> bool:
         try:
             return bool(self._plain("The truth of a value"))
         except TrackedValueError:
-            raise TrackedValueError(
-                f"The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet, at "
-                f"{user_line()}. "
-                f"Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what "
-                f"decides as a constant "
-                f"(static_argnums)."
+            raise user_error(
+                TrackedValueError,
+                "The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet",
+                "Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what decides as a constant (static_argnums).",
             ) from None
 
     def numpy(self) -> np.ndarray:

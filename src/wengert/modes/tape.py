@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.core import allocator, parallel
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.parallel import LARGE
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
@@ -169,10 +169,10 @@ def released(node: Node) -> GradientError:
     if node.primitive is OUTPUT:
         node = node.parents[0]
     place = f", recorded at {node.hooks.place}" if node.hooks and node.hooks.place else ""
-    return GradientError(
-        f"The history of this value was released by an earlier backward (its {node.name} operation{place}), at "
-        f"{user_line()}. "
-        f"Pass retain_graph=True to the earlier backward, or compute the value again."
+    return user_error(
+        GradientError,
+        f"The history of this value was released by an earlier backward (its {node.name} operation{place})",
+        "Pass retain_graph=True to the earlier backward, or compute the value again.",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, accumulate, as_tensor, internal
@@ -20,40 +20,40 @@ from wengert.ops.shape.casting import astype
 def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
     """The cotangents to start from, checked."""
     if create_graph and not recording.recording():
-        raise GradientError(
-            f"create_graph=True inside inference_mode(), which records nothing, at {user_line()}. Use no_grad() "
-            f"instead."
+        raise user_error(
+            GradientError, "create_graph=True inside inference_mode(), which records nothing", "Use no_grad() instead."
         )
     seeds: dict[Node, Any] = {}
     for y, gradient in zip(outputs, gradients, strict=True):
         if isinstance(y, Array) and y.level:
-            raise GradientError(
-                f"backward inside a transform, at {user_line()}: it would end nowhere. Use the transform's own result."
+            raise user_error(
+                GradientError,
+                "backward inside a transform",
+                because="it would end nowhere. Use the transform's own result.",
             )
         if not isinstance(y, Tensor) or y.node is None:
-            raise GradientError(
-                f"backward needs a value that was computed from a tensor with requires_grad=True; this one has none, "
-                f"at {user_line()}. "
-                f"Check that no detach(), no_grad() or integer operation cut it off."
+            raise user_error(
+                GradientError,
+                "backward needs a value that was computed from a tensor with requires_grad=True; this one has none",
+                "Check that no detach(), no_grad() or integer operation cut it off.",
             )
         if gradient is None:
             if y.size != 1:
-                raise GradientError(
-                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of "
-                    f"the "
-                    f"vector-Jacobian product), at {user_line()}. Only a single number needs none; y.sum().backward() "
-                    f"may be what you want."
+                raise user_error(
+                    GradientError,
+                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of the vector-Jacobian product)",
+                    "Only a single number needs none; y.sum().backward() may be what you want.",
                 )
             t: Any = Tensor(np.ones(y.shape, y.dtype))
         else:
             t = as_tensor(gradient)
             if t.shape != y.shape:
-                raise GradientError(
-                    f"`gradient` has shape {t.shape}, the value {y.shape}, at {user_line()}. They must be equal."
+                raise user_error(
+                    GradientError, f"`gradient` has shape {t.shape}, the value {y.shape}", "They must be equal."
                 )
             if not np.can_cast(t.dtype, y.dtype, "same_kind"):
-                raise GradientError(
-                    f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}, at {user_line()}."
+                raise user_error(
+                    GradientError, f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}"
                 )
             t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
         t = t if create_graph else t.value
@@ -128,13 +128,14 @@ def find_anomaly(node: Node, t: Any) -> None:
 def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
     """The nodes of the values that a gradient is asked for."""
     if len(inputs) == 0:
-        raise ValueError(f"`inputs` is empty, at {user_line()}. Leave it out for the gradients of all leaves.")
+        raise user_error(ValueError, "`inputs` is empty", "Leave it out for the gradients of all leaves.")
     targets = set()
     for i, x in enumerate(inputs):
         if not isinstance(x, Tensor) or x.node is None:
-            raise GradientError(
-                f"inputs[{i}] does not require a gradient, at {user_line()}. Make it with requires_grad=True before it "
-                f"is used."
+            raise user_error(
+                GradientError,
+                f"inputs[{i}] does not require a gradient",
+                "Make it with requires_grad=True before it is used.",
             )
         targets.add(x.node)
     return targets
@@ -157,7 +158,7 @@ def walk(
     with recording.switched(enabled=True) if create_graph else nullcontext():
         seeds = seeds_of(outputs, gradients, create_graph)
         if recording.current().check_nan and any(map(has_nan, seeds.values())):
-            raise GradientError(f"The gradient to start from has a NaN in it already, at {user_line()}.")
+            raise user_error(GradientError, "The gradient to start from has a NaN in it already")
         pull_back(
             seeds,
             sink,

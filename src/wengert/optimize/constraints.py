@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.optimize.matrices import Matrix
 from wengert.optimize.traced_objective import Program
 from wengert.optimize.variables import Variables, as_arguments, plain
@@ -38,8 +38,8 @@ class Constraint:
         self.size = self.program.first.size
         wrong = ~np.isfinite(self.program.first)
         if wrong.any():
-            raise ValueError(
-                f"{name} is {self.program.first[np.argmax(wrong)]} at x0, at {user_line()}. Start where it is finite."
+            raise user_error(
+                ValueError, f"{name} is {self.program.first[np.argmax(wrong)]} at x0", "Start where it is finite."
             )
         self.lower, self.upper = limits(name, lower, upper, self.program.first)
         self.values = self.program.made(lambda f: f, variables.start)
@@ -109,16 +109,14 @@ def limits(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.nda
         given = np.asarray(side, float)
         flat = given.reshape(-1) if given.ndim > 1 and given.size == value.size else given
         if flat.shape not in ((), (1,), value.shape):
-            raise ValueError(
-                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape "
-                f"{given.shape}, at "
-                f"{user_line()}. Give a bound that is one number, or one for each element."
+            raise user_error(
+                ValueError,
+                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape {given.shape}",
+                "Give a bound that is one number, or one for each element.",
             )
         found.append(np.broadcast_to(flat, value.shape).copy())
     if not (found[0] <= found[1]).all():
-        raise ValueError(
-            f"{name} cannot be fulfilled: a lower bound is above its upper bound, or NaN, at {user_line()}."
-        )
+        raise user_error(ValueError, f"{name} cannot be fulfilled: a lower bound is above its upper bound, or NaN")
     return found[0], found[1]
 
 
@@ -133,11 +131,10 @@ def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, opti
     if isinstance(c, dict):
         kind, unknown = c.get("type"), set(c) - {"type", "fun", "args"}
         if kind not in KINDS or "fun" not in c:
-            raise ValueError(f"{name} needs 'type', one of {KINDS}, and 'fun'; it has {c!r}, at {user_line()}.")
+            raise user_error(ValueError, f"{name} needs 'type', one of {KINDS}, and 'fun'; it has {c!r}")
         if unknown:
-            raise ValueError(
-                f"{name} has {sorted(unknown)}, at {user_line()}. It takes 'type', 'fun', 'args'; derivatives are "
-                f"computed."
+            raise user_error(
+                ValueError, f"{name} has {sorted(unknown)}", "It takes 'type', 'fun', 'args'; derivatives are computed."
             )
         upper = 0.0 if kind == "eq" else np.inf
         return Constraint(
@@ -145,17 +142,16 @@ def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, opti
         )
     if isinstance(c, optimize.NonlinearConstraint):
         if callable(c.jac) or callable(c.hess):
-            raise ValueError(
-                f"{name} has derivatives of its own, at {user_line()}. Leave jac and hess out: they are computed, "
-                f"exactly."
+            raise user_error(
+                ValueError, f"{name} has derivatives of its own", "Leave jac and hess out: they are computed, exactly."
             )
         return Constraint(name, c.fun, (), c.lb, c.ub, c.keep_feasible, variables, compile, sparse)
     if isinstance(c, optimize.LinearConstraint):
         return linear(name, c, variables)
-    raise TypeError(
-        f"{name} is a {type(c).__name__}, at {user_line()}. Give a dict with 'type' and 'fun', a "
-        f"scipy.optimize.NonlinearConstraint, or a "
-        f"LinearConstraint on the elements of x0 one after the other."
+    raise user_error(
+        TypeError,
+        f"{name} is a {type(c).__name__}",
+        "Give a dict with 'type' and 'fun', a scipy.optimize.NonlinearConstraint, or a LinearConstraint on the elements of x0 one after the other.",
     )
 
 
@@ -195,10 +191,9 @@ def linear(name: str, c: Any, variables: Variables) -> Linear:
     sparse = import_module("scipy.sparse")
     matrix: Any = c.A.tocsr() if sparse.issparse(c.A) else np.atleast_2d(np.asarray(c.A, float))
     if matrix.shape[1] != variables.size:
-        raise ValueError(
-            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has "
-            f"{variables.size} elements, "
-            f"at {user_line()}."
+        raise user_error(
+            ValueError,
+            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has {variables.size} elements",
         )
     return Linear(name, matrix, c.lb, c.ub, c.keep_feasible, variables)
 

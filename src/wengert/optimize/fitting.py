@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error, user_line
 from wengert.implicit.solvers import as_start
 from wengert.optimize.least_squares import least_squares
 from wengert.optimize.variables import Variables, refuse_tracked
@@ -74,11 +74,9 @@ def curve_fit(
     refuse_tracked((xdata, ydata, sigma), "The data")
     y = np.asarray(ydata, float)
     if not y.size:
-        raise ValueError(f"curve_fit: ydata is empty, at {user_line()}.")
+        raise user_error(ValueError, "curve_fit: ydata is empty")
     if not np.isfinite(y).all():
-        raise ValueError(
-            f"curve_fit: ydata has elements that are not finite, at {user_line()}. Leave these points out."
-        )
+        raise user_error(ValueError, "curve_fit: ydata has elements that are not finite", "Leave these points out.")
     weigh = weighing(sigma, y)
     variables = Variables(as_start(p0), "p0")
 
@@ -86,8 +84,8 @@ def curve_fit(
         values = f(xdata, **p) if isinstance(p, dict) else f(xdata, *one_by_one(p))
         shape = opened(values)[0][0].shape
         if shape != y.shape:
-            raise ValueError(
-                f"curve_fit: the model has shape {shape}, and ydata {y.shape}, at {user_line()}. They must be equal."
+            raise user_error(
+                ValueError, f"curve_fit: the model has shape {shape}, and ydata {y.shape}", "They must be equal."
             )
         return weigh(values - y)
 
@@ -126,21 +124,19 @@ def weighing(sigma: Any, y: np.ndarray) -> Callable:
     given = np.asarray(sigma, float)
     if given.shape in ((), y.shape):
         if not (given > 0).all():
-            raise ValueError(f"curve_fit: sigma must be positive, at {user_line()}.")
+            raise user_error(ValueError, "curve_fit: sigma must be positive")
         return lambda r: r / given
     if y.ndim == 1 and given.shape == (y.size, y.size):
         try:
             lower = np.linalg.cholesky(given)
         except np.linalg.LinAlgError:
-            raise ValueError(
-                f"curve_fit: sigma, a covariance matrix, must be positive definite, at {user_line()}."
-            ) from None
+            raise user_error(ValueError, "curve_fit: sigma, a covariance matrix, must be positive definite") from None
         whiten = import_module("scipy.linalg").solve_triangular(lower, np.eye(y.size), lower=True)
         return lambda r: whiten @ r
-    raise ValueError(
-        f"curve_fit: sigma has shape {given.shape}, and ydata {y.shape}, at {user_line()}. Give one standard deviation "
-        f"for each point, or "
-        f"the covariance matrix of all of them."
+    raise user_error(
+        ValueError,
+        f"curve_fit: sigma has shape {given.shape}, and ydata {y.shape}",
+        "Give one standard deviation for each point, or the covariance matrix of all of them.",
     )
 
 

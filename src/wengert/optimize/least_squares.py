@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.implicit.solvers import as_start
 from wengert.optimize.matrices import Matrix
 from wengert.optimize.minimize import on_trees
@@ -38,12 +38,12 @@ class Residuals:
         self.program = Program("The residual", f, args, variables, compile, is_scalar=False)
         first = self.program.first
         if not first.size:
-            raise ValueError(f"The residual has no elements, at {user_line()}: there is nothing to minimise.")
+            raise user_error(ValueError, "The residual has no elements", because="there is nothing to minimise.")
         wrong = ~np.isfinite(first)
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ValueError(
-                f"Element {i} of the residual is {first[i]} at x0, at {user_line()}. Start elsewhere; see wg.why_nan."
+            raise user_error(
+                ValueError, f"Element {i} of the residual is {first[i]} at x0", "Start elsewhere; see wg.why_nan."
             )
         self.values = self.program.made(lambda f: f, variables.start)
         self.matrix, self.must_be_dense = Matrix(self.program, sparse), must_be_dense
@@ -103,19 +103,18 @@ def least_squares(
     (2.0, -1.0)
     """
     if method not in METHODS:
-        raise ValueError(f"least_squares has no method {method!r}, at {user_line()}. It has {', '.join(METHODS)}.")
+        raise user_error(ValueError, f"least_squares has no method {method!r}", f"It has {', '.join(METHODS)}.")
     if not callable(loss) and loss not in LOSSES:
-        raise ValueError(
-            f"least_squares has no loss {loss!r}, at {user_line()}. It has {', '.join(LOSSES)}; or pass a function."
+        raise user_error(
+            ValueError, f"least_squares has no loss {loss!r}", f"It has {', '.join(LOSSES)}; or pass a function."
         )
     if method == "lm" and (bounds is not None or loss != "linear"):
-        raise ValueError(f"lm takes no bounds and only the linear loss, at {user_line()}. Choose trf or dogbox.")
+        raise user_error(ValueError, "lm takes no bounds and only the linear loss", "Choose trf or dogbox.")
     options = dict(options or {})
     taken = sorted({"jac", "jac_sparsity", "args", "kwargs", "bounds", "method", "loss", "callback"} & set(options))
     if taken:
-        raise ValueError(
-            f"least_squares: options has {taken}, at {user_line()}. Pass it as an argument, or leave it out: jac is "
-            f"exact."
+        raise user_error(
+            ValueError, f"least_squares: options has {taken}", "Pass it as an argument, or leave it out: jac is exact."
         )
     variables = Variables(as_start(x0))
     limits = variables.bounds(bounds, prefer_pairs=False)
@@ -123,9 +122,8 @@ def least_squares(
     residuals = Residuals(f, as_arguments(args), variables, compile, sparse, must_be_dense)
     m, n = residuals.program.first.size, variables.size
     if method == "lm" and m < n:
-        raise ValueError(
-            f"lm needs as many residuals as variables, and there are {m} and {n}, at {user_line()}. Choose trf or "
-            f"dogbox."
+        raise user_error(
+            ValueError, f"lm needs as many residuals as variables, and there are {m} and {n}", "Choose trf or dogbox."
         )
     if tol is not None:
         options = {"ftol": tol, "xtol": tol, "gtol": tol} | options

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.optimize.traced_objective import AUTO, Program
 from wengert.optimize.variables import plain
 from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
@@ -32,7 +32,7 @@ class Matrix:
 
     def __init__(self, program: Program, sparse: bool | str, is_hessian: bool = False):
         if sparse not in (True, False, AUTO):
-            raise ValueError(f"sparse={sparse!r}, at {user_line()}. It is True, False or 'auto'.")
+            raise user_error(ValueError, f"sparse={sparse!r}", "It is True, False or 'auto'.")
         start = program.variables.start
         derivative, why = chosen(program, sparse, is_hessian)
         self.is_sparse = derivative is not None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.implicit.solvers import as_start
 from wengert.optimize.constraints import Constraint, Linear, constraints_of
 from wengert.optimize.objective import Objective
@@ -122,12 +122,12 @@ def chosen(method: str | None, n: int, has_bounds: bool, has_constraints: bool) 
         return ("L-BFGS-B", "") if has_bounds or n > DENSE else ("BFGS", "")
     known = {name.lower(): name for name in METHODS}
     if not isinstance(method, str) or method.lower() not in known:
-        raise ValueError(f"minimize has no method {method!r}, at {user_line()}. It has {', '.join(METHODS)}.")
+        raise user_error(ValueError, f"minimize has no method {method!r}", f"It has {', '.join(METHODS)}.")
     name = known[method.lower()]
     for what, is_given in (("bounds", has_bounds), ("constraints", has_constraints)):
         if is_given and not getattr(METHODS[name], what):
             able = [other for other, kind in METHODS.items() if getattr(kind, what)]
-            raise ValueError(f"{name} takes no {what}, at {user_line()}. Choose one of {', '.join(able)}.")
+            raise user_error(ValueError, f"{name} takes no {what}", f"Choose one of {', '.join(able)}.")
     return name, ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.optimize.matrices import LARGE, SMALL, Matrix
 from wengert.optimize.traced_objective import AUTO, Program
 from wengert.optimize.variables import Variables, plain
@@ -33,9 +33,8 @@ class Objective:
         self.latest: tuple[np.ndarray, Any] | None = None
         self.sparse: Matrix | None = None
         if not np.isfinite(self.program.first):
-            raise ValueError(
-                f"The objective is {self.program.first} at x0, at {user_line()}. Start where it is finite; see "
-                f"wg.why_nan."
+            raise user_error(
+                ValueError, f"The objective is {self.program.first} at x0", "Start where it is finite; see wg.why_nan."
             )
         self.notes = ["values alone"]
         if order:
@@ -59,9 +58,10 @@ class Objective:
         wrong = ~np.isfinite(t)
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ValueError(
-                f"The gradient of the objective is {t[i]} in {self.variables.place(i)}, at {user_line()}. "
-                f"Start where it is finite; wg.why_nan shows where this comes from."
+            raise user_error(
+                ValueError,
+                f"The gradient of the objective is {t[i]} in {self.variables.place(i)}",
+                "Start where it is finite; wg.why_nan shows where this comes from.",
             )
 
     def chosen(self, sparse: bool | str) -> Matrix | None:

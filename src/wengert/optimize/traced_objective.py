@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error, user_line
 from wengert.core.tree import LEAF, flatten
 from wengert.ops.shape.reshaping import reshape
 from wengert.optimize.variables import Variables, plain, refuse_tracked
@@ -33,9 +33,9 @@ class Program:
 
     def __init__(self, what: str, f: Callable, args: tuple, variables: Variables, compile: bool | str, is_scalar: bool):
         if not callable(f):
-            raise TypeError(f"{what} is a function, and not a {type(f).__name__}, at {user_line()}.")
+            raise user_error(TypeError, f"{what} is a function, and not a {type(f).__name__}")
         if compile not in (True, False, AUTO):
-            raise ValueError(f"compile={compile!r}, at {user_line()}. It is True, False or 'auto'.")
+            raise user_error(ValueError, f"compile={compile!r}", "It is True, False or 'auto'.")
         self.what, self.f, self.args, self.variables, self.is_scalar = what, f, args, variables, is_scalar
         self.run: Callable = self.eager
         with np.errstate(all="ignore"):  # what is not finite is an error, with a reason
@@ -58,16 +58,17 @@ class Program:
         leaves, structure = opened(value)
         if structure is not LEAF or leaves[0].size != 1:
             found = f"an array of shape {leaves[0].shape}" if structure is LEAF else f"a {type(value).__name__}"
-            raise ValueError(
-                f"{self.what} must be one number, and is {found}, at {user_line()}. Sum it, or minimise its squares "
-                f"with least_squares."
+            raise user_error(
+                ValueError,
+                f"{self.what} must be one number, and is {found}",
+                "Sum it, or minimise its squares with least_squares.",
             )
         if leaves[0].dtype.kind == "c":
             raise TypeError(
                 f"{self.what} is complex, at {user_line()}, and complex numbers have no order. Return a real number."
             )
         if leaves[0].dtype.kind not in "biuf":
-            raise TypeError(f"{self.what} is a {type(value).__name__}, at {user_line()}. Return a real number.")
+            raise user_error(TypeError, f"{self.what} is a {type(value).__name__}", "Return a real number.")
         return reshape(value, ()) if leaves[0].ndim else value
 
     def trace(self) -> None:
@@ -92,7 +93,7 @@ class Program:
                 else "it gives other numbers when it runs again"
             )
             if self.must:
-                raise ValueError(f"{self.what} cannot be compiled: {self.why}, at {user_line()}. Pass compile=False.")
+                raise user_error(ValueError, f"{self.what} cannot be compiled: {self.why}", "Pass compile=False.")
             return
         self.run, self.is_native, self.why = run, True, ""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes.reverse import Tensor
 from wengert.structure.operators import Flat
@@ -40,20 +40,20 @@ class Variables:
                     if x.dtype.kind == "c"
                     else "Pass floating-point numbers."
                 )
-                raise TypeError(
-                    f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers, at {user_line()}. {advice}"
+                raise user_error(
+                    TypeError, f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers", advice
                 )
             if x.dtype.kind != "f":
                 self.notes.append(f"{name}{place} had dtype {x.dtype} and was taken as float64")
             if not np.isfinite(x).all():
-                raise ValueError(
-                    f"{name}{place} has elements that are not finite, at {user_line()}. Start from finite numbers."
+                raise user_error(
+                    ValueError, f"{name}{place} has elements that are not finite", "Start from finite numbers."
                 )
             numbers.append(np.asarray(x, np.float64))
         self.flat = Flat(unflatten(self.structure, numbers), name)
         self.name, self.size = name, self.flat.size
         if not self.size:
-            raise ValueError(f"{name} has no elements, at {user_line()}: there is nothing to vary.")
+            raise user_error(ValueError, f"{name} has no elements", because="there is nothing to vary.")
         self.start = np.array(self.flat.vector(unflatten(self.structure, numbers)))
 
     def tree(self, vector: np.ndarray) -> Any:
@@ -88,18 +88,17 @@ class Variables:
         elif isinstance(given, tuple) and len(given) == 2:
             lower, upper = (self.spread(side, sign) for side, sign in zip(given, (-1, 1), strict=True))
         else:
-            raise TypeError(
-                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or "
-                f"for {self.size} "
-                f"elements of one vector a list of as many pairs; this is a {type(given).__name__}, at {user_line()}."
+            raise user_error(
+                TypeError,
+                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or for {self.size} elements of one vector a list of as many pairs; this is a {type(given).__name__}",
             )
         for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its "
                                                                                                          "lower bound"),
                             (self.start > upper, "is above its upper bound")):  # fmt: skip
             if wrong.any():
                 i = int(np.argmax(wrong))
-                raise ValueError(
-                    f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}], at {user_line()}."
+                raise user_error(
+                    ValueError, f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}]"
                 )
         return lower, upper
 
@@ -116,9 +115,8 @@ class Variables:
         try:
             return np.broadcast_to(np.asarray(sign * np.inf if side is None else side, float), (self.size,)).copy()
         except ValueError:
-            raise ValueError(
-                f"A bound of shape {np.shape(side)} does not fit the {self.size} elements of {self.name}, at "
-                f"{user_line()}."
+            raise user_error(
+                ValueError, f"A bound of shape {np.shape(side)} does not fit the {self.size} elements of {self.name}"
             ) from None
 
     def spread(self, side: Any, sign: int) -> np.ndarray:
@@ -133,9 +131,8 @@ class Variables:
                     )
                 )
             except ValueError:
-                raise ValueError(
-                    f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}, at "
-                    f"{user_line()}."
+                raise user_error(
+                    ValueError, f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}"
                 ) from None
         return np.concatenate(parts)
 
@@ -149,9 +146,7 @@ def below(tree: Any, structure: Structure) -> list:
     if structure is LEAF or tree is None or isinstance(tree, int | float):
         return [tree] * structure.size
     if not isinstance(tree, structure.make):
-        raise TypeError(
-            f"bounds have a {type(tree).__name__} where x0 has the structure {structure!r}, at {user_line()}."
-        )
+        raise user_error(TypeError, f"bounds have a {type(tree).__name__} where x0 has the structure {structure!r}")
     known = (
         set(tree)
         if isinstance(tree, dict)
@@ -160,9 +155,7 @@ def below(tree: Any, structure: Structure) -> list:
         else set(structure.keys)
     )
     if known != set(structure.keys):
-        raise TypeError(
-            f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}, at {user_line()}."
-        )
+        raise user_error(TypeError, f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}")
     indexed = isinstance(tree, dict | list | tuple)
     children = zip(structure.keys, structure.children, strict=True)
     return [leaf for key, child in children for leaf in below(tree[key] if indexed else getattr(tree, key), child)]
@@ -180,12 +173,10 @@ def refuse_tracked(tree: Any, what: str) -> None:
     for leaf in flatten(tree)[0]:
         for layer in layers(leaf):
             if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
-                raise GradientError(
-                    f"{what} has a value that is being differentiated or traced (a {type(layer).__name__}), at "
-                    f"{user_line()}: the gradient "
-                    f"would be lost, because SciPy searches with plain numbers. Differentiate a solution with "
-                    f"wg.implicit.argmin or "
-                    f"wg.implicit.root, or detach the value."
+                raise user_error(
+                    GradientError,
+                    f"{what} has a value that is being differentiated or traced (a {type(layer).__name__})",
+                    because="the gradient would be lost, because SciPy searches with plain numbers. Differentiate a solution with wg.implicit.argmin or wg.implicit.root, or detach the value.",
                 )
 
 

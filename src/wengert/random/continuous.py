@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import gathered, operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
@@ -194,9 +194,8 @@ class Continuous:
         if not isinstance(alpha, Array):
             return self._plain("dirichlet", alpha=alpha, size=size)
         if alpha.ndim != 1:
-            raise ValueError(
-                f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by "
-                f"wg.vmap."
+            raise user_error(
+                ValueError, f"dirichlet takes a vector alpha, and was given shape {alpha.shape}", "Batch it by wg.vmap."
             )
         return shares(Draw(self.numpy, (alpha[0],), extents(size)), alpha)
 
@@ -222,9 +221,7 @@ class Continuous:
             )
         mean, cov = operand(mean), operand(cov)
         if mean.ndim != 1 or cov.shape != mean.shape * 2:
-            raise ValueError(
-                f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}, at {user_line()}."
-            )
+            raise user_error(ValueError, f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}")
         draw = Draw(self.numpy, (mean[0], cov[0, 0]), extents(size))
         return mean + correlated(draw("standard_normal", core=mean.shape), cov, method)
 
@@ -252,7 +249,7 @@ def _small(alpha: Any) -> bool:
 def correlated(noise: Any, cov: Any, method: str) -> Any:
     """Standard normal vectors as vectors with this covariance."""
     if method not in ("svd", "eigh", "cholesky"):
-        raise ValueError(f"method is 'svd', 'eigh' or 'cholesky', and not {method!r}, at {user_line()}.")
+        raise user_error(ValueError, f"method is 'svd', 'eigh' or 'cholesky', and not {method!r}")
     lower = cholesky(0.5 * (cov + swapaxes(cov, -1, -2))) if method == "cholesky" or isinstance(cov, Array) else None
     if method != "cholesky":
         fixed = stop_gradient(cov)

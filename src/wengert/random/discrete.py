@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import gathered, operand
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.predicates import refuse_out
@@ -153,5 +153,5 @@ class Discrete:
         if not isinstance(a, Array):
             return self.numpy.choice(a, size, replace, p, axis, shuffle)
         if not a.ndim:
-            raise ValueError(f"choice takes a plain number, or an array to choose from, at {user_line()}.")
+            raise user_error(ValueError, "choice takes a plain number, or an array to choose from")
         return take(a, self.numpy.choice(a.shape[axis], size, replace, p, 0, shuffle), axis)

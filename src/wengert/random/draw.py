@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.primitive import SHAPED, Primitive, operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -29,9 +29,10 @@ Size = int | Sequence[int] | None
 
 
 def frozen(*_: Any, **__: Any) -> NoReturn:
-    raise TrackedValueError(
-        f"A random draw in a function that is traced or compiled would be the same in every call, at {user_line()}. "
-        f"Draw outside, and pass the numbers as an argument: f(x, rng.standard_normal(n))."
+    raise user_error(
+        TrackedValueError,
+        "A random draw in a function that is traced or compiled would be the same in every call",
+        "Draw outside, and pass the numbers as an argument: f(x, rng.standard_normal(n)).",
     )
 
 
@@ -88,7 +89,7 @@ class Draw:
         shape = np.broadcast_shapes(*[p.shape for p in self.parameters])
         self.size = shape if size is None else extents(size)
         if size is not None and not fits(shape, self.size):
-            raise ValueError(f"Parameters of shape {shape} cannot make draws of size {self.size}, at {user_line()}.")
+            raise user_error(ValueError, f"Parameters of shape {shape} cannot make draws of size {self.size}")
         floats = [p.dtype for p in parameters if isinstance(p, SHAPED) and p.dtype.kind == "f"]
         self.dtype = np.result_type(*floats) if floats else np.dtype(float)
 
@@ -147,9 +148,8 @@ def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
         if any(isinstance(layer, Symbol) for layer in layers(p)):
             frozen()
         if is_differentiated(p):
-            raise GradientError(
-                f"What {method} draws has no derivative in its parameter {name}, at {user_line()}. Pass "
-                f"wg.stop_gradient({name}) to draw "
-                f"with a "
-                f"constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}."
+            raise user_error(
+                GradientError,
+                f"What {method} draws has no derivative in its parameter {name}",
+                f"Pass wg.stop_gradient({name}) to draw with a constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}.",
             )

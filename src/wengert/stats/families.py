@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import SHAPED, operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
@@ -80,18 +80,18 @@ class Family(Distribution):
     def formula(self, what: str) -> Formula:
         found = self.known[what]
         if found is None:
-            raise NotImplementedError(f"{self.name}.{what} is not known to Wengert, at {user_line()}.")
+            raise user_error(NotImplementedError, f"{self.name}.{what} is not known to Wengert")
         return found
 
     def opened(self, args: tuple, keywords: dict[str, Any], after: tuple[str, ...]) -> tuple[list, list]:
         """The shapes and what follows them, given by place or by name."""
         names = (*self.shapes, *after)
         if len(args) > len(names) or not set(keywords) <= set(names[len(args) :]):
-            raise TypeError(f"{self.name} has the parameters {', '.join(names)}, at {user_line()}.")
+            raise user_error(TypeError, f"{self.name} has the parameters {', '.join(names)}")
         given = dict(zip(names, args, strict=False)) | keywords
         missing = [n for n in self.shapes if n not in given]
         if missing:
-            raise TypeError(f"{self.name} needs {', '.join(missing)}, at {user_line()}.")
+            raise user_error(TypeError, f"{self.name} needs {', '.join(missing)}")
         found = [converted(given[n]) for n in self.shapes]
         return found, [converted(given.get(n, 0.0 if n == "loc" else 1.0)) for n in after]
 

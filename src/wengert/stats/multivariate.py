@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
@@ -40,7 +40,7 @@ def matrix_of(cov: Any, n: int, *others: Any) -> Any:
     if np.ndim(cov) < 2:
         return np.eye(n, dtype=precision(cov, *others)) * cov
     if cov.shape[-2:] != (n, n):
-        raise ValueError(f"A covariance of shape {cov.shape} does not fit vectors of {n} numbers, at {user_line()}.")
+        raise user_error(ValueError, f"A covariance of shape {cov.shape} does not fit vectors of {n} numbers")
     return 0.5 * (cov + swapaxes(cov, -1, -2))
 
 
@@ -127,15 +127,14 @@ class Dirichlet(Distribution):
     def _shares(self, x: Any, alpha: Any) -> tuple[Any, Any]:
         x, alpha = operand(x), operand(alpha)
         if alpha.ndim != 1:
-            raise ValueError(
-                f"dirichlet takes a vector alpha, and was given shape {alpha.shape}, at {user_line()}. Batch it by "
-                f"wg.vmap."
+            raise user_error(
+                ValueError, f"dirichlet takes a vector alpha, and was given shape {alpha.shape}", "Batch it by wg.vmap."
             )
         if x.shape[0] == alpha.shape[0] - 1:
             x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)], 0)
         if x.shape[0] != alpha.shape[0]:
-            raise ValueError(
-                f"{alpha.shape[0]} parameters do not fit {x.shape[0]} shares, the first axis of x, at {user_line()}."
+            raise user_error(
+                ValueError, f"{alpha.shape[0]} parameters do not fit {x.shape[0]} shares, the first axis of x"
             )
         return moveaxis(x, 0, -1), alpha
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.ops.indexing.subscripts import set_at
 from wengert.structure.patterns import Pattern, found_pattern
 from wengert.structure.signature import Signature
@@ -142,8 +142,8 @@ def derivatives(
     want = (want,) if isinstance(want, str) else want
     unknown = [w for w in want if w not in WANTS]
     if unknown:
-        raise ValueError(
-            f"derivatives: want={unknown[0]!r}, at {user_line()}. Choose among {', '.join(map(repr, WANTS))}."
+        raise user_error(
+            ValueError, f"derivatives: want={unknown[0]!r}", f"Choose among {', '.join(map(repr, WANTS))}."
         )
     inputs = sum(x.size for x in Chosen("derivatives", argnums, args, kwargs).leaves)
     found: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.structure.compression import Recovery, direct, substituted
 from wengert.structure.incidence import csr_array
 from wengert.structure.ordering import by_classes, orders
@@ -60,15 +60,16 @@ class Coloring:
     def recovery(self, pattern: Pattern) -> Recovery:
         """How the entries of a pattern are found from the products; an error where they cannot be."""
         if (self.columns.size, self.rows.size) != (pattern.shape[1], pattern.shape[0]):
-            raise ValueError(
-                f"A colouring of {self.rows.size} rows and {self.columns.size} columns was given for {pattern!r}, at "
-                f"{user_line()}."
+            raise user_error(
+                ValueError,
+                f"A colouring of {self.rows.size} rows and {self.columns.size} columns was given for {pattern!r}",
             )
         found = substituted(pattern, self) if self.kind in ("star", "acyclic") else direct(pattern, self)
         if found is None:
-            raise ValueError(
-                f"This {self.kind} colouring does not tell all entries of {pattern!r} apart, at {user_line()}. "
-                f"Colour that pattern: color(pattern)."
+            raise user_error(
+                ValueError,
+                f"This {self.kind} colouring does not tell all entries of {pattern!r} apart",
+                "Colour that pattern: color(pattern).",
             )
         return found
 
@@ -118,7 +119,7 @@ def color(pattern: Any, by: str = "auto") -> Coloring:
     <column colouring, 2 colours>
     """
     if by not in WAYS:
-        raise ValueError(f"color: by={by!r}, at {user_line()}. Choose one of {', '.join(map(repr, WAYS))}.")
+        raise user_error(ValueError, f"color: by={by!r}", f"Choose one of {', '.join(map(repr, WAYS))}.")
     pattern = pattern if isinstance(pattern, Pattern) else Pattern(pattern)
     if by in ("symmetric", "star", "acyclic") or (by == "auto" and pattern.symmetric):
         return symmetric(pattern, by)

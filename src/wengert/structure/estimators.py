@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.structure.operators import hessian_operator
 
 
@@ -45,14 +45,12 @@ def hutchinson(
     Estimate(value=18.0, standard_error=0.0, probes=4)
     """
     if what not in ("trace", "diagonal") or kind not in ("signs", "normal"):
-        raise ValueError(
-            f"hutchinson estimates the trace or the diagonal, with signs or normal probes, not {what!r} with {kind!r}, "
-            f"at {user_line()}."
+        raise user_error(
+            ValueError,
+            f"hutchinson estimates the trace or the diagonal, with signs or normal probes, not {what!r} with {kind!r}",
         )
     if probes < 2:
-        raise ValueError(
-            f"hutchinson needs at least 2 probes to know its error, and was given {probes}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"hutchinson needs at least 2 probes to know its error, and was given {probes}")
     operator = as_operator(a, x)
     total = squares = 0.0
     for z in drawn(np.random.default_rng(rng), operator.shape[0], probes, kind, chunk_size):
@@ -81,13 +79,13 @@ def as_operator(a: Any, x: Any) -> Any:
     sparse = import_module("scipy.sparse.linalg")
     if x is not None:
         if not callable(a) or isinstance(a, sparse.LinearOperator):
-            raise TypeError(f"hutchinson takes an operator alone, or a function and x, at {user_line()}.")
+            raise user_error(TypeError, "hutchinson takes an operator alone, or a function and x")
         return hessian_operator(a, x)
     if callable(a) and not isinstance(a, sparse.LinearOperator):
-        raise TypeError(f"hutchinson of a function needs x, where its Hessian is taken, at {user_line()}.")
+        raise user_error(TypeError, "hutchinson of a function needs x, where its Hessian is taken")
     operator = sparse.aslinearoperator(a)
     if operator.shape[0] != operator.shape[1]:
-        raise ValueError(
-            f"Only a square matrix has a trace and a diagonal; this one has shape {operator.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"Only a square matrix has a trace and a diagonal; this one has shape {operator.shape}"
         )
     return operator

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.exponential import exp, softplus
 from wengert.ops.reductions.sums import logsumexp
@@ -39,12 +39,13 @@ class Flat:
     def __init__(self, tree: Any, what: str):
         leaves, self.structure = opened(tree)
         if not leaves:
-            raise ValueError(f"{what} has no arrays in it, at {user_line()}.")
+            raise user_error(ValueError, f"{what} has no arrays in it")
         for x, place in zip(leaves, places(self.structure), strict=True):
             if x.dtype.kind not in "biuf":
-                raise TypeError(
-                    f"{what}{place} has dtype {x.dtype}, and must be real, at {user_line()}. Take real and imaginary "
-                    f"parts as two arrays."
+                raise user_error(
+                    TypeError,
+                    f"{what}{place} has dtype {x.dtype}, and must be real",
+                    "Take real and imaginary parts as two arrays.",
                 )
         self.what = what
         self.dtype = np.result_type(*[x.dtype if x.dtype.kind == "f" else float for x in leaves])
@@ -55,12 +56,10 @@ class Flat:
         """A tree of this structure and these shapes as one vector."""
         leaves, structure = opened(tree)
         if structure != self.structure:
-            raise TypeError(
-                f"{self.what} has the structure {self.structure!r}, and not {structure!r}, at {user_line()}."
-            )
+            raise user_error(TypeError, f"{self.what} has the structure {self.structure!r}, and not {structure!r}")
         for x, spec, place in zip(leaves, self.specs, places(structure), strict=True):
             if x.shape != spec.shape:
-                raise ValueError(f"{self.what}{place} has shape {spec.shape}, and not {x.shape}, at {user_line()}.")
+                raise user_error(ValueError, f"{self.what}{place} has shape {spec.shape}, and not {x.shape}")
         parts = [reshape(x, (-1,)) if x.dtype == self.dtype else astype(reshape(x, (-1,)), self.dtype) for x in leaves]
         return parts[0] if len(parts) == 1 else concatenate(parts)
 
@@ -297,7 +296,7 @@ def fisher_operator(f: Callable, x: Any, family: str | None = None, compile: boo
     array([1.25])
     """
     if family is not None and family not in LOG_PARTITIONS:
-        raise ValueError(
-            f"fisher_operator has no family {family!r}, at {user_line()}. It has {', '.join(LOG_PARTITIONS)}."
+        raise user_error(
+            ValueError, f"fisher_operator has no family {family!r}", f"It has {', '.join(LOG_PARTITIONS)}."
         )
     return gauss_newton_operator(f, x, LOG_PARTITIONS[family or "normal"], compile)

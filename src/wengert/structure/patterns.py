@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.structure.dependence import dependences
 from wengert.structure.incidence import csr_array
 from wengert.structure.signature import Signature
@@ -39,13 +39,11 @@ class Pattern:
             matrix = matrix.matrix
         found = csr_array(matrix)
         if found.ndim != 2:
-            raise ValueError(f"A pattern is a matrix, and this has shape {found.shape}, at {user_line()}.")
+            raise user_error(ValueError, f"A pattern is a matrix, and this has shape {found.shape}")
         found = csr_array((np.ones(found.nnz, bool), found.indices, found.indptr), shape=found.shape, copy=True)
         if symmetric:
             if found.shape[0] != found.shape[1]:
-                raise ValueError(
-                    f"The pattern of a Hessian is square, and this has shape {found.shape}, at {user_line()}."
-                )
+                raise user_error(ValueError, f"The pattern of a Hessian is square, and this has shape {found.shape}")
             found = found + found.T.tocsr()
         found.sum_duplicates()
         self.shape: tuple[int, int] = found.shape
@@ -189,11 +187,11 @@ def sparsity(
     <pattern 49 x 50, 98 nonzeros (4.00%)>
     """
     if not callable(f):
-        raise TypeError(f"sparsity takes a function, and was given a {type(f).__name__}, at {user_line()}.")
+        raise user_error(TypeError, f"sparsity takes a function, and was given a {type(f).__name__}")
     if kind not in KINDS:
-        raise ValueError(f"sparsity: kind={kind!r}, at {user_line()}. Choose one of {', '.join(map(repr, KINDS))}.")
+        raise user_error(ValueError, f"sparsity: kind={kind!r}", f"Choose one of {', '.join(map(repr, KINDS))}.")
     if scope not in SCOPES:
-        raise ValueError(f"sparsity: scope={scope!r}, at {user_line()}. Choose one of {', '.join(map(repr, SCOPES))}.")
+        raise user_error(ValueError, f"sparsity: scope={scope!r}", f"Choose one of {', '.join(map(repr, SCOPES))}.")
     signature = Signature("sparsity", argnums, args, kwargs)
     return found_pattern(grad(f, argnums) if kind == "hessian" else f, signature, kind == "hessian", scope)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
@@ -35,9 +35,10 @@ class Signature:
         self.leaves, self.count = chosen.leaves, len(chosen.leaves)
         for i, x in enumerate(self.leaves):
             if x.dtype.kind == "c":
-                raise GradientError(
-                    f"{transform}: {chosen.place(i)} has dtype {x.dtype}, at {user_line()}. "
-                    f"Sparse derivatives are for real numbers; pass the real and imaginary parts."
+                raise user_error(
+                    GradientError,
+                    f"{transform}: {chosen.place(i)} has dtype {x.dtype}",
+                    "Sparse derivatives are for real numbers; pass the real and imaginary parts.",
                 )
         mine = {i % len(args) for i in ((argnums,) if isinstance(argnums, int) else argnums)}
         self.fixed, self.structure = flatten(([None if i in mine else a for i, a in enumerate(args)], kwargs))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.spec import Spec
 from wengert.modes.reverse import Tensor
 from wengert.ops.shape.rearranging import concatenate
@@ -102,9 +102,10 @@ class Plan:
 
     def refuse_rows(self, rows: int) -> None:
         if rows != self.pattern.shape[0]:
-            raise ValueError(
-                f"The function has {rows} results, and its pattern {self.pattern.shape[0]} rows, at {user_line()}. "
-                f"Find the pattern with sparsity(f, x)."
+            raise user_error(
+                ValueError,
+                f"The function has {rows} results, and its pattern {self.pattern.shape[0]} rows",
+                "Find the pattern with sparsity(f, x).",
             )
 
 
@@ -152,7 +153,7 @@ class SparseDerivative:
     ):
         self.name = "sparse_hessian" if hessian else "sparse_jacobian"
         if not callable(f):
-            raise TypeError(f"{self.name} takes a function, and was given a {type(f).__name__}, at {user_line()}.")
+            raise user_error(TypeError, f"{self.name} takes a function, and was given a {type(f).__name__}")
         self.f, self.argnums, self.hessian, self.check, self.native, self.chunk_size = (
             f,
             argnums,
@@ -165,10 +166,10 @@ class SparseDerivative:
         self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
         self.wanted = coloring if coloring is not None else "auto"
         if self.way in SYMMETRIC_WAYS and not (hessian or (isinstance(pattern, Pattern) and pattern.symmetric)):
-            raise ValueError(
-                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need "
-                f"not be symmetric, at "
-                f"{user_line()}. Leave the colouring out, or, if it is, pass pattern=Pattern(matrix, symmetric=True)."
+            raise user_error(
+                ValueError,
+                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need not be symmetric",
+                "Leave the colouring out, or, if it is, pass pattern=Pattern(matrix, symmetric=True).",
             )
         self.plans: dict[Any, Plan] = {}
         self.fast: dict[Any, Plan] = {}
@@ -178,10 +179,10 @@ class SparseDerivative:
         plan, arrays = self.planned(args, kwargs)
         for x in arrays:
             if isinstance(x, Array):
-                raise TrackedValueError(
-                    f"{self.name} gives a SciPy matrix, of plain numbers, and was given a {type(x).__name__}, at "
-                    f"{user_line()}. "
-                    f"Inside other transforms, take its entries: {self.name}(f).values(x), in the order of .pattern(x)."
+                raise user_error(
+                    TrackedValueError,
+                    f"{self.name} gives a SciPy matrix, of plain numbers, and was given a {type(x).__name__}",
+                    f"Inside other transforms, take its entries: {self.name}(f).values(x), in the order of .pattern(x).",
                 )
         values = plan.run(*arrays)
         matrix = plan.pattern.filled(values)
@@ -231,10 +232,10 @@ class SparseDerivative:
         pattern = self.given if self.given is not None else found_pattern(self.function, signature, self.hessian)
         size = sum(x.size for x in signature.leaves)
         if pattern.shape[1] != size:
-            raise ValueError(
-                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to "
-                f"differentiate in, "
-                f"at {user_line()}. Find the pattern with sparsity(f, x)."
+            raise user_error(
+                ValueError,
+                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to differentiate in",
+                "Find the pattern with sparsity(f, x).",
             )
         coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
         return Plan(self.function, signature, pattern, coloring, self.chunk_size, self.native)
@@ -254,11 +255,10 @@ class SparseDerivative:
             )
         wrong = np.nonzero(~close)[0]
         if wrong.size:
-            raise PatternError(
-                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the "
-                f"first being row "
-                f"{wrong[0]}, do not multiply a random vector as the function's derivative does, at {user_line()}. "
-                f"Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global')."
+            raise user_error(
+                PatternError,
+                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the first being row {wrong[0]}, do not multiply a random vector as the function's derivative does",
+                "Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global').",
             )
 
     def as_compiled(self) -> SparseDerivative:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -66,23 +66,21 @@ class Chosen:
         try:
             chosen = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
         except IndexError:
-            raise TypeError(
-                f"{transform}: argnums={argnums}, but the function was called with {len(args)} positional arguments, "
-                f"at {user_line()}. "
-                f"Arguments to differentiate are passed by position; choose others with argnums."
+            raise user_error(
+                TypeError,
+                f"{transform}: argnums={argnums}, but the function was called with {len(args)} positional arguments",
+                "Arguments to differentiate are passed by position; choose others with argnums.",
             ) from None
         if not isinstance(argnums, int) and len({i % len(args) for i in argnums}) < len(argnums):
-            raise ValueError(
-                f"{transform}: argnums={argnums} names an argument twice, at {user_line()}. Name each once."
-            )
+            raise user_error(ValueError, f"{transform}: argnums={argnums} names an argument twice", "Name each once.")
         self.leaves, self.structure = opened(chosen)
         for i, x in enumerate(self.leaves):
             refuse_subclass(x)
             if x.dtype.kind not in "fc":
-                raise GradientError(
-                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex "
-                    f"numbers, "
-                    f"at {user_line()}. Convert it with x.astype(float), or choose other arguments."
+                raise user_error(
+                    GradientError,
+                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex numbers",
+                    "Convert it with x.astype(float), or choose other arguments.",
                 )
 
     def call(self, f: Callable, leaves: Sequence[Any]) -> Any:
@@ -136,21 +134,21 @@ def directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]
     """
     leaves, found = opened(tree)
     if found is not structure and found != structure and shape_of(found) != shape_of(structure):
-        raise TypeError(
-            f"The {name} has the structure {found!r}, the value {structure!r}, at {user_line()}. They must be the same."
+        raise user_error(
+            TypeError, f"The {name} has the structure {found!r}, the value {structure!r}", "They must be the same."
         )
     checked = []
     for i, (t, spec) in enumerate(zip(leaves, specs, strict=True)):
         if t.shape != spec.shape:
             where = list(places(structure))[i]
-            raise ValueError(
-                f"The {name}{where} has shape {t.shape}, the value {spec.shape}, at {user_line()}. They must be equal."
+            raise user_error(
+                ValueError, f"The {name}{where} has shape {t.shape}, the value {spec.shape}", "They must be equal."
             )
         if t.dtype != spec.dtype:
             if not np.can_cast(t.dtype, spec.dtype, "same_kind"):
                 where = list(places(structure))[i]
-                raise TypeError(
-                    f"The {name}{where} has dtype {t.dtype}, which cannot be cast to {spec.dtype}, at {user_line()}."
+                raise user_error(
+                    TypeError, f"The {name}{where} has dtype {t.dtype}, which cannot be cast to {spec.dtype}"
                 )
             t = astype(t, spec.dtype)
         checked.append(t)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, Primitive, new_level
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -79,10 +79,10 @@ class Call:
         return tuple(outs)
 
     def hidden(self) -> GradientError:
-        return GradientError(
-            f"{self.name} uses a tracked value that is not among its arguments, at {user_line()}: its gradient would "
-            f"be lost. "
-            f"Pass it as an argument, which may be a list or dict of arrays, or detach it."
+        return user_error(
+            GradientError,
+            f"{self.name} uses a tracked value that is not among its arguments",
+            because="its gradient would be lost. Pass it as an argument, which may be a list or dict of arrays, or detach it.",
         )
 
     def opened(self, out: Any) -> list:
@@ -314,8 +314,8 @@ def owned(y: Any, name: str) -> Any:
     """A plain result as an array that nobody else can change."""
     array = np.array(y)
     if array.dtype.kind not in "biufc":
-        raise TypeError(
-            f"{name} returned a {type(y).__name__} where an array or a tree of arrays was needed, at {user_line()}."
+        raise user_error(
+            TypeError, f"{name} returned a {type(y).__name__} where an array or a tree of arrays was needed"
         )
     return array[()] if not array.ndim else array
 

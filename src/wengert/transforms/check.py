@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import new_level
 from wengert.modes.forward import Dual
 from wengert.modes.reverse import Tensor
@@ -79,9 +79,9 @@ def grads(
     """
     unknown = set(modes) - SLOPES.keys()
     if unknown or not modes:
-        raise ValueError(
-            f"check.grads knows the modes {', '.join(SLOPES)}, not {', '.join(map(repr, unknown)) or 'none'}, at "
-            f"{user_line()}."
+        raise user_error(
+            ValueError,
+            f"check.grads knows the modes {', '.join(SLOPES)}, not {', '.join(map(repr, unknown)) or 'none'}",
         )
     problem = Problem(f, args, rtol, atol)
     report = Report()
@@ -104,7 +104,7 @@ class Problem:
         self.f, self.leaves = f, [plain(a) for a in leaves]
         self.live = [i for i, a in enumerate(self.leaves) if isinstance(a, np.ndarray) and a.dtype.kind in "fc"]
         if not self.live:
-            raise TypeError(f"check.grads needs at least one argument of floating-point numbers, at {user_line()}.")
+            raise user_error(TypeError, "check.grads needs at least one argument of floating-point numbers")
         self.names = [name for i, a in enumerate(args) for name in named(i, a)]
         self.points = [self.leaves[i] for i in self.live]
         self.directions = [random_like(x, random) for x in self.points]

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, Primitive, gives_constants, new_level
 from wengert.modes import recording
 from wengert.modes.reverse import Tensor, snapshot
@@ -64,7 +64,7 @@ def checkpoint_sequential(functions: Sequence[Callable], segments: int, x: Any) 
     >>> checkpoint_sequential([np.sin, np.exp, np.sqrt], 2, x).backward()
     """
     if segments < 1:
-        raise ValueError(f"checkpoint_sequential needs at least one segment, not {segments}, at {user_line()}.")
+        raise user_error(ValueError, f"checkpoint_sequential needs at least one segment, not {segments}")
     functions = list(functions)
     bounds = [len(functions) * i // segments for i in range(segments + 1)]
     parts = [functions[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
@@ -158,9 +158,9 @@ class Checkpoint(Call):
             else:
                 outs = list(self.straight(inputs))
             if self.specs != specs:
-                raise GradientError(
-                    f"{self.name} gave {self.specs} when it ran again for the gradient, and {specs} before, at "
-                    f"{user_line()}."
+                raise user_error(
+                    GradientError,
+                    f"{self.name} gave {self.specs} when it ran again for the gradient, and {specs} before",
                 )
             below = [y.value if isinstance(y, Tensor) and y.level == tape.level else y for y in outs]
             found = tape.transpose(outs, t)
@@ -267,7 +267,7 @@ def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: i
     >>> checkpoint_loop(lambda x, k: np.sin(x), x, 100).backward()
     """
     if n < 0 or (snapshots is not None and snapshots < 1):
-        raise ValueError(f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}, at {user_line()}.")
+        raise user_error(ValueError, f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}")
     call = Loop("checkpoint_loop", (state, args), step, n, snapshots or max(1, n.bit_length()))
     if not call.is_tracked or not n:
         return call.advance(state, args, 0, n)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
 from wengert.transforms.arguments import Argnums, Chosen, array, closed, mapped, opened
@@ -91,9 +91,10 @@ def seconds(f: Callable, chosen: Chosen, chunk_size: int | None) -> tuple[list, 
     """
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind == "c":
-            raise GradientError(
-                f"{chosen.place(i)} has dtype {x.dtype}, at {user_line()}. Second derivatives by element are for real "
-                f"numbers."
+            raise user_error(
+                GradientError,
+                f"{chosen.place(i)} has dtype {x.dtype}",
+                "Second derivatives by element are for real numbers.",
             )
     structures: list[Structure] = []
 
@@ -118,7 +119,7 @@ def derivative(f: Callable, n: int = 1) -> Callable:
     array([ 0., -1.])
     """
     if not isinstance(n, int) or n < 0:
-        raise ValueError(f"derivative: n={n!r}, at {user_line()}. The order is 0, 1, 2, ...")
+        raise user_error(ValueError, f"derivative: n={n!r}", "The order is 0, 1, 2, ...")
     if n == 0:
         return f
 
@@ -135,8 +136,8 @@ def derivative(f: Callable, n: int = 1) -> Callable:
 
 def refuse_reshaped(t: Any, x: Any) -> None:
     if t.shape != x.shape:
-        raise GradientError(
-            f"derivative of a function that maps shape {x.shape} to {t.shape}, at {user_line()}: on arrays, it acts "
-            f"element by element. "
-            f"Use grad or jacobian."
+        raise user_error(
+            GradientError,
+            f"derivative of a function that maps shape {x.shape} to {t.shape}",
+            because="on arrays, it acts element by element. Use grad or jacobian.",
         )

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.core import kinds, tree
 from wengert.core.array import UFUNCS, Array
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error, user_line
 from wengert.modes.reverse import Tensor
 from wengert.transforms.call import Call, Transposed, bare, is_smooth, operation, tensors, zeros
 from wengert.transforms.runs import as_given
@@ -40,10 +40,10 @@ class Custom:
         constant = [a if i in nondiff else None for i, a in enumerate(bound.args)]
         for leaf in tree.flatten((constant, bound.kwargs))[0]:
             if isinstance(leaf, Array) and not (isinstance(leaf, Tensor) and leaf.node is None and not leaf.level):
-                raise GradientError(
-                    f"{self.name} got a tracked value as an argument without derivative (nondiff_argnums, "
-                    f"keyword-only), at {user_line()}: "
-                    f"its gradient would be lost. Pass it as a positional argument, or detach it."
+                raise user_error(
+                    GradientError,
+                    f"{self.name} got a tracked value as an argument without derivative (nondiff_argnums, keyword-only)",
+                    because="its gradient would be lost. Pass it as a positional argument, or detach it.",
                 )
         live = tuple([a for i, a in enumerate(bound.args) if i not in nondiff])
 
@@ -74,9 +74,7 @@ class CustomCall(Call):
     keywords: dict[str, Any]
 
     def mismatch(self, what: str, got: Any, wanted: Any) -> GradientError:
-        return GradientError(
-            f"The rule of {self.name} returned {what} {got} where {wanted} was needed, at {user_line()}."
-        )
+        return user_error(GradientError, f"The rule of {self.name} returned {what} {got} where {wanted} was needed")
 
 
 class custom_jvp(Custom):  # a decorator
@@ -106,8 +104,8 @@ class custom_jvp(Custom):  # a decorator
 
     def call(self, live: tuple) -> CustomCall:
         if self.rule is None:
-            raise GradientError(
-                f"{self.name} is a custom_jvp without a rule, at {user_line()}. Give it one: @{self.name}.defjvp."
+            raise user_error(
+                GradientError, f"{self.name} is a custom_jvp without a rule", f"Give it one: @{self.name}.defjvp."
             )
         return JvpCall(self.name, live, self.rule)
 
@@ -165,9 +163,10 @@ class custom_vjp(Custom):  # a decorator
 
     def call(self, live: tuple) -> CustomCall:
         if self.rules is None:
-            raise GradientError(
-                f"{self.name} is a custom_vjp without a rule, at {user_line()}. Give it one: "
-                f"{self.name}.defvjp(forward, backward)."
+            raise user_error(
+                GradientError,
+                f"{self.name} is a custom_vjp without a rule",
+                f"Give it one: {self.name}.defvjp(forward, backward).",
             )
         return VjpCall(self.name, live, *self.rules)
 
@@ -262,9 +261,8 @@ def primitive(
         softsign = primitive("softsign", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
     """
     if kind not in KINDS:
-        raise ValueError(
-            f"primitive {name!r}: there is no kind {kind!r}, at {user_line()}. The kinds are "
-            f"{', '.join(sorted(KINDS))}."
+        raise user_error(
+            ValueError, f"primitive {name!r}: there is no kind {kind!r}", f"The kinds are {', '.join(sorted(KINDS))}."
         )
     if not rules and kind != "nondifferentiable" and options.get("vjp") is None:
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
 from wengert.ops.elementwise.complex_numbers import conj
@@ -71,32 +71,34 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
     if not isinstance(y, Array):
         leaves, structure = opened(y)
         if structure is not LEAF:
-            raise GradientError(
-                f"grad needs a function that returns one number; this one returned {structure!r}, at {user_line()}. "
-                f"Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all "
-                f"of it."
+            raise user_error(
+                GradientError,
+                f"grad needs a function that returns one number; this one returned {structure!r}",
+                "Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all of it.",
             )
         y = leaves[0]
     if y.size != 1:
-        raise GradientError(
-            f"grad needs a function that returns one number; this one returned an array of shape {y.shape}, at "
-            f"{user_line()}. "
-            f"Sum it, or use jacobian (all its derivatives) or vjp (a combination of them)."
+        raise user_error(
+            GradientError,
+            f"grad needs a function that returns one number; this one returned an array of shape {y.shape}",
+            "Sum it, or use jacobian (all its derivatives) or vjp (a combination of them).",
         )
     kind = y.dtype.kind
     if kind == "c" and not holomorphic:
-        raise GradientError(
-            f"grad of a complex result ({y.dtype}), at {user_line()}: which number should grow? Return its real part "
-            f"or absolute value, or "
-            f"pass holomorphic=True for the complex derivative of a holomorphic function."
+        raise user_error(
+            GradientError,
+            f"grad of a complex result ({y.dtype})",
+            because="which number should grow? Return its real part or absolute value, or pass holomorphic=True for the complex derivative of a holomorphic function.",
         )
     if kind not in "fc":
-        raise GradientError(
-            f"grad of a result of dtype {y.dtype}, at {user_line()}: it does not vary continuously. Return a float."
+        raise user_error(
+            GradientError,
+            f"grad of a result of dtype {y.dtype}",
+            because="it does not vary continuously. Return a float.",
         )
     if kind == "f" and holomorphic:
-        raise GradientError(
-            f"grad with holomorphic=True of a real result ({y.dtype}), at {user_line()}. Leave holomorphic out."
+        raise user_error(
+            GradientError, f"grad with holomorphic=True of a real result ({y.dtype})", "Leave holomorphic out."
         )
     return Spec(y.shape, y.dtype)
 
@@ -105,7 +107,8 @@ def refuse_real(chosen: Chosen) -> None:
     """Holomorphic functions have complex arguments."""
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind != "c":
-            raise GradientError(
-                f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}, at {user_line()}. Pass complex "
-                f"numbers, x + 0j."
+            raise user_error(
+                GradientError,
+                f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}",
+                "Pass complex numbers, x + 0j.",
             )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
@@ -48,11 +48,12 @@ class Jacobian:
         self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool, explain: bool = False
     ):
         if mode not in MODES:
-            raise ValueError(f"jacobian: mode={mode!r}, at {user_line()}. Choose one of {', '.join(map(repr, MODES))}.")
+            raise user_error(ValueError, f"jacobian: mode={mode!r}", f"Choose one of {', '.join(map(repr, MODES))}.")
         if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
-            raise ValueError(
-                f"jacobian: chunk_size={chunk_size!r}, at {user_line()}. It is a positive number of passes, or None "
-                f"for all."
+            raise user_error(
+                ValueError,
+                f"jacobian: chunk_size={chunk_size!r}",
+                "It is a positive number of passes, or None for all.",
             )
         self.f, self.argnums, self.mode, self.chunk_size, self.holomorphic = f, argnums, mode, chunk_size, holomorphic
         self.prints = explain
@@ -88,7 +89,7 @@ class Jacobian:
                     if self.holomorphic
                     else "Pass holomorphic=True if the function is, else split re and im."
                 )
-                raise GradientError(f"jacobian: {chosen.place(i)} has dtype {x.dtype}, at {user_line()}. {advice}")
+                raise user_error(GradientError, f"jacobian: {chosen.place(i)} has dtype {x.dtype}", advice)
         inputs = sum(x.size for x in chosen.leaves)
         if self.mode == "forward":
             return chosen, Plan("forward", inputs, "as asked for"), None
@@ -100,9 +101,8 @@ class Jacobian:
         complex_outputs = not self.holomorphic and any(y.dtype.kind == "c" for y in results)
         if self.mode == "reverse":
             if complex_outputs:
-                raise GradientError(
-                    f"jacobian: reverse mode of a complex function of real numbers, at {user_line()}. Use "
-                    f"mode='forward'."
+                raise user_error(
+                    GradientError, "jacobian: reverse mode of a complex function of real numbers", "Use mode='forward'."
                 )
             return chosen, Plan("reverse", outputs, "as asked for"), tape
         if complex_outputs:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 
 Slope = Callable[..., tuple[Any, Any]]
 """From f, x, the place of an entry, a direction and a step: the derivative along it, and its error."""
@@ -94,16 +94,17 @@ def places(argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
     chosen = [argnums] if isinstance(argnums, int) else list(argnums)
     for i in chosen:
         if not -len(args) <= i < len(args):
-            raise ValueError(f"argnums {i} is out of range for {len(args)} arguments, at {user_line()}.")
+            raise user_error(ValueError, f"argnums {i} is out of range for {len(args)} arguments")
     return [i % len(args) for i in chosen]
 
 
 def floating(x: Any) -> np.ndarray:
     x = np.array(x)
     if x.dtype.kind not in "fc":
-        raise TypeError(
-            f"A derivative with respect to numbers of dtype {x.dtype} does not exist, at {user_line()}. Convert them "
-            f"to float."
+        raise user_error(
+            TypeError,
+            f"A derivative with respect to numbers of dtype {x.dtype} does not exist",
+            "Convert them to float.",
         )
     return x
 
@@ -136,9 +137,10 @@ def along_both(
     if not analytic:
         return entry + 1j * other, error + other_error
     if not np.allclose(other, 1j * entry, rtol=1e-3, atol=1e-6 + float(np.max(error + other_error, initial=0.0))):
-        raise GradientError(
-            f"A complex function that is not analytic has no complex derivative, at {user_line()}. Take its real and "
-            f"imaginary parts."
+        raise user_error(
+            GradientError,
+            "A complex function that is not analytic has no complex derivative",
+            "Take its real and imaginary parts.",
         )
     return entry, error
 
@@ -217,9 +219,10 @@ def refuse_not_analytic(f: Callable, args: Sequence[Any], i: int, step: float | 
     """Raise unless a complex step along some direction agrees with a real one."""
     x = args[i]
     if x.dtype.kind == "c":
-        raise TypeError(
-            f"complex_step differentiates real functions of real numbers; argument {i} is complex, at {user_line()}. "
-            f"Use central."
+        raise user_error(
+            TypeError,
+            f"complex_step differentiates real functions of real numbers; argument {i} is complex",
+            "Use central.",
         )
     direction = np.random.default_rng(0).uniform(0.5, 1.5, x.shape).astype(x.dtype)
     along = lambda s: f(*args[:i], (x + s * direction)[()], *args[i + 1 :])
@@ -232,22 +235,21 @@ def refuse_not_analytic(f: Callable, args: Sequence[Any], i: int, step: float | 
         )
         raise
     if y.dtype.kind != "c":
-        raise GradientError(
-            f"The function loses the imaginary part of its argument {i} (abs, real, float or an assignment into a real "
-            f"array do), "
-            f"so that complex_step cannot see its derivative, at {user_line()}. Use central."
+        raise user_error(
+            GradientError,
+            f"The function loses the imaginary part of its argument {i} (abs, real, float or an assignment into a real array do), so that complex_step cannot see its derivative",
+            "Use central.",
         )
     eps = np.finfo(x.dtype).eps
     d = eps ** (1 / 3)
     values = [np.asarray(along(s)) for s in (d, -d, 2 * d, -2 * d)]
     if any(v.dtype.kind == "c" for v in values):
-        raise TypeError(
-            f"complex_step differentiates real functions, and this one has complex values, at {user_line()}. Use "
-            f"central."
+        raise user_error(
+            TypeError, "complex_step differentiates real functions, and this one has complex values", "Use central."
         )
     slope, wide = (values[0] - values[1]) / (2 * d), (values[2] - values[3]) / (4 * d)
     unsure = 1e-3 * np.abs(slope) + 4 * np.abs(wide - slope) + 100 * eps / d * (1 + np.abs(values[0]))
     if np.any(np.abs(y.imag / h - slope) > unsure):
-        raise GradientError(
-            f"The function is not analytic in its argument {i}, as complex_step needs, at {user_line()}. Use central."
+        raise user_error(
+            GradientError, f"The function is not analytic in its argument {i}, as complex_step needs", "Use central."
         )

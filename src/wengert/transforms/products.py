@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import OUTPUT, Primitive, needs
 from wengert.core.spec import Spec
 from wengert.modes.reverse import snapshot
@@ -111,8 +111,8 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
     for node in reachable([y.node for y in leaves if lives(y, tape)]):
         refuse_nonlinear(node)
     if any(np.any(bottom(y)) for y in leaves):
-        raise GradientError(
-            f"linear_transpose: the function adds a constant (its value at zero is not zero), at {user_line()}."
+        raise user_error(
+            GradientError, "linear_transpose: the function adds a constant (its value at zero is not zero)"
         )
 
     def transpose(cotangent: Any) -> tuple:
@@ -139,9 +139,8 @@ def everything(transform: str, primals: Any, kwargs: dict[str, Any]) -> Chosen:
 
 def sequence(name: str, values: Any) -> tuple:
     if not isinstance(values, tuple | list):
-        raise TypeError(
-            f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}, at "
-            f"{user_line()}."
+        raise user_error(
+            TypeError, f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}"
         )
     return tuple(values)
 
@@ -194,8 +193,8 @@ def refuse_nonlinear(node: Node) -> None:
         else [r for r, p in zip(primitive.rules, node.parents, strict=False) if r and p is not None]
     )
     if any(live.intersection(needs(rule)) for rule in rules):
-        raise GradientError(
-            f"linear_transpose: {primitive.name} is not linear in what it was applied to, at {user_line()}. Use vjp."
+        raise user_error(
+            GradientError, f"linear_transpose: {primitive.name} is not linear in what it was applied to", "Use vjp."
         )
 
 

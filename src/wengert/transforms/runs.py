@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import new_level
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
@@ -99,9 +99,9 @@ def called(call: Call, arguments: Sequence[Any], level: int) -> Any:
 def pair(result: Any) -> tuple[Any, Any]:
     """What a function with `has_aux` returned."""
     if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(
-            f"With has_aux=True the function returns a pair, the value to differentiate and anything else; "
-            f"this one returned a {type(result).__name__}, at {user_line()}."
+        raise user_error(
+            TypeError,
+            f"With has_aux=True the function returns a pair, the value to differentiate and anything else; this one returned a {type(result).__name__}",
         )
     return result
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import tree
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import new_level, operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros
@@ -30,13 +30,14 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
     (1.0, 1.0, 0.5)
     """
     if len(primals) != len(series):
-        raise ValueError(
-            f"jet got {len(primals)} arguments and {len(series)} series, at {user_line()}. Give one list of "
-            f"coefficients for each."
+        raise user_error(
+            ValueError,
+            f"jet got {len(primals)} arguments and {len(series)} series",
+            "Give one list of coefficients for each.",
         )
     order = max(map(len, series), default=0)
     if order == 0:
-        raise ValueError(f"jet needs at least one coefficient, at {user_line()}.")
+        raise user_error(ValueError, "jet needs at least one coefficient")
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
     leaves, structure = tree.flatten(called(lambda curves: f(*curves), arguments, level))
@@ -52,9 +53,8 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
     for k, term in enumerate(terms):
         row, other = tree.flatten(term)
         if other != structure:
-            raise ValueError(
-                f"The coefficient of order {k + 1} has the structure {other!r}, its argument {structure!r}, at "
-                f"{user_line()}."
+            raise user_error(
+                ValueError, f"The coefficient of order {k + 1} has the structure {other!r}, its argument {structure!r}"
             )
         rows.append(row)
     jets = []
@@ -67,9 +67,10 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
 def _floating(x: Any) -> Any:
     x = operand(x)
     if x.dtype.kind not in "fc":
-        raise GradientError(
-            f"A Taylor series needs floating-point numbers, not {x.dtype}, at {user_line()}. Convert with "
-            f"np.asarray(x, float)."
+        raise user_error(
+            GradientError,
+            f"A Taylor series needs floating-point numbers, not {x.dtype}",
+            "Convert with np.asarray(x, float).",
         )
     return x
 
@@ -77,8 +78,8 @@ def _floating(x: Any) -> Any:
 def _like(term: Any, x: Any) -> Any:
     term = operand(term)
     if term.shape != x.shape:
-        raise ValueError(
-            f"A coefficient has shape {term.shape}, its argument {x.shape}, at {user_line()}. They must be equal."
+        raise user_error(
+            ValueError, f"A coefficient has shape {term.shape}, its argument {x.shape}", "They must be equal."
         )
     return term if term.dtype == x.dtype else term.astype(x.dtype)
 
@@ -99,7 +100,7 @@ def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
     [0.0, 1.0, 0.0, -0.16666666666666666]
     """
     if order < 1:
-        raise ValueError(f"taylor needs an order of at least 1, not {order}, at {user_line()}.")
+        raise user_error(ValueError, f"taylor needs an order of at least 1, not {order}")
     if direction is None:
         direction = tree.map(lambda leaf: np.ones(Spec.of(leaf).shape), x)
     value, coefficients = jet(f, [x], [[direction, *[tree.map(zeros, x)] * (order - 1)]])

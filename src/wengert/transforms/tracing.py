@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.primitive import OUTPUT, SHAPED, new_level, operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -45,9 +45,10 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
     array([4., 9.])
     """
     if not callable(f):
-        raise TypeError(
-            f"wg.trace gives the graph of a function, and was given a {type(f).__name__}, at {user_line()}. "
-            f"The sum of a diagonal is wg.linalg.trace, or np.trace."
+        raise user_error(
+            TypeError,
+            f"wg.trace gives the graph of a function, and was given a {type(f).__name__}",
+            "The sum of a diagonal is wg.linalg.trace, or np.trace.",
         )
     leaves, structure = flatten((args, kwargs))
     run = Traced(f, leaves, structure)
@@ -104,8 +105,8 @@ def described(x: Any) -> Spec:
     refuse_subclass(x)
     spec = Spec(extents(x.shape), np.dtype(x.dtype)) if isinstance(x, Spec) else Spec.of(x)
     if spec.dtype.kind not in "biufc":
-        raise TypeError(
-            f"A traced function takes arrays of numbers, and was given one of dtype {spec.dtype}, at {user_line()}."
+        raise user_error(
+            TypeError, f"A traced function takes arrays of numbers, and was given one of dtype {spec.dtype}"
         )
     return spec if spec.dtype.isnative else Spec(spec.shape, spec.dtype.newbyteorder("="))
 
@@ -113,14 +114,14 @@ def described(x: Any) -> Spec:
 def output_of(y: Any, level: int, trace: Trace) -> Node:
     """The node of a result that does not depend on the inputs."""
     if isinstance(y, Array) and y.level > level:
-        raise GradientError(
-            f"A traced function returned a value of a transform that has ended, at {user_line()}. Return what the "
-            f"transform returns."
+        raise user_error(
+            GradientError,
+            "A traced function returned a value of a transform that has ended",
+            "Return what the transform returns.",
         )
     if not isinstance(y, (*SHAPED, *PYTHON_NUMBERS)) or Spec.of(y).dtype.kind not in "biufc":
-        raise TypeError(
-            f"A traced function returned a {type(y).__name__}, at {user_line()}. Return arrays, numbers, or trees of "
-            f"them."
+        raise user_error(
+            TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
     return trace.of(y)
 
@@ -161,14 +162,14 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
     seeds = [None] * len(outs) if grad_ys is None else [grad_ys] if isinstance(ys, Symbol) else list(grad_ys)
     for x in (*wanted, *outs):
         if not isinstance(x, Symbol):
-            raise TypeError(
-                f"gradients takes symbols, and was given a {type(x).__name__}, at {user_line()}. Make one with "
-                f"wg.symbol."
+            raise user_error(
+                TypeError, f"gradients takes symbols, and was given a {type(x).__name__}", "Make one with wg.symbol."
             )
         if x.dtype.kind not in "fc":
-            raise GradientError(
-                f"gradients of or in a symbol of dtype {x.dtype}, at {user_line()}: derivatives need floating-point "
-                f"numbers."
+            raise user_error(
+                GradientError,
+                f"gradients of or in a symbol of dtype {x.dtype}",
+                because="derivatives need floating-point numbers.",
             )
     found = pulled([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
     results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import new_level, operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -34,7 +34,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
     array([6., 9.])
     """
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
-        raise ValueError(f"chunk_size={chunk_size!r} is not a positive number of elements, at {user_line()}.")
+        raise user_error(ValueError, f"chunk_size={chunk_size!r} is not a positive number of elements")
 
     @wraps(f)
     def batched(*args: Any, **kwargs: Any) -> Any:
@@ -107,10 +107,10 @@ def spread(axes: Any, structure: Structure, what: str) -> list:
                 for child, below in zip(children, structure.children, strict=True)
                 for axis in spread(child, below, what)
             ]
-    raise ValueError(
-        f"{what} has {axes!r} where the {'arguments' if what == 'in_axes' else 'results'} are {structure!r}, at "
-        f"{user_line()}. "
-        f"Give a number or None, or a tree of the same structure, with a tuple for the arguments."
+    raise user_error(
+        ValueError,
+        f"{what} has {axes!r} where the {('arguments' if what == 'in_axes' else 'results')} are {structure!r}",
+        "Give a number or None, or a tree of the same structure, with a tuple for the arguments.",
     )
 
 
@@ -127,9 +127,10 @@ def batch_first(x: Any, axis: int, name: str) -> Any:
     refuse_subclass(x)
     x = operand(x)
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(
-            f"vmap cannot batch {name} of shape {x.shape} along axis {axis}, at {user_line()}. Use in_axes=None there "
-            f"to keep it whole."
+        raise user_error(
+            ValueError,
+            f"vmap cannot batch {name} of shape {x.shape} along axis {axis}",
+            "Use in_axes=None there to keep it whole.",
         )
     return moveaxis(x, axis, 0)
 
@@ -137,10 +138,10 @@ def batch_first(x: Any, axis: int, name: str) -> Any:
 def batch_size(leaves: list, axes: list, names: list[str]) -> int:
     found = [(name, x.shape[0], axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None]
     if not found:
-        raise ValueError(f"vmap has no argument to batch over, at {user_line()}. Give at least one an axis in in_axes.")
+        raise user_error(ValueError, "vmap has no argument to batch over", "Give at least one an axis in in_axes.")
     if len({n for _, n, _ in found}) > 1:
         lengths = ", ".join(f"{name} has {n} along axis {axis}" for name, n, axis in found)
-        raise ValueError(f"vmap needs batches of one length, but {lengths}, at {user_line()}.")
+        raise user_error(ValueError, f"vmap needs batches of one length, but {lengths}")
     return found[0][1]
 
 
@@ -149,9 +150,8 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     mine = isinstance(out, Batched) and out.level == level
     if axis is None:
         if mine:
-            raise ValueError(
-                f"The {name} differs between the elements of the batch, so out_axes cannot be None there, at "
-                f"{user_line()}."
+            raise user_error(
+                ValueError, f"The {name} differs between the elements of the batch, so out_axes cannot be None there"
             )
         return out
     if mine:
@@ -159,14 +159,12 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     else:
         out = operand(out)
         if out.dtype.kind not in "biufc":
-            raise TypeError(
-                f"The {name} of a function under vmap must be an array or a number, not {out.dtype}, at {user_line()}."
+            raise user_error(
+                TypeError, f"The {name} of a function under vmap must be an array or a number, not {out.dtype}"
             )
         value = broadcast_to(out, (n, *out.shape))
     if not -value.ndim <= axis < value.ndim:
-        raise ValueError(
-            f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}")
     return moveaxis(value, 0, axis)
 
 

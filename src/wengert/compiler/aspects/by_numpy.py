@@ -115,6 +115,11 @@ lowering.without(
 lowering.without(
     "it is computed by transforms, or in a loop of its own",
     *(fourier._fft, fourier._ifft, fourier._rfft, fourier._irfft),
-    *(convolution._convolution, convolution._convolution_signals, convolution._convolution_filters, differences._convolve),
+    *(
+        convolution._convolution,
+        convolution._convolution_signals,
+        convolution._convolution_filters,
+        differences._convolve,
+    ),
     *(structured._banded, structured._band_of_product, structured._constant_diagonals, structured._diagonal_sums),
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import GradientError, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.explain.observation import record
@@ -66,8 +66,8 @@ class Problem:
             if isinstance(leaf, float | np.floating | np.ndarray) and is_real(leaf)
         ]
         if not self.live or any(np.asarray(leaf).dtype.kind == "c" for leaf in self.leaves):
-            raise TypeError(
-                f"compare takes a function of real floating-point numbers, at {user_line()}. Pass 2.0 instead of 2."
+            raise user_error(
+                TypeError, "compare takes a function of real floating-point numbers", "Pass 2.0 instead of 2."
             )
         self.points = [np.asarray(self.leaves[i])[()] for i in self.live]
         self.x = np.concatenate([np.ravel(x) for x in self.points])
@@ -82,8 +82,8 @@ class Problem:
         value = numbers_of(self.recording.values[self.recording.outputs[0]])
         if len(self.recording.outputs) != 1 or value.shape or value.dtype.kind != "f":
             given = ", ".join(repr(node.spec) for node in self.recording.outputs)
-            raise GradientError(
-                f"compare takes a function that returns one real number; this one returned {given}, at {user_line()}."
+            raise user_error(
+                GradientError, f"compare takes a function that returns one real number; this one returned {given}"
             )
         self.value = value[()]
 

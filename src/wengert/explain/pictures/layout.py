@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.explain.explanation import Explanation
 from wengert.explain.pictures.diagram import Diagram, Kind, Unit, diagram
 from wengert.explain.pictures.grouping import Group, Grouping, grouped, size
@@ -131,10 +131,10 @@ def layout(
     the inside of a group.
     """
     if groups is False and only is None and size(explanation) > MOST:
-        raise ValueError(
-            f"The graph has {size(explanation)} boxes and operators, too many to draw one by one (at most {MOST}), at "
-            f"{user_line()}. "
-            "Leave groups=None, or ask for groups by 'line' or 'function'."
+        raise user_error(
+            ValueError,
+            f"The graph has {size(explanation)} boxes and operators, too many to draw one by one (at most {MOST})",
+            "Leave groups=None, or ask for groups by 'line' or 'function'.",
         )
     joined = [group for group in grouped(explanation, groups) if group.id not in expanded] if only is None else []
     shown = diagram(explanation, joined, edges, only)

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -58,7 +58,7 @@ def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
         return a
     if n < 0 or a.ndim == 0:
         what = f"an order that is not negative, and got {n}" if n < 0 else "at least one axis"
-        raise ValueError(f"diff needs {what}, at {user_line()}.")
+        raise user_error(ValueError, f"diff needs {what}")
     axis = normalize_axis_index(axis, a.ndim)
     ends = [operand(end) for end in (prepend, append) if end is not None]
     border = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
@@ -80,7 +80,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
         if end is not None:
             end = reshape(operand(end), (-1,))
             if not np.can_cast(end.dtype, ary.dtype, "same_kind"):
-                raise TypeError(f"`{name}` of {end.dtype} cannot be cast to {ary.dtype}, at {user_line()}.")
+                raise user_error(TypeError, f"`{name}` of {end.dtype} cannot be cast to {ary.dtype}")
             parts.insert(0 if name == "to_begin" else 2, astype(end, ary.dtype, copy=False))
     return parts[0] if len(parts) == 1 else concatenate(parts)
 
@@ -100,12 +100,11 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     if len(spacings) == 1 and spacings[0].ndim == 0:
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
-        raise TypeError(
-            f"gradient takes one spacing, or one for each of {len(axes)} axes, and got {len(varargs)}, at "
-            f"{user_line()}."
+        raise user_error(
+            TypeError, f"gradient takes one spacing, or one for each of {len(axes)} axes, and got {len(varargs)}"
         )
     if edge_order > 2:
-        raise ValueError(f"'edge_order' greater than 2 is not supported, at {user_line()}.")
+        raise user_error(ValueError, "'edge_order' greater than 2 is not supported")
     out = [astype(_slopes(f, h, i, edge_order), dtype, copy=False) for h, i in zip(spacings, axes, strict=True)]
     return out[0] if len(out) == 1 else tuple(out)
 
@@ -113,12 +112,10 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
 def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     n = f.shape[axis]
     if n < edge_order + 1:
-        raise ValueError(
-            f"gradient needs at least {edge_order + 1} samples along axis {axis}, and got {n}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"gradient needs at least {edge_order + 1} samples along axis {axis}, and got {n}")
     if h.ndim > 1 or (h.ndim == 1 and h.shape != (n,)):
-        raise ValueError(
-            f"The spacing of gradient is one number, or {n} positions, and not of shape {h.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"The spacing of gradient is one number, or {n} positions, and not of shape {h.shape}"
         )
     differences = diff(f, axis=axis)
     step = h
@@ -165,7 +162,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     if initial is None:
         return out
     if initial != 0:
-        raise ValueError(f"`initial` must be None or 0, at {user_line()}.")
+        raise user_error(ValueError, "`initial` must be None or 0")
     return concatenate([np.zeros((*out.shape[:axis], 1, *out.shape[axis + 1 :]), out.dtype), out], axis)
 
 
@@ -194,19 +191,20 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if not any(isinstance(v, Array) for v in (x, xp, fp, left, right, period)):
         return np.interp(x, xp, fp, left, right, period)
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or not xp.size:
-        raise ValueError(
-            f"interp needs as many xp as fp, at least one, and got shapes {xp.shape} and {fp.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"interp needs as many xp as fp, at least one, and got shapes {xp.shape} and {fp.shape}"
         )
     for name, v in (("x", x), ("xp", xp)):
         if v.dtype.kind == "c":
-            raise TypeError(
-                f"interp needs real numbers {name}, which have an order, and got {v.dtype}, at {user_line()}. Only fp "
-                f"may be complex."
+            raise user_error(
+                TypeError,
+                f"interp needs real numbers {name}, which have an order, and got {v.dtype}",
+                "Only fp may be complex.",
             )
     x, xp, fp = astype(x, float), astype(xp, float), astype(fp, complex if fp.dtype.kind == "c" else float)
     if period is not None:
         if not isinstance(period, Array) and period == 0:
-            raise ValueError(f"period must be a non-zero value, at {user_line()}.")
+            raise user_error(ValueError, "period must be a non-zero value")
         left, right, period = None, None, absolute(period)
         x, xp = remainder(x, period), remainder(xp, period)
         order = argsort(xp)
@@ -265,7 +263,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix of the powers of x, N of them, the highest first unless `increasing`."""
     x = operand(x)
     if x.ndim != 1:
-        raise ValueError(f"vander needs a vector, and got shape {x.shape}, at {user_line()}.")
+        raise user_error(ValueError, f"vander needs a vector, and got shape {x.shape}")
     x = astype(x, np.promote_types(x.dtype, int), copy=False)
     N = x.size if N is None else N
     ones = np.ones((x.size, min(N, 1)), x.dtype)
@@ -347,13 +345,11 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 def _vectors(name: str, a: Any, v: Any) -> tuple[Any, Any]:
     a, v = operand(a), operand(v)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
-        raise ValueError(
-            f"{name} needs vectors that are not empty, and got shapes {a.shape} and {v.shape}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"{name} needs vectors that are not empty, and got shapes {a.shape} and {v.shape}")
     return a, v
 
 
 def _mode(mode: str) -> str:
     if mode not in ("full", "valid"):
-        raise ValueError(f"mode must be 'full', 'same' or 'valid', not {mode!r}, at {user_line()}.")
+        raise user_error(ValueError, f"mode must be 'full', 'same' or 'valid', not {mode!r}")
     return mode

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.primitive import operand
 from wengert.ops.calculus.differences import convolve, inexact, vander
 from wengert.ops.contraction.products import outer
@@ -40,7 +40,7 @@ def _coefficients(name: str, *polynomials: Any) -> list:
     found = [atleast_1d(operand(p)) for p in polynomials]
     for p in found:
         if p.ndim != 1:
-            raise ValueError(f"{name} needs a vector of coefficients, and got shape {p.shape}, at {user_line()}.")
+            raise user_error(ValueError, f"{name} needs a vector of coefficients, and got shape {p.shape}")
     return found
 
 
@@ -112,7 +112,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     """
     (p,) = _coefficients("polyder", p)
     if m < 0:
-        raise ValueError(f"The order of a derivative cannot be negative, at {user_line()}. Use polyint.")
+        raise user_error(ValueError, "The order of a derivative cannot be negative", "Use polyint.")
     for _ in range(int(m)):
         p = multiply(p[:-1], np.arange(p.size - 1, 0, -1))
     return p
@@ -128,10 +128,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """
     (p,) = _coefficients("polyint", p)
     if m < 0:
-        raise ValueError(f"The order of an integral cannot be negative, at {user_line()}. Use polyder.")
+        raise user_error(ValueError, "The order of an integral cannot be negative", "Use polyder.")
     k = atleast_1d(operand(0.0 if k is None else k))
     if k.size not in (1, *range(m, max(m, k.size) + 1)):
-        raise ValueError(f"polyint needs one constant, or {m} of them, and got {k.size}, at {user_line()}.")
+        raise user_error(ValueError, f"polyint needs one constant, or {m} of them, and got {k.size}")
     for i in range(int(m)):
         p = concatenate([p / np.arange(p.size, 0, -1), getitem(k, slice(i, i + 1) if k.size > 1 else slice(None))])
     return p
@@ -153,8 +153,8 @@ def poly(seq_of_zeros: Any) -> Any:
     if not isinstance(zeros, Array):
         return np.poly(zeros)
     if zeros.ndim > 2 or (zeros.ndim == 2 and (not zeros.size or zeros.shape[0] != zeros.shape[1])):
-        raise ValueError(
-            f"poly needs a vector or a square matrix that is not empty, and got shape {zeros.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"poly needs a vector or a square matrix that is not empty, and got shape {zeros.shape}"
         )
     is_real = zeros.dtype.kind != "c"
     zeros = inexact(eigvals(zeros) if zeros.ndim == 2 else zeros)
@@ -209,11 +209,10 @@ def polyfit(
     """
     x, y, order = inexact(operand(x)), inexact(operand(y)), int(deg) + 1
     if order < 1:
-        raise ValueError(f"expected deg >= 0, and it is {deg}, at {user_line()}.")
+        raise user_error(ValueError, f"expected deg >= 0, and it is {deg}")
     if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.size:
-        raise TypeError(
-            f"polyfit needs a vector x, and as many y, or columns of them; got {x.shape} and {y.shape}, at "
-            f"{user_line()}."
+        raise user_error(
+            TypeError, f"polyfit needs a vector x, and as many y, or columns of them; got {x.shape} and {y.shape}"
         )
     if rcond is None:
         rcond = x.size * float(np.finfo(x.dtype).eps)
@@ -221,9 +220,7 @@ def polyfit(
     if w is not None:
         w = inexact(operand(w))
         if w.shape != x.shape:
-            raise TypeError(
-                f"polyfit needs a weight for each of {x.size} samples, and got shape {w.shape}, at {user_line()}."
-            )
+            raise user_error(TypeError, f"polyfit needs a weight for each of {x.size} samples, and got shape {w.shape}")
         powers = powers * expand_dims(w, 1)
         samples = samples * (w if y.ndim == 1 else expand_dims(w, 1))
     scale = sqrt(sum_(powers * powers, 0))
@@ -238,9 +235,7 @@ def polyfit(
     covariance = inv(transpose(powers) @ powers) / outer(scale, scale)
     if cov != "unscaled":
         if x.size <= order:
-            raise ValueError(
-                f"The covariance of {order} coefficients needs more than {order} samples, at {user_line()}."
-            )
+            raise user_error(ValueError, f"The covariance of {order} coefficients needs more than {order} samples")
         factor = squares / (x.size - order)
         covariance = covariance * factor if y.ndim == 1 else expand_dims(covariance, 2) * factor
     elif y.ndim == 2:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -127,8 +127,8 @@ def tensordot(a: Any, b: Any, /, axes: Any = 2) -> Any:
     pair = axes if np.iterable(axes) else (range(-axes, 0), range(axes))
     a_axes, b_axes = (tuple(s) if np.iterable(s) else (s,) for s in pair)
     if len(a_axes) != len(b_axes) or any(a.shape[i] != b.shape[j] for i, j in zip(a_axes, b_axes, strict=True)):
-        raise ValueError(
-            f"shape-mismatch for sum: shapes {a.shape} and {b.shape} over axes {a_axes} and {b_axes}, at {user_line()}."
+        raise user_error(
+            ValueError, f"shape-mismatch for sum: shapes {a.shape} and {b.shape} over axes {a_axes} and {b_axes}"
         )
     subscripts = _pairing(a.ndim, b.ndim, tuple(i % a.ndim for i in a_axes), tuple(j % b.ndim for j in b_axes))
     return _einsum(a, b, subscripts=subscripts)
@@ -138,7 +138,7 @@ def tensordot(a: Any, b: Any, /, axes: Any = 2) -> Any:
 def _pairing(a_ndim: int, b_ndim: int, a_axes: tuple[int, ...], b_axes: tuple[int, ...]) -> str:
     """The subscripts that sum over pairs of axes."""
     if len(set(a_axes)) < len(a_axes) or len(set(b_axes)) < len(b_axes):
-        raise ValueError(f"duplicate axes are not allowed in tensordot, at {user_line()}.")
+        raise user_error(ValueError, "duplicate axes are not allowed in tensordot")
     x = LETTERS[:a_ndim]
     y = list(LETTERS[a_ndim : a_ndim + b_ndim])
     for i, j in zip(a_axes, b_axes, strict=True):
@@ -217,7 +217,7 @@ def _as_string(terms: Sequence[Any], out: Any) -> str:
     def text(labels: Any) -> str:
         numbers = [label if label is Ellipsis else operator.index(label) for label in labels]
         if any(n is not Ellipsis and not 0 <= n < len(LETTERS) for n in numbers):
-            raise ValueError(f"subscript is not within the valid range [0, {len(LETTERS)}), at {user_line()}.")
+            raise user_error(ValueError, f"subscript is not within the valid range [0, {len(LETTERS)})")
         return "".join("..." if n is Ellipsis else LETTERS[n] for n in numbers)
 
     return ",".join(map(text, terms)) + ("" if out is None else "->" + text(out))
@@ -232,8 +232,8 @@ def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], strategy: Any) -
     lengths: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
         if len(set(zip(term, shape, strict=True))) > len(set(term)):
-            raise ValueError(
-                f"a label is repeated for axes of different lengths, {term!r} for shape {shape}, at {user_line()}."
+            raise user_error(
+                ValueError, f"a label is repeated for axes of different lengths, {term!r} for shape {shape}"
             )
         lengths |= {c: n for c, n in zip(term, shape, strict=True) if lengths.get(c, 1) == 1}
 
@@ -288,9 +288,8 @@ def _labels(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[
     hidden = [len(shape) + 3 - len(term) if "..." in term else 0 for term, shape in zip(terms, shapes, strict=True)]
     dots = "".join(c for c in LETTERS if c not in text)[: max(hidden)]
     if arrow and dots and "..." not in out:
-        raise ValueError(
-            f"the output subscripts {out!r} have no '...' for the axes that it stands for in an operand, at "
-            f"{user_line()}."
+        raise user_error(
+            ValueError, f"the output subscripts {out!r} have no '...' for the axes that it stands for in an operand"
         )
     named = sorted(c for c, count in Counter(written).items() if count == 1 and c in LETTERS)
     terms = [term.replace("...", dots[len(dots) - n :]) for term, n in zip(terms, hidden, strict=True)]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -161,8 +161,8 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 def _needs_axes(name: str, x1: Any, n1: int, x2: Any, n2: int) -> None:
     if x1.ndim < n1 or x2.ndim < n2:
-        raise ValueError(
-            f"{name} needs operands of at least {n1} and {n2} axes and got {x1.ndim} and {x2.ndim}, at {user_line()}."
+        raise user_error(
+            ValueError, f"{name} needs operands of at least {n1} and {n2} axes and got {x1.ndim} and {x2.ndim}"
         )
 
 
@@ -198,15 +198,11 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     a, b = operand(a), operand(b)
     if not a.ndim or not b.ndim:
-        raise ValueError(
-            f"cross needs arrays of at least one axis, and got shapes {a.shape} and {b.shape}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"cross needs arrays of at least one axis, and got shapes {a.shape} and {b.shape}")
     a, b = _vectors_last(a, axisa, "axisa"), _vectors_last(b, axisb, "axisb")
     sizes = a.shape[-1], b.shape[-1]
     if not {2, 3}.issuperset(sizes):
-        raise ValueError(
-            f"cross needs vectors of 2 or 3 components, and got {sizes[0]} and {sizes[1]}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"cross needs vectors of 2 or 3 components, and got {sizes[0]} and {sizes[1]}")
     if 2 in sizes:
         warnings.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use 3-dimensional vectors instead.",

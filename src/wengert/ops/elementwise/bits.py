@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, elementwise, general, nondifferentiable, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -77,7 +77,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     """
     x1, x2 = operand(x1), operand(x2)
     if x2.dtype.kind not in "iub":
-        raise TypeError(f"ldexp needs an integer exponent, and got {x2.dtype}, at {user_line()}. Use x1 * 2.0**x2.")
+        raise user_error(TypeError, f"ldexp needs an integer exponent, and got {x2.dtype}", "Use x1 * 2.0**x2.")
     return _ldexp(x1 if x1.dtype.kind in "fc" else astype(x1, float), x2)
 
 
@@ -119,9 +119,9 @@ def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[An
     a = operand(a)
     if a.dtype.kind not in "iub" or (name == "unpackbits" and a.dtype != np.uint8):
         wanted = "uint8" if name == "unpackbits" else "integers or truth values"
-        raise TypeError(f"{name} is for {wanted}, and got {a.dtype}, at {user_line()}.")
+        raise user_error(TypeError, f"{name} is for {wanted}, and got {a.dtype}")
     if bitorder not in _SHIFTS:
-        raise ValueError(f"'bitorder' must be 'little' or 'big', not {bitorder!r}, at {user_line()}.")
+        raise user_error(ValueError, f"'bitorder' must be 'little' or 'big', not {bitorder!r}")
     a, axis = (ravel(a), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
     return moveaxis(a, axis, -1), axis, _SHIFTS[bitorder]
 

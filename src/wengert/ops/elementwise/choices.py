@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import CHEAP
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import parallel
@@ -55,7 +55,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
         return condition.nonzero()
     if x is None or y is None:
-        raise ValueError(f"where takes either both x and y or neither, at {user_line()}.")
+        raise user_error(ValueError, "where takes either both x and y or neither")
     return _where(condition if condition.dtype.kind == "b" else not_equal(condition, 0), x, y)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import nondifferentiable, unchanged
 from wengert.core.primitive import operand
@@ -63,7 +63,7 @@ _isclose = nondifferentiable(
 def refuse_out(out: Any) -> None:
     """Operations have NumPy's parameter `out` for its place in the order, and write into no array."""
     if out is not None:
-        raise TypeError(f"A differentiable operation does not write into `out=`, at {user_line()}. Use its result.")
+        raise user_error(TypeError, "A differentiable operation does not write into `out=`", "Use its result.")
 
 
 @implements(np.round, np.around)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import diag_indices, mask_indices, tril_indices, triu_indices
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
@@ -30,10 +30,10 @@ def known(x: Any, what: str) -> Any:
     while isinstance(plain, Array):
         plain = getattr(plain, "value", None)
     if not isinstance(plain, np.ndarray | np.generic) or plain.shape != x.shape:
-        raise TrackedValueError(
-            f"{what} depends on numbers that are not known while a function is traced or runs in batches, at "
-            f"{user_line()}. "
-            f"Do this outside, or with numbers that are the same for all."
+        raise user_error(
+            TrackedValueError,
+            f"{what} depends on numbers that are not known while a function is traced or runs in batches",
+            "Do this outside, or with numbers that are the same for all.",
         )
     return plain
 
@@ -53,7 +53,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple:
 def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
     shape = operand(arr).shape
     if len(shape) != 2:
-        raise ValueError(f"{name} needs a matrix, and got shape {shape}, at {user_line()}.")
+        raise user_error(ValueError, f"{name} needs a matrix, and got shape {shape}")
     return shape[0], k, shape[1]
 
 
@@ -62,9 +62,7 @@ def diag_indices_from(arr: Any) -> tuple:
     """The indices of the main diagonal of an array whose axes are equally long."""
     shape = operand(arr).shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ValueError(
-            f"diag_indices_from needs two axes or more, equally long, and got shape {shape}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"diag_indices_from needs two axes or more, equally long, and got shape {shape}")
     return diag_indices(shape[0], len(shape))
 
 
@@ -79,7 +77,7 @@ def ix_(*args: Any) -> tuple:
     out = []
     for axis, places in enumerate(map(operand, args)):
         if places.ndim != 1:
-            raise ValueError(f"ix_ needs vectors, and got shape {places.shape}, at {user_line()}.")
+            raise user_error(ValueError, f"ix_ needs vectors, and got shape {places.shape}")
         if places.dtype.kind == "b":
             places = flatnonzero(places)
         elif not places.size:
@@ -91,7 +89,7 @@ def ix_(*args: Any) -> tuple:
 def _strides(shape: Sequence[int], order: str) -> list[int]:
     """By how many places the flat array goes on with a step along each axis."""
     if order not in ("C", "F"):
-        raise ValueError(f"order must be 'C' or 'F', not {order!r}, at {user_line()}.")
+        raise user_error(ValueError, f"order must be 'C' or 'F', not {order!r}")
     if order == "F":
         return [1, *accumulate(shape[:-1], mul)]
     return [prod(shape[i + 1 :]) for i in range(len(shape))]
@@ -125,8 +123,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if not any(isinstance(i, Array) for i in parts):
         return np.ravel_multi_index(tuple(parts), dims, mode, order)  # type: ignore[call-overload]  # the same
     if len(parts) != len(dims):
-        raise ValueError(
-            f"ravel_multi_index needs an index for each of {len(dims)} axes, and got {len(parts)}, at {user_line()}."
+        raise user_error(
+            ValueError, f"ravel_multi_index needs an index for each of {len(dims)} axes, and got {len(parts)}"
         )
     place: Any = 0
     modes = mode if isinstance(mode, tuple) else (mode,) * len(dims)
@@ -143,13 +141,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 def _refuse_outside(name: str, places: Any, n: int) -> None:
     if places.dtype.kind not in "iu":
-        raise TypeError(f"{name} is for integers, and got {places.dtype}, at {user_line()}.")
+        raise user_error(TypeError, f"{name} is for integers, and got {places.dtype}")
     try:
         outside = bool(logical_or(less(places, 0), less(n - 1, places)).any())
     except TrackedValueError:  # the numbers are not known
         return
     if outside:
-        raise ValueError(f"An index given to {name} is not between 0 and {n - 1}, at {user_line()}.")
+        raise user_error(ValueError, f"An index given to {name} is not between 0 and {n - 1}")
 
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.foreign import is_foreign
 from wengert.core.primitive import operand
 
@@ -67,9 +67,9 @@ class Index:
         for (part, index), length in zip(given, lengths, strict=True):
             if part is Hole.MASK and not isinstance(index, Array) and length:
                 if index.shape != shape[axis : axis + length]:
-                    raise IndexError(
-                        f"A mask of shape {index.shape} does not match an array of shape {shape} at axis {axis}, at "
-                        f"{user_line()}."
+                    raise user_error(
+                        IndexError,
+                        f"A mask of shape {index.shape} does not match an array of shape {shape} at axis {axis}",
                     )
                 places = np.nonzero(index)
                 parts += [Hole.ARRAY] * len(places)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, linear, nondifferentiable
@@ -60,9 +60,8 @@ def _refuse_more_axes(v: Any, place: Any) -> None:
     What is added or the like may not, as in `np.add.at`.
     """
     if operand(v).ndim > place.ndim:
-        raise ValueError(
-            f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}, at "
-            f"{user_line()}."
+        raise user_error(
+            ValueError, f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}"
         )
 
 
@@ -243,10 +242,10 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     if isinstance(v, list | tuple):
         v = operand(v)
     if isinstance(v, Array) and v.dtype.kind in "fc" and operand(x).dtype.kind not in "fc":
-        raise TypeError(
-            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its "
-            f"gradient, at {user_line()}. "
-            f"Make the array floating-point first: x = x.astype(float)."
+        raise user_error(
+            TypeError,
+            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its gradient",
+            "Make the array floating-point first: x = x.astype(float).",
         )
     return _set_at(x, v, *indices, key=index, reuse=reuse)
 
@@ -329,8 +328,9 @@ def _concrete(index: Any) -> np.ndarray:
     while isinstance(plain, Array):
         plain = getattr(plain, "value", None)
     if plain is None or plain.shape != index.shape:
-        raise TypeError(
-            f"at[...].multiply, max and min need to know the numbers of an index array, at {user_line()}. "
-            f"Index with a plain array, or with a boolean mask."
+        raise user_error(
+            TypeError,
+            "at[...].multiply, max and min need to know the numbers of an index array",
+            "Index with a plain array, or with a boolean mask.",
         )
     return plain

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, nondifferentiable, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -176,10 +176,10 @@ def lu(
     """
     a = operand(a)
     if a.ndim < 2:
-        raise ValueError(f"lu needs arrays of at least two axes, and got shape {a.shape}, at {user_line()}.")
+        raise user_error(ValueError, f"lu needs arrays of at least two axes, and got shape {a.shape}")
     a = inexact(a)
     if check_finite and not isinstance(a, Array) and not np.isfinite(a).all():
-        raise ValueError(f"lu: array must not contain infs or NaNs, at {user_line()}. Or pass check_finite=False.")
+        raise user_error(ValueError, "lu: array must not contain infs or NaNs", "Or pass check_finite=False.")
     order = _lu_order(a)
     lower, upper = _lower_and_upper(_lu(permuted(a, expand_dims(order, -1), a.ndim - 2)))
     places = argsort(order, -1)
@@ -221,10 +221,10 @@ def _refuse_dependent(r: Any) -> Any:
     dtype, sizes = factor_dtype(r.dtype), np.abs(r)
     rounding = (10 + r.shape[-1]) * np.finfo(dtype).eps
     if (sizes.diagonal(axis1=-2, axis2=-1) <= rounding * sizes.max(-2, initial=0)).any():
-        raise np.linalg.LinAlgError(
-            f"The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly "
-            f"dependent, "
-            f"at {user_line()}. Use svd or pinv for matrices without full rank."
+        raise user_error(
+            np.linalg.LinAlgError,
+            "The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent",
+            "Use svd or pinv for matrices without full rank.",
         )
     return np.ones((*r.shape[:-2], 1, 1), dtype)
 
@@ -323,13 +323,13 @@ def qr(a: Any, /, mode: str = "reduced") -> Any:
     """
     a = operand(a)
     if a.ndim < 2:
-        raise np.linalg.LinAlgError(f"qr needs arrays of at least two axes, and got shape {a.shape}, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, f"qr needs arrays of at least two axes, and got shape {a.shape}")
     if not isinstance(a, Array):
         found: Any = np.linalg.qr(a, mode)  # type: ignore[call-overload]  # any mode, checked by NumPy
         return QRResult(*found) if mode in ("reduced", "complete") else found
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(
-            f"`mode` is 'reduced', 'complete' or 'r' for a value with a derivative, and got {mode!r}, at {user_line()}."
+        raise user_error(
+            ValueError, f"`mode` is 'reduced', 'complete' or 'r' for a value with a derivative, and got {mode!r}"
         )
     a = inexact(a)
     q, r = _q_and_r(_qr(a), a)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.kinds import case, general, nondifferentiable, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -87,7 +87,7 @@ def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     if not isinstance(a, Array):
         return np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
     if rcond is not None and rtol is not NOT_GIVEN:
-        raise ValueError(f"`rtol` and `rcond` can't be both set, at {user_line()}.")
+        raise user_error(ValueError, "`rtol` and `rcond` can't be both set")
     a = matrices("pinv", a)
     if rtol is None:
         rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
@@ -156,9 +156,9 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
     if not isinstance(a, Array) and not isinstance(b, Array):
         return np.linalg.lstsq(a, b, rcond)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
-        raise np.linalg.LinAlgError(
-            f"lstsq needs a matrix and a vector or matrix of as many rows; got {a.shape} and {b.shape}, at "
-            f"{user_line()}."
+        raise user_error(
+            np.linalg.LinAlgError,
+            f"lstsq needs a matrix and a vector or matrix of as many rows; got {a.shape} and {b.shape}",
         )
     a, b = inexact(a), inexact(b)
     columns = b if b.ndim == 2 else expand_dims(b, -1)
@@ -202,7 +202,7 @@ def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     """
     A = operand(A)
     if tol is not None and rtol is not None:
-        raise ValueError(f"matrix_rank takes `tol` or `rtol`, not both, at {user_line()}.")
+        raise user_error(ValueError, "matrix_rank takes `tol` or `rtol`, not both")
     A = A if A.ndim > 1 else A.reshape((-1, 1))
     if tol is None and rtol is None:
         rtol = max(A.shape[-2:]) * np.finfo(factor_dtype(A.dtype)).eps
@@ -218,7 +218,7 @@ def cond(x: Any, p: Any = None) -> Any:
         return np.linalg.cond(x, p)
     x = matrices("cond", x)
     if not x.size:
-        raise np.linalg.LinAlgError(f"cond is not defined on empty arrays, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, "cond is not defined on empty arrays")
     if p in (None, 2, -2):
         s = svdvals(x)
         return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import Case, case, general, unchanged
 from wengert.core.primitive import Primitive, register
 from wengert.core.spec import Spec
@@ -221,17 +221,17 @@ def _logarithm_schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     t, u = _schur(x.astype(np.result_type(x, np.float64), copy=False))
     eigenvalues = t.diagonal()
     if not eigenvalues.all():
-        raise np.linalg.LinAlgError(f"logm of a singular matrix does not exist, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, "logm of a singular matrix does not exist")
     if x.dtype.kind != "c" and np.any((eigenvalues.real < 0) & (eigenvalues.imag == 0)):
         raise _not_real("logm")
     return t + 0.0, u  # zeros are positive then, and so is the imaginary part on the negative axis
 
 
 def _not_real(name: str) -> np.linalg.LinAlgError:
-    return np.linalg.LinAlgError(
-        f"{name} of a real matrix with negative eigenvalues is complex, at {user_line()}. The dtype of a result does "
-        f"not depend on numbers "
-        f"here: for the complex result, pass a complex matrix, such as a.astype(complex)."
+    return user_error(
+        np.linalg.LinAlgError,
+        f"{name} of a real matrix with negative eigenvalues is complex",
+        "The dtype of a result does not depend on numbers here: for the complex result, pass a complex matrix, such as a.astype(complex).",
     )
 
 
@@ -341,7 +341,7 @@ def _root(x: np.ndarray) -> np.ndarray:
         t[among] = np.where(noise, 0, t[among])
     root = _root_of_triangle(t, "sqrtm", bool(zeros.size))
     if zeros.size and not np.abs(root @ root - t).max() <= np.sqrt(eps) * size:
-        raise np.linalg.LinAlgError(f"sqrtm: this singular matrix has no square root, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, "sqrtm: this singular matrix has no square root")
     return _back(u, root, x)
 
 

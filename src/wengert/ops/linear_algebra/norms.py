@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, reduction
 from wengert.core.primitive import operand
 from wengert.ops.contraction import einsum, products
@@ -73,7 +73,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
         try:
             axis = int(axis)
         except Exception as error:
-            raise TypeError(f"'axis' must be None, an integer or a tuple of integers, at {user_line()}.") from error
+            raise user_error(TypeError, "'axis' must be None, an integer or a tuple of integers") from error
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     if axis is None and ord is None:
         return _vector_norm(x, 2, axes, keepdims)
@@ -81,9 +81,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
         return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
     if len(axes) == 2:
         return _matrix_norm(x, ord, *axes, keepdims)
-    raise ValueError(
-        f"norm is for vectors (one axis) and matrices (two axes), and got {len(axes)} axes, at {user_line()}."
-    )
+    raise user_error(ValueError, f"norm is for vectors (one axis) and matrices (two axes), and got {len(axes)} axes")
 
 
 @implements(np.linalg.vector_norm)
@@ -103,7 +101,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order {ord!r} for vectors, at {user_line()}.")
+        raise user_error(ValueError, f"Invalid norm order {ord!r} for vectors")
     x = _inexact(x)
     if ord == inf:
         return _largest(absolute(x), axes, keepdims)
@@ -128,7 +126,7 @@ def _matrix_norm(x: Any, ord: Any, row: int, column: int, keepdims: bool) -> Any
         )  # of an empty matrix: 0
         return reshaping.expand_dims(value, (row, column)) if keepdims else value
     if ord not in (1, -1, inf, -inf):
-        raise ValueError(f"Invalid norm order {ord!r} for matrices, at {user_line()}.")
+        raise user_error(ValueError, f"Invalid norm order {ord!r} for matrices")
     inner, outer = (row, column) if ord in (1, -1) else (column, row)
     sums = absolute(x).sum(axis=inner, keepdims=True)
     extreme = _largest(sums, (outer,), True) if ord > 0 else sums.min(axis=outer, keepdims=True)
@@ -156,7 +154,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     """All products of an element of one vector and one of the other."""
     x1, x2 = operand(x1), operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
-        raise ValueError(f"outer needs vectors, and got arrays of {x1.ndim} and {x2.ndim} axes, at {user_line()}.")
+        raise user_error(ValueError, f"outer needs vectors, and got arrays of {x1.ndim} and {x2.ndim} axes")
     return products.outer(x1, x2)
 
 
@@ -165,8 +163,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The vector product of 3-vectors along an axis."""
     x1, x2 = operand(x1), operand(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        raise ValueError(
-            f"cross needs vectors of 3 components, and got {x1.shape[axis]} and {x2.shape[axis]}, at {user_line()}."
+        raise user_error(
+            ValueError, f"cross needs vectors of 3 components, and got {x1.shape[axis]} and {x2.shape[axis]}"
         )
     return products.cross(x1, x2, axis=axis)
 
@@ -188,14 +186,14 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     """The product of two or more matrices, in an order that saves work; the first and the last may be vectors."""
     arrays = [operand(x) for x in arrays]
     if len(arrays) < 2:
-        raise ValueError(f"multi_dot needs at least two arrays, and got {len(arrays)}, at {user_line()}.")
+        raise user_error(ValueError, f"multi_dot needs at least two arrays, and got {len(arrays)}")
     ends = (0, len(arrays) - 1)
     for i, x in enumerate(arrays):
         if x.ndim != 2 and not (x.ndim == 1 and i in ends):
-            raise np.linalg.LinAlgError(f"multi_dot needs matrices, and array {i} has {x.ndim} axes, at {user_line()}.")
+            raise user_error(np.linalg.LinAlgError, f"multi_dot needs matrices, and array {i} has {x.ndim} axes")
     for x, y in pairwise(arrays):
         if x.shape[-1] != y.shape[0]:
-            raise ValueError(f"shapes {x.shape} and {y.shape} do not match in multi_dot, at {user_line()}.")
+            raise user_error(ValueError, f"shapes {x.shape} and {y.shape} do not match in multi_dot")
     terms = [[i, i + 1] for i in range(len(arrays))]
     if arrays[0].ndim == 1:
         terms[0] = [1]
@@ -212,15 +210,16 @@ def matrix_power(a: Any, /, n: int) -> Any:
     """
     a = operand(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise np.linalg.LinAlgError(f"matrix_power needs square matrices, and got shape {a.shape}, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, f"matrix_power needs square matrices, and got shape {a.shape}")
     if not isinstance(a, Array):
         return np.linalg.matrix_power(a, n)
     try:
         n = index(n)
     except TypeError:
-        raise TypeError(
-            f"matrix_power needs an integer as exponent, and got {n!r}, at {user_line()}. For others use expm(n * "
-            f"logm(a)) or sqrtm(a)."
+        raise user_error(
+            TypeError,
+            f"matrix_power needs an integer as exponent, and got {n!r}",
+            "For others use expm(n * logm(a)) or sqrtm(a).",
         ) from None
     if n == 1:
         return a.copy()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -56,7 +56,7 @@ class SVDResult(NamedTuple):
 def matrices(name: str, a: Any) -> Any:
     a = operand(a)
     if a.ndim < 2:
-        raise np.linalg.LinAlgError(f"{name} needs arrays of at least two axes, and got {a.ndim}, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, f"{name} needs arrays of at least two axes, and got {a.ndim}")
     return inexact(a)
 
 
@@ -165,7 +165,7 @@ def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
     """
     UPLO = UPLO.upper()
     if UPLO not in ("L", "U"):
-        raise ValueError(f"UPLO argument must be 'L' or 'U', at {user_line()}.")
+        raise user_error(ValueError, "UPLO argument must be 'L' or 'U'")
     a = square("eigh", a)
     if not isinstance(a, Array):
         return EighResult(*np.linalg.eigh(a, UPLO))  # type: ignore[call-overload]  # any text or truth value, checked by NumPy

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error, user_line
 from wengert.core.kinds import case, general, linear, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -104,7 +104,7 @@ def _solve_banded_impl(x: Any, y: Any, below: int, above: int, trans: int) -> An
         room[below:] = x[place]
         factors, pivots, info = factor(room, below, above)
         if info > 0:
-            raise np.linalg.LinAlgError(f"Singular matrix, at {user_line()}.")
+            raise user_error(np.linalg.LinAlgError, "Singular matrix")
         out[place] = solve(factors, below, above, y[place], pivots, trans)[0]
     return out
 
@@ -170,17 +170,15 @@ def solve_banded(
     below, above = map(int, l_and_u)
     ab, b = operand(ab), operand(b)
     if ab.ndim < 2 or ab.shape[-2] != below + above + 1:
-        raise ValueError(
-            f"solve_banded needs {below + above + 1} diagonals for (l, u) = {below, above}, and got shape {ab.shape}, "
-            f"at {user_line()}."
+        raise user_error(
+            ValueError,
+            f"solve_banded needs {below + above + 1} diagonals for (l, u) = {(below, above)}, and got shape {ab.shape}",
         )
     vector = b.ndim == 1
     if not b.ndim or b.shape[-1 if vector else -2] != ab.shape[-1]:
-        raise ValueError(f"solve_banded: shapes {ab.shape} and {b.shape} do not match, at {user_line()}.")
+        raise user_error(ValueError, f"solve_banded: shapes {ab.shape} and {b.shape} do not match")
     if check_finite and not all(isinstance(x, Array) or np.isfinite(x).all() for x in (ab, b)):
-        raise ValueError(
-            f"solve_banded: array must not contain infs or NaNs, at {user_line()}. Or pass check_finite=False."
-        )
+        raise user_error(ValueError, "solve_banded: array must not contain infs or NaNs", "Or pass check_finite=False.")
     out = _solve_banded(inexact(ab), inexact(expand_dims(b, -1) if vector else b), below=below, above=above, trans=0)
     return out[..., 0] if vector else out
 
@@ -274,7 +272,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """
     a, b, q = square("solve_sylvester", a), square("solve_sylvester", b), operand(q)
     if q.ndim < 2 or q.shape[-2:] != (a.shape[-1], b.shape[-1]):
-        raise ValueError(f"solve_sylvester: shapes {a.shape}, {b.shape} and {q.shape} do not match, at {user_line()}.")
+        raise user_error(ValueError, f"solve_sylvester: shapes {a.shape}, {b.shape} and {q.shape} do not match")
     return sylvester_solution(a, b, inexact(q), "solve_sylvester")
 
 
@@ -294,8 +292,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     shape = a.shape[b.ndim :]
     n = math.prod(shape)
     if a.size != n**2 or b.size != n:
-        raise np.linalg.LinAlgError(
-            f"tensorsolve needs as many equations as unknowns, and got {a.shape} and {b.shape}, at {user_line()}."
+        raise user_error(
+            np.linalg.LinAlgError, f"tensorsolve needs as many equations as unknowns, and got {a.shape} and {b.shape}"
         )
     return reshape(solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
@@ -310,7 +308,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     """
     a = operand(a)
     if ind <= 0:
-        raise ValueError(f"tensorinv: `ind` must be positive, and got {ind}, at {user_line()}.")
+        raise user_error(ValueError, f"tensorinv: `ind` must be positive, and got {ind}")
     rows, columns = a.shape[:ind], a.shape[ind:]
     return reshape(inv(reshape(a, (math.prod(rows), math.prod(columns)))), columns + rows)
 

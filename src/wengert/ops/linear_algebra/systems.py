@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, nondifferentiable, unchanged
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
@@ -88,7 +88,7 @@ def _solve_impl(x: Any, y: Any, factors: Any, trans: int) -> Any:
         return _spread(np.linalg.solve(x.swapaxes(-1, -2) if trans else x, y), factors, 2)
     n = x.shape[-1]
     if 0.0 in factors[:n].diagonal().tolist():  # much faster than `all` for few numbers, and not much slower for many
-        raise np.linalg.LinAlgError(f"Singular matrix, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, "Singular matrix")
     y = np.asarray(y, np.result_type(factors, y))
     columns = y if y.ndim == 2 else np.moveaxis(y, -2, 0).reshape(n, -1)
     getrs = lapack("getrs", np.result_type(factors, y).char)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core import blas
 from wengert.core.array import Array
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -57,7 +57,7 @@ def square(name: str, x: Any) -> Any:
     """The operand of a function of square matrices."""
     x = operand(x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise np.linalg.LinAlgError(f"{name} needs square matrices, and got shape {x.shape}, at {user_line()}.")
+        raise user_error(np.linalg.LinAlgError, f"{name} needs square matrices, and got shape {x.shape}")
     return inexact(x)
 
 
@@ -75,13 +75,13 @@ def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> A
     """Solve with b as a stack of matrices: one of a single axis is one column."""
     a, b = square(name, a), operand(b)
     if not b.ndim:
-        raise ValueError(f"{name} needs a right-hand side of at least one axis, at {user_line()}.")
+        raise user_error(ValueError, f"{name} needs a right-hand side of at least one axis")
     vector = b.ndim == 1
     if (b.shape[0] if vector else b.shape[-2]) != a.shape[-1]:
-        raise ValueError(
-            f"{name}: a matrix of shape {a.shape} and a right-hand side of shape {b.shape} do not match, at "
-            f"{user_line()}. "
-            f"A right-hand side of several axes is a stack of matrices; for a stack of vectors use b[..., None]."
+        raise user_error(
+            ValueError,
+            f"{name}: a matrix of shape {a.shape} and a right-hand side of shape {b.shape} do not match",
+            "A right-hand side of several axes is a stack of matrices; for a stack of vectors use b[..., None].",
         )
     b = inexact(expand_dims(b, -1) if vector else b)
     dtype = np.result_type(a.dtype, b.dtype)
@@ -123,8 +123,8 @@ def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, uni
     """
     if not unit_diagonal and not x.diagonal().all():
         place = np.flatnonzero(x.diagonal() == 0)[0]
-        raise np.linalg.LinAlgError(
-            f"Singular matrix: the triangular matrix has a zero at place {place} of its diagonal, at {user_line()}."
+        raise user_error(
+            np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at place {place} of its diagonal"
         )
     if len(x) >= LARGE and (x.flags.c_contiguous or x.flags.f_contiguous):
         out = np.array(y, order="C")
@@ -210,7 +210,7 @@ def solve_triangular(
     """
     transposition = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}.get(trans)
     if transposition is None:
-        raise ValueError(f"`trans` is 0, 1, 2, 'N', 'T' or 'C', and got {trans!r}, at {user_line()}.")
+        raise user_error(ValueError, f"`trans` is 0, 1, 2, 'N', 'T' or 'C', and got {trans!r}")
     if check_finite:
         a, b = operand(a), operand(b)
         _refuse_not_finite("solve_triangular", a, b)
@@ -226,7 +226,7 @@ def solve_triangular(
 def _refuse_not_finite(name: str, *arrays: Any) -> None:
     """SciPy's check, for arrays that are plain numbers."""
     if not all(isinstance(x, Array) or np.isfinite(x).all() for x in arrays):
-        raise ValueError(f"{name}: array must not contain infs or NaNs, at {user_line()}. Or pass check_finite=False.")
+        raise user_error(ValueError, f"{name}: array must not contain infs or NaNs", "Or pass check_finite=False.")
 
 
 _POSITIVE = np.array([[7.0, 0.5, 1.2], [0.7, 8.0, -0.9], [1.1, -0.8, 6.0]])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import multiply
@@ -131,7 +131,9 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:
     x = operand(x)
     if axis is None and x.ndim > 1:
-        raise ValueError(f"An array of shape {x.shape} needs `axis`, at {user_line()}: along which one to accumulate.")
+        raise user_error(
+            ValueError, f"An array of shape {x.shape} needs `axis`", because="along which one to accumulate."
+        )
     axis = -1 if axis is None else axis
     out = accumulate(x, axis, dtype)
     if start is None:

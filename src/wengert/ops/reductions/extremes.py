@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import has_zero, where
@@ -69,8 +69,8 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
     """An operation that finds an extreme, with NumPy's arguments."""
     refuse_out(out)
     if initial is None and mask is not True:
-        raise ValueError(
-            f"{extreme.__name__} with `where` needs a number to begin with, at {user_line()}. Pass it as `initial`."
+        raise user_error(
+            ValueError, f"{extreme.__name__} with `where` needs a number to begin with", "Pass it as `initial`."
         )
     a = masked(operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)

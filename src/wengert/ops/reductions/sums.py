@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import Facts
 from wengert.core.kinds import elementwise, linear, reduction, shifted_axes
 from wengert.core.primitive import operand
@@ -99,18 +99,18 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         weights = operand(weights)
         if weights.shape != a.shape:
             if axis is None:
-                raise TypeError(
-                    f"weights of shape {weights.shape} for an array of shape {a.shape} need an axis, at {user_line()}."
+                raise user_error(
+                    TypeError, f"weights of shape {weights.shape} for an array of shape {a.shape} need an axis"
                 )
             if weights.shape != tuple(a.shape[i] for i in axes):
-                raise ValueError(
-                    f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axis}, at {user_line()}."
+                raise user_error(
+                    ValueError, f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axis}"
                 )
             in_order = transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
             weights = reshape(in_order, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         total = sum(weights, axes, keepdims=keepdims)
         if not isinstance(total, Array) and any(equal(total, 0)):
-            raise ZeroDivisionError(f"The weights of an average sum to zero, at {user_line()}.")
+            raise user_error(ZeroDivisionError, "The weights of an average sum to zero")
         result = sum(a * weights, axes, keepdims=keepdims) / total
     return (result, broadcast_to(total, result.shape)) if returned else result
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.kinds import reduction
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import square
@@ -83,7 +83,7 @@ def _comparable(a: Any, axis: int | None, last: float) -> Any:
     except TrackedValueError:  # the numbers are not known
         nothing = False
     if nothing:
-        raise ValueError(f"All-NaN slice encountered, at {user_line()}: there is no place of an extreme element.")
+        raise user_error(ValueError, "All-NaN slice encountered", because="there is no place of an extreme element.")
     return where(isnan(a), last, a)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import operand
 from wengert.ops.calculus.differences import diff
 from wengert.ops.elementwise.choices import where
@@ -40,12 +40,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if not isinstance(x, Array) and not isinstance(weights, Array):
         return np.bincount(x, weights, minlength)
     if x.ndim != 1 or (x.dtype.kind not in "iub" and x.size):
-        raise TypeError(f"bincount needs a vector of integers, and got {x.dtype} of shape {x.shape}, at {user_line()}.")
+        raise user_error(TypeError, f"bincount needs a vector of integers, and got {x.dtype} of shape {x.shape}")
     if minlength < 0:
-        raise ValueError(f"'minlength' must not be negative, and is {minlength}, at {user_line()}.")
+        raise user_error(ValueError, f"'minlength' must not be negative, and is {minlength}")
     numbers = known(x, "The length of what bincount gives")
     if (numbers < 0).any():
-        raise ValueError(f"bincount counts numbers from 0 on, and one is negative, at {user_line()}.")
+        raise user_error(ValueError, "bincount counts numbers from 0 on, and one is negative")
     zeros = np.zeros(
         max(int(numbers.max()) + 1 if numbers.size else 0, minlength), np.intp if weights is None else float
     )
@@ -54,8 +54,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return add_at(zeros, x, np.intp(1))
     weights = operand(weights)
     if weights.shape != x.shape:
-        raise ValueError(
-            f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}"
         )
     return add_at(zeros, x, astype(weights, float, copy=False))
 
@@ -68,15 +68,15 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """
     x, bins = operand(x), operand(bins)
     if x.dtype.kind == "c":
-        raise TypeError(f"digitize is for real numbers, which have an order, at {user_line()}.")
+        raise user_error(TypeError, "digitize is for real numbers, which have an order")
     if bins.ndim != 1:
-        raise ValueError(f"The edges of digitize are a vector, and not of shape {bins.shape}, at {user_line()}.")
+        raise user_error(ValueError, f"The edges of digitize are a vector, and not of shape {bins.shape}")
     side = "left" if right else "right"
     steps = diff(bins)
     if bool(all_(greater_equal(steps, 0))):
         return searchsorted(bins, x, side)
     if not bool(all_(greater_equal(0, steps))):
-        raise ValueError(f"The edges of digitize must rise or fall monotonically, at {user_line()}.")
+        raise user_error(ValueError, "The edges of digitize must rise or fall monotonically")
     return bins.size - searchsorted(flip(bins), x, side)
 
 
@@ -94,7 +94,7 @@ def histogramdd(
     bins = [bins] * number if isinstance(bins, int | np.integer) else list(bins)
     ranges = [None] * number if range is None else list(range)
     if len(bins) != number or len(ranges) != number:
-        raise ValueError(f"histogramdd of {number} coordinates needs as many bins and ranges, at {user_line()}.")
+        raise user_error(ValueError, f"histogramdd of {number} coordinates needs as many bins and ranges")
     edges = tuple([_edges(*given) for given in zip(columns, bins, ranges, strict=True)])
     shape = tuple([e.size - 1 for e in edges])
     box: Any = 0
@@ -106,9 +106,8 @@ def histogramdd(
         box = box * n + where(within, place, 0)
     weights = np.ones(columns[0].shape) if weights is None else astype(operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
-        raise ValueError(
-            f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}, at "
-            f"{user_line()}."
+        raise user_error(
+            ValueError, f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}"
         )
     counts = reshape(add_at(np.zeros(prod(shape)), box, where(inside, weights, 0.0)), shape)
     if density:
@@ -125,9 +124,7 @@ def _coordinates(sample: Any) -> list:
     if sample.ndim == 1:
         return [sample]
     if sample.ndim != 2:
-        raise ValueError(
-            f"histogramdd needs points as the rows of a matrix, and got shape {sample.shape}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"histogramdd needs points as the rows of a matrix, and got shape {sample.shape}")
     return [getitem(sample, (slice(None), i)) for i in np.arange(sample.shape[1]).tolist()]
 
 
@@ -136,7 +133,7 @@ def _edges(x: Any, bins: Any, range: Any) -> Any:
         return histogram_bin_edges(x, int(bins), range)
     edges = operand(bins)
     if edges.ndim != 1 or not bool(all_(greater_equal(diff(edges), 0))):
-        raise ValueError(f"The edges of a histogram are a vector of rising numbers, at {user_line()}.")
+        raise user_error(ValueError, "The edges of a histogram are a vector of rising numbers")
     return edges
 
 
@@ -150,9 +147,7 @@ def histogram2d(
     """
     x, y = operand(x), operand(y)
     if x.shape != y.shape:
-        raise ValueError(
-            f"x and y must have the same length, and have shapes {x.shape} and {y.shape}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"x and y must have the same length, and have shapes {x.shape} and {y.shape}")
     if not isinstance(bins, int | np.integer) and len(bins) not in (1, 2):
         bins = [operand(bins)] * 2
     counts, edges = histogramdd(stack([x, y], axis=1), bins, range, density, weights)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import operand
@@ -71,7 +71,7 @@ def cov(
     """
     samples = [operand(v) for v in (m, y) if v is not None]
     if any(v.ndim > 2 for v in samples):
-        raise ValueError(f"cov needs arrays of at most two axes, at {user_line()}.")
+        raise user_error(ValueError, "cov needs arrays of at most two axes")
     dtype = np.result_type(*[v.dtype for v in samples], np.float64) if dtype is None else np.dtype(dtype)
     rows = [astype(atleast_2d(v), dtype) for v in samples]
     rows = [row.T if not rowvar and v.ndim != 1 else row for v, row in zip(samples, rows, strict=True)]
@@ -97,13 +97,11 @@ def _weights_of_observations(fweights: Any, aweights: Any, n: int) -> Any:
     given = [(w, operand(w)) for w in (fweights, aweights) if w is not None]
     for _, w in given:
         if w.shape != (n,):
-            raise RuntimeError(
-                f"cov needs a weight for each of {n} observations, and got shape {w.shape}, at {user_line()}."
-            )
+            raise user_error(RuntimeError, f"cov needs a weight for each of {n} observations, and got shape {w.shape}")
         if not isinstance(w, Array) and (w < 0).any():
-            raise ValueError(f"The weights of cov cannot be negative, at {user_line()}.")
+            raise user_error(ValueError, "The weights of cov cannot be negative")
     if fweights is not None and not isinstance(given[0][1], Array) and (given[0][1] != np.around(given[0][1])).any():
-        raise TypeError(f"fweights must be integer, at {user_line()}.")
+        raise user_error(TypeError, "fweights must be integer")
     weights = [astype(w, float) for _, w in given]
     return weights[0] * weights[1] if len(weights) == 2 else weights[0] if weights else None
 
@@ -235,17 +233,15 @@ def _quantile(
     a, yields = operand(a), type(q) in (int, float)  # a Python number gives way to the dtype of the sample
     q = operand(q) if parts == 1 else operand(q) / parts
     if a.dtype.kind == "c":
-        raise TypeError(f"Quantiles are for real numbers, which have an order, at {user_line()}.")
+        raise user_error(TypeError, "Quantiles are for real numbers, which have an order")
     if method not in CONTINUOUS and method not in DISCRETE:
-        raise ValueError(
-            f"{method!r} is not a method: use one of {', '.join([*CONTINUOUS, *DISCRETE])}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"{method!r} is not a method: use one of {', '.join([*CONTINUOUS, *DISCRETE])}")
     if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
-        raise ValueError(f"Quantiles must be between 0 and {parts}, at {user_line()}.")
+        raise user_error(ValueError, f"Quantiles must be between 0 and {parts}")
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     rows = collapsed(a, axes)
     if not rows.shape[-1]:
-        raise IndexError(f"There are no quantiles of no numbers, at {user_line()}.")
+        raise user_error(IndexError, "There are no quantiles of no numbers")
     order = argsort(rows)  # NaNs come last
     ordered = take_along_axis(rows, order)
     flat_q = reshape(q, (-1,))
@@ -289,13 +285,11 @@ def _at(ordered: Any, place: Any, n: Any) -> Any:
 def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -> Any:
     weights = operand(weights)
     if method != "inverted_cdf":
-        raise ValueError(f"Only the method 'inverted_cdf' takes weights, not {method!r}, at {user_line()}.")
+        raise user_error(ValueError, f"Only the method 'inverted_cdf' takes weights, not {method!r}")
     if weights.shape not in (a.shape, tuple([a.shape[i] for i in axes])):
-        raise ValueError(
-            f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}")
     if not isinstance(weights, Array) and (weights < 0).any():
-        raise ValueError(f"Weights must be non-negative, at {user_line()}.")
+        raise user_error(ValueError, "Weights must be non-negative")
     return collapsed(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
 
 
@@ -324,7 +318,7 @@ def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
 def _ordered(x: Any) -> Any:
     """Numbers for a histogram: NumPy takes truth values as integers, with a warning."""
     if x.dtype.kind == "c":
-        raise TypeError(f"A histogram is of real numbers, which have an order, at {user_line()}.")
+        raise user_error(TypeError, "A histogram is of real numbers, which have an order")
     return x.astype(np.uint8) if x.dtype.kind == "b" else x
 
 
@@ -367,8 +361,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
 
 def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
     if weights.shape != a.shape:
-        raise ValueError(
-            f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}"
         )
     a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
     inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import check_device, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, unchanged
 from wengert.core.primitive import operand
@@ -45,9 +45,10 @@ _stop_gradient = nondifferentiable(
 def cast(a: Any, dtype: Any, casting: Any) -> Any:
     """`astype` where the rule `casting` allows it."""
     if not np.can_cast(a.dtype, dtype, casting):
-        raise TypeError(
-            f"Cannot cast {a.dtype} to {np.dtype(dtype)} by the rule {casting!r}, at {user_line()}. Convert with "
-            f"astype first."
+        raise user_error(
+            TypeError,
+            f"Cannot cast {a.dtype} to {np.dtype(dtype)} by the rule {casting!r}",
+            "Convert with astype first.",
         )
     return astype(a, dtype)
 

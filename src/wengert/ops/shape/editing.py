@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
@@ -56,10 +56,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, axis = _line(arr, axis)
     values, places, n = operand(values), _plain_places(obj), arr.shape[axis]
     if isinstance(values, Array) and values.dtype.kind in "fc" and arr.dtype.kind not in "fc":
-        raise TypeError(
-            f"A {values.dtype} value put into an array of dtype {arr.dtype} would be rounded and lose its gradient, at "
-            f"{user_line()}. "
-            f"Make the array floating-point first: x = x.astype(float)."
+        raise user_error(
+            TypeError,
+            f"A {values.dtype} value put into an array of dtype {arr.dtype} would be rounded and lose its gradient",
+            "Make the array floating-point first: x = x.astype(float).",
         )
     count = np.insert(np.arange(n), places, 0).size - n
     if count == 1:  # then as many as there are values
@@ -96,7 +96,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     """An array of another size, with the entries of the old one over and over."""
     flat, shape = ravel(operand(a)), extents(new_shape)
     if any(n < 0 for n in shape):
-        raise ValueError(f"all elements of `new_shape` must be non-negative, and it is {shape}, at {user_line()}.")
+        raise user_error(ValueError, f"all elements of `new_shape` must be non-negative, and it is {shape}")
     size = prod(shape)
     if not flat.size:
         return np.zeros(shape, flat.dtype)
@@ -108,7 +108,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     """An array without the zeros at its front, its back, or both, along all axes or the given ones."""
     x, sides = operand(filt), trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
-        raise ValueError(f"`trim` is 'f', 'b' or 'fb', and not {trim!r}, at {user_line()}.")
+        raise user_error(ValueError, f"`trim` is 'f', 'b' or 'fb', and not {trim!r}")
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     places = known(argwhere(x), "The shape of what trim_zeros leaves")
     key = [slice(None)] * x.ndim
@@ -150,16 +150,12 @@ def block(arrays: Any) -> Any:
 def _depth(part: Any) -> tuple[int, int]:
     """How deep the lists are nested, all alike, and the largest number of axes of a block."""
     if isinstance(part, tuple):
-        raise TypeError(
-            f"block takes lists of blocks, and got a tuple, at {user_line()}. Write [...] instead of (...)."
-        )
+        raise user_error(TypeError, "block takes lists of blocks, and got a tuple", "Write [...] instead of (...).")
     if not isinstance(part, list):
         return 0, operand(part).ndim
     inside = [_depth(p) for p in part]
     if len({depth for depth, _ in inside}) != 1:
-        raise ValueError(
-            f"The lists of block are {'empty' if not inside else 'not nested equally deep'}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"The lists of block are {('empty' if not inside else 'not nested equally deep')}")
     return inside[0][0] + 1, max(ndim for _, ndim in inside)
 
 
@@ -177,12 +173,12 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     choices = [operand(c) for c in (unstack(choices) if isinstance(choices, Array) else choices)]
     number, *choices = broadcast_arrays(operand(a), *choices)
     if number.dtype.kind not in "iub":
-        raise TypeError(f"choose needs integers to choose by, and got {number.dtype}, at {user_line()}.")
+        raise user_error(TypeError, f"choose needs integers to choose by, and got {number.dtype}")
     number = astype(number, np.intp, copy=False)
     if mode == "raise":
         _refuse_outside(number, len(choices))
     elif mode not in ("wrap", "clip"):
-        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}, at {user_line()}.")
+        raise user_error(ValueError, f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     else:
         number = remainder(number, len(choices)) if mode == "wrap" else clip(number, 0, len(choices) - 1)
     return take_along_axis(stack(choices), expand_dims(number, 0), 0)[0]
@@ -194,9 +190,10 @@ def _refuse_outside(number: Any, n: int) -> None:
     except TrackedValueError:  # the numbers are not known
         return
     if outside:
-        raise ValueError(
-            f"There are {n} choices, numbered from 0, and another one is chosen, at {user_line()}. Use mode='wrap' or "
-            f"'clip'."
+        raise user_error(
+            ValueError,
+            f"There are {n} choices, numbered from 0, and another one is chosen",
+            "Use mode='wrap' or 'clip'.",
         )
 
 
@@ -204,10 +201,10 @@ def _refuse_outside(number: Any, n: int) -> None:
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Write on the main diagonal, in place; `wrap` begins it again below, in a tall matrix."""
     if a.ndim < 2:
-        raise ValueError(f"fill_diagonal needs at least two axes, and got shape {a.shape}, at {user_line()}.")
+        raise user_error(ValueError, f"fill_diagonal needs at least two axes, and got shape {a.shape}")
     if a.ndim > 2 and len(set(a.shape)) > 1:
-        raise ValueError(
-            f"fill_diagonal of more than two axes needs them equally long, and got shape {a.shape}, at {user_line()}."
+        raise user_error(
+            ValueError, f"fill_diagonal of more than two axes needs them equally long, and got shape {a.shape}"
         )
     step = sum(prod(a.shape[i:]) for i in range(1, a.ndim)) + 1
     end = a.size if wrap or a.ndim > 2 else a.shape[1] * a.shape[1]
@@ -220,9 +217,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     a = operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
-        raise np.exceptions.AxisError(
-            f"`start` must be between {-a.ndim} and {a.ndim}, and is {start}, at {user_line()}."
-        )
+        raise user_error(np.exceptions.AxisError, f"`start` must be between {-a.ndim} and {a.ndim}, and is {start}")
     start += a.ndim if start < 0 else 0
     axes = [i for i in range(a.ndim) if i != axis]
     axes.insert(start - (axis < start), axis)
@@ -243,9 +238,7 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
     axis = normalize_axis_index(axis, arr.ndim)
     lines = moveaxis(arr, axis, -1)
     if not prod(lines.shape[:-1]):
-        raise ValueError(
-            f"Cannot apply_along_axis when any iteration dimensions are 0, as in {arr.shape}, at {user_line()}."
-        )
+        raise user_error(ValueError, f"Cannot apply_along_axis when any iteration dimensions are 0, as in {arr.shape}")
     results = [operand(func1d(line, *args, **kwargs)) for line in unstack(reshape(lines, (-1, lines.shape[-1])))]
     inner = results[0].shape
     whole = reshape(stack(results), (*lines.shape[:-1], *inner))
@@ -265,8 +258,7 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
         result = operand(func(value, axis))
         value = result if result.ndim == ndim else expand_dims(result, axis)
         if value.ndim != ndim:
-            raise ValueError(
-                f"A function for apply_over_axes keeps an axis or sums over it; it gave {result.shape}, at "
-                f"{user_line()}."
+            raise user_error(
+                ValueError, f"A function for apply_over_axes keeps an axis or sums over it; it gave {result.shape}"
             )
     return value

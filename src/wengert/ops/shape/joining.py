@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, check_device, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
@@ -238,9 +238,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         return np.pad(array, pad_width, mode, **kwargs)
     if callable(mode) or kwargs.get("reflect_type", "even") != "even":
         what = "a function as mode" if callable(mode) else "reflect_type='odd'"
-        raise NotImplementedError(
-            f"pad has no derivative for {what}, at {user_line()}. Build the border with concatenate."
-        )
+        raise user_error(NotImplementedError, f"pad has no derivative for {what}", "Build the border with concatenate.")
     np.pad(np.ones((1,) * array.ndim), 0, mode, **kwargs)  # NumPy's own errors for wrong options
     widths = _pad_widths(pad_width, array.ndim)
     if mode == "empty" or (mode == "constant" and not np.any(kwargs.get("constant_values", 0))):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW
 from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
@@ -132,7 +132,7 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
     if axis is None:
         parts, axis = [ravel(a) for a in parts], 0
     elif not parts[0].ndim:
-        raise ValueError(f"Arrays of shape () cannot be concatenated, at {user_line()}. Use stack.")
+        raise user_error(ValueError, "Arrays of shape () cannot be concatenated", "Use stack.")
     return _concatenate(*parts, axis=normalize_axis_index(axis, parts[0].ndim))
 
 

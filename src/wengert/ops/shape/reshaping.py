@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.facts import VIEW
 from wengert.core.kinds import case, linear, shifted_axes
 from wengert.core.primitive import operand
@@ -94,8 +94,8 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     [1, 3, 2, 4]
     """
     if order not in ("C", "F"):
-        raise ValueError(
-            f"order={order!r} depends on how an array lies in memory, at {user_line()}. Use order='C' or order='F'."
+        raise user_error(
+            ValueError, f"order={order!r} depends on how an array lies in memory", "Use order='C' or order='F'."
         )
     a, shape = operand(a), extents(shape)
     if not isinstance(a, Array) and copy is not None:
@@ -130,9 +130,8 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
         return a
     axes = normalize_axis_tuple(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
-        raise ValueError(
-            f"Cannot squeeze the axes {axes} out of the shape {a.shape}, at {user_line()}. Only axes of length 1 can "
-            f"go."
+        raise user_error(
+            ValueError, f"Cannot squeeze the axes {axes} out of the shape {a.shape}", "Only axes of length 1 can go."
         )
     return _reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
@@ -150,8 +149,8 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
     if len(axes) != a.ndim:
-        raise ValueError(
-            f"axes={tuple(axes)} do not match an array of shape {a.shape}, at {user_line()}. Name each axis once."
+        raise user_error(
+            ValueError, f"axes={tuple(axes)} do not match an array of shape {a.shape}", "Name each axis once."
         )
     return _transpose(a, axes=normalize_axis_tuple(axes, a.ndim))
 
@@ -160,7 +159,7 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
 def matrix_transpose(x: Any, /) -> Any:
     x = operand(x)
     if x.ndim < 2:
-        raise ValueError(f"matrix_transpose needs at least two axes, got the shape {x.shape}, at {user_line()}.")
+        raise user_error(ValueError, f"matrix_transpose needs at least two axes, got the shape {x.shape}")
     return swapaxes(x, -1, -2)
 
 

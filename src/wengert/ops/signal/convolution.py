@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -316,25 +316,23 @@ def convolution(
     x, w = operand(x), operand(w)
     rank = w.ndim - 2
     if rank < 1 or x.ndim != w.ndim:
-        raise ValueError(
-            f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got "
-            f"shapes {x.shape} and "
-            f"{w.shape}, at {user_line()}."
+        raise user_error(
+            ValueError,
+            f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got shapes {x.shape} and {w.shape}",
         )
     filters, channels = w.shape[:2]
     if x.shape[1] != channels * groups or filters % groups:
-        raise ValueError(
-            f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} "
-            f"channels, their number a "
-            f"multiple of {groups}; they have shape {w.shape}, at {user_line()}."
+        raise user_error(
+            ValueError,
+            f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} channels, their number a multiple of {groups}; they have shape {w.shape}",
         )
     steps, gaps = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
     widths = _padding(padding, _reach(w.shape[2:], gaps), rank)
     if any(
         n + sum(added) < reach for n, added, reach in zip(x.shape[2:], widths, _reach(w.shape[2:], gaps), strict=True)
     ):
-        raise ValueError(
-            f"Filters of shape {w.shape} do not fit into signals of shape {x.shape}, at {user_line()}. Add padding."
+        raise user_error(
+            ValueError, f"Filters of shape {w.shape} do not fit into signals of shape {x.shape}", "Add padding."
         )
     return _convolution(x, w, stride=steps, padding=widths, dilation=gaps, groups=groups)
 
@@ -343,8 +341,8 @@ def _each(value: int | Sequence[int], rank: int, name: str) -> Lengths:
     """One number for each axis."""
     lengths = (index(value),) * rank if not isinstance(value, Sequence) else tuple(map(index, value))
     if len(lengths) != rank or min(lengths) < 1:
-        raise ValueError(
-            f"{name}={value!r} for {rank} axes, at {user_line()}. Give one positive number, or one for each axis."
+        raise user_error(
+            ValueError, f"{name}={value!r} for {rank} axes", "Give one positive number, or one for each axis."
         )
     return lengths
 
@@ -355,14 +353,15 @@ def _padding(padding: int | str | Sequence[Any], reach: Lengths, rank: int) -> W
     if padding == "same":
         return tuple([((n - 1) // 2, n // 2) for n in reach])
     if isinstance(padding, str):
-        raise ValueError(
-            f"padding={padding!r}, at {user_line()}. Give 'valid', 'same', a number, or numbers for each axis."
+        raise user_error(
+            ValueError, f"padding={padding!r}", "Give 'valid', 'same', a number, or numbers for each axis."
         )
     given = [padding] * rank if not isinstance(padding, Sequence) else list(padding)
     pairs = [(index(p), index(p)) if not isinstance(p, Sequence) else (index(p[0]), index(p[1])) for p in given]
     if len(pairs) != rank or min(map(min, pairs)) < 0:
-        raise ValueError(
-            f"padding={padding!r} for {rank} axes, at {user_line()}. Give one number of zeros, one, or a pair for each "
-            f"axis."
+        raise user_error(
+            ValueError,
+            f"padding={padding!r} for {rank} axes",
+            "Give one number of zeros, one, or a pair for each axis.",
         )
     return tuple(pairs)

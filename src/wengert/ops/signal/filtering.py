@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.joining import pad
@@ -58,9 +58,9 @@ def _operands(name: str, in1: Any, in2: Any, rank: int | None = None) -> tuple[A
     in1, in2 = operand(in1), operand(in2)
     if in1.ndim != in2.ndim or not in1.ndim or rank not in (None, in1.ndim):
         what = "matrices" if rank else "arrays with equally many axes"
-        raise ValueError(f"{name} takes {what}, and got shapes {in1.shape} and {in2.shape}, at {user_line()}.")
+        raise user_error(ValueError, f"{name} takes {what}, and got shapes {in1.shape} and {in2.shape}")
     if not in1.size or not in2.size:
-        raise ValueError(f"{name} of an empty array, at {user_line()}.")
+        raise user_error(ValueError, f"{name} of an empty array")
     return in1, in2
 
 
@@ -72,9 +72,9 @@ def _larger_first(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
     if mode != "valid" or all(m >= n for m, n in pairs):
         return in1, in2
     if any(m > n for m, n in pairs):
-        raise ValueError(
-            f"For mode='valid' one array must fit into the other along each axis; {in1.shape} and {in2.shape}, at "
-            f"{user_line()}."
+        raise user_error(
+            ValueError,
+            f"For mode='valid' one array must fit into the other along each axis; {in1.shape} and {in2.shape}",
         )
     return in2, in1
 
@@ -88,9 +88,9 @@ def _seen(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
         "same": tuple([(n // 2, (n - 1) // 2) for n in reach]),
     }
     if mode not in widths:
-        raise ValueError(f"mode={mode!r}, at {user_line()}. The modes are 'full', 'same' and 'valid'.")
+        raise user_error(ValueError, f"mode={mode!r}", "The modes are 'full', 'same' and 'valid'.")
     if boundary not in BOUNDARIES:
-        raise ValueError(f"boundary={boundary!r}, at {user_line()}. The boundaries are 'fill', 'wrap' and 'symm'.")
+        raise user_error(ValueError, f"boundary={boundary!r}", "The boundaries are 'fill', 'wrap' and 'symm'.")
     padding = widths[mode]
     if boundary != "fill":
         in1, padding = pad(in1, padding, BOUNDARIES[boundary]), widths["valid"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -141,20 +141,20 @@ def _norm(norm: str | None) -> str:
     if norm is None:
         return "backward"
     if norm not in SWAPPED:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward", at {user_line()}.')
+        raise user_error(ValueError, f'Invalid norm value {norm}; should be "backward", "ortho" or "forward"')
     return norm
 
 
 def _length(n: int | None, default: int) -> int:
     n = default if n is None else index(n)
     if n < 1:
-        raise ValueError(f"Invalid number of FFT data points ({n}) specified, at {user_line()}.")
+        raise user_error(ValueError, f"Invalid number of FFT data points ({n}) specified")
     return n
 
 
 def _refuse_complex(name: str, x: Any) -> None:
     if x.dtype.kind == "c":
-        raise TypeError(f"{name} is for real numbers and got {x.dtype}, at {user_line()}. Use fft, or the real part.")
+        raise user_error(TypeError, f"{name} is for real numbers and got {x.dtype}", "Use fft, or the real part.")
 
 
 # Along one axis
@@ -303,7 +303,7 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
     places = [normalize_axis_index(axis, a.ndim) for axis in axes]
     lengths = [a.shape[axis] for axis in places] if s is None else list(s)
     if len(lengths) != len(places):
-        raise ValueError(f"Shape and axes have different lengths, {len(lengths)} and {len(places)}, at {user_line()}.")
+        raise user_error(ValueError, f"Shape and axes have different lengths, {len(lengths)} and {len(places)}")
     return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, places, strict=True)], places
 
 

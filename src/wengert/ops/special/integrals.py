@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_line
+from wengert.core.errors import user_error
 from wengert.core.kinds import elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import divide_live
@@ -37,7 +37,7 @@ def expn(n: Any, x: Any) -> Any:
     """The integral of exp(-x t) / t^n over t > 1, for whole numbers n. It has a derivative in x."""
     orders = plain_numbers(n, "expn", "order n")
     if np.any(orders % 1):
-        raise ValueError(f"The order of expn is a whole number, at {user_line()}. Round it first.")
+        raise user_error(ValueError, "The order of expn is a whole number", "Round it first.")
     if not orders.ndim:
         return _expn(operand(x), n=int(orders))
     out: Any = math.nan

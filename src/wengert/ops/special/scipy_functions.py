@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.core.errors import GradientError, TrackedValueError, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.kinds import Case, general, unchanged
 from wengert.core.spec import Spec
 
@@ -29,9 +29,10 @@ def of_scipy(name: str) -> Callable:
 
 
 def refusal(function: str, argument: str) -> GradientError:
-    return GradientError(
-        f"No derivative of {function} in its {argument} is known to the table, at {user_line()}. "
-        f"Pass a constant there (x.detach() of a tensor), or give a rule of your own with wg.custom_jvp."
+    return user_error(
+        GradientError,
+        f"No derivative of {function} in its {argument} is known to the table",
+        "Pass a constant there (x.detach() of a tensor), or give a rule of your own with wg.custom_jvp.",
     )
 
 

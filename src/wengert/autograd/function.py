@@ -126,7 +126,8 @@ def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
             raise user_error(
                 GradientError,
                 f"{ctx._name}.forward returned a tensor or array inside a container",
-                because="its gradient would be lost. Return it as an output of its own, or call ctx.mark_non_differentiable with it.",
+                because="its gradient would be lost. Return it as an output of its own, or call "
+                "ctx.mark_non_differentiable with it.",
             )
 
 

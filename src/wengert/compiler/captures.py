@@ -58,8 +58,10 @@ class Captures:
             if fingerprint(now) != state:
                 raise user_error(
                     RuntimeError,
-                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to {show(now)}",
-                    "Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile anew.",
+                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to "
+                    f"{show(now)}",
+                    "Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile "
+                    "anew.",
                 )
 
 

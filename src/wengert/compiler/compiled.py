@@ -327,8 +327,10 @@ class Signature:
         if batched or any(depends(assignment.node, live) for assignment in self.assigned()):
             raise user_error(
                 GradientError,
-                f"{self.name} assigns to a tensor that it captures, inside {('vmap' if batched else 'a transform that differentiates it')}",
-                because="what the tensor should be afterwards is not defined. Return the new value as a result, or assign wg.stop_gradient(v).",
+                f"{self.name} assigns to a tensor that it captures, inside "
+                f"{('vmap' if batched else 'a transform that differentiates it')}",
+                because="what the tensor should be afterwards is not defined. Return the new value as a result, or "
+                "assign wg.stop_gradient(v).",
             )
 
     def assigned(self) -> list[Assignment]:

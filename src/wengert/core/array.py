@@ -170,8 +170,10 @@ class Array:
         if self.is_live:
             raise user_error(
                 TrackedValueError,
-                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose its derivative",
-                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
+                f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose "
+                f"its derivative",
+                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
+                f"or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
             )
         value = self.value
         return value._plain(what) if isinstance(value, Array) else value
@@ -266,7 +268,8 @@ class Array:
             raise user_error(
                 TrackedValueError,
                 f"A {type(self).__name__} was changed in place under no_grad",
-                because="its derivative would not be that of its numbers any more. Make a new value instead, or assign outside of no_grad.",
+                because="its derivative would not be that of its numbers any more. Make a new value instead, or assign "
+                "outside of no_grad.",
             )
         if new.shape != self.shape:
             raise user_error(ValueError, f"An operation in place cannot change the shape {self.shape} to {new.shape}")
@@ -297,7 +300,8 @@ class Array:
         if kwargs.pop("out", None) is not None:
             raise user_error(
                 TypeError,
-                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an operand is a {type(self).__name__}",
+                f"np.{ufunc.__name__} cannot write its result into a plain ndarray (`a += x`, or `out=`) when an "
+                f"operand is a {type(self).__name__}",
                 "Write `a = a + x` instead, or make `a` a wg.tensor.",
             )
         target = UFUNCS.get(ufunc) or of_scipy(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))

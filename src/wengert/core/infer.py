@@ -81,7 +81,8 @@ def depends_on_numbers(what: str) -> Callable:
         raise user_error(
             TrackedValueError,
             f"The shape of {what} depends on the numbers in it, which are not known while a function is traced",
-            "Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the compiled function.",
+            "Use an operation whose shape is known, such as wg.where(condition, x, 0), or do this outside the compiled "
+            "function.",
         )
 
     return refuse

@@ -86,7 +86,8 @@ def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
         if not left <= tol * size:
             raise user_error(
                 ConvergenceError,
-                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is {size:.2e}",
+                f"The function given as linear solver did not solve the system: the residual is {left:.2e}, b is "
+                f"{size:.2e}",
                 "Give it more steps; tol= says what is small enough.",
             )
         return y

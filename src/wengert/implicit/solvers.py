@@ -104,8 +104,10 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
         left = float(np.linalg.norm(product(solution) - b) / np.linalg.norm(b))
         raise user_error(
             ConvergenceError,
-            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, rtol {options['rtol']:.1e})",
-            f"The system may be singular, or not of the kind that {method} takes; give it a preconditioner (M=), more steps (maxiter=), a looser rtol=, or choose another solver.",
+            f"{method} did not solve a linear system of {b.size} unknowns (info {info}, relative residual {left:.1e}, "
+            f"rtol {options['rtol']:.1e})",
+            f"The system may be singular, or not of the kind that {method} takes; give it a preconditioner (M=), more "
+            f"steps (maxiter=), a looser rtol=, or choose another solver.",
         )
     return solution
 
@@ -187,5 +189,6 @@ def judged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, to
         raise user_error(
             ConvergenceError,
             f"The solver of {what} did not converge: the residual is {left:.2e}, from {before:.2e} at the start",
-            "Start nearer to the solution, choose another solver or give it more steps; tol= says what is small enough.",
+            "Start nearer to the solution, choose another solver or give it more steps; tol= says what is small "
+            "enough.",
         )

@@ -75,7 +75,8 @@ class Trajectory(Call):
         return user_error(
             GradientError,
             "The function to integrate uses a tracked value that is not among its arguments",
-            because='the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts of arrays, or use an explicit method with adjoint="discrete", or detach it.',
+            because="the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts "
+            'of arrays, or use an explicit method with adjoint="discrete", or detach it.',
         )
 
     def at(self, points: Any, rows: Any, args: tuple) -> Any:
@@ -152,7 +153,8 @@ class Trajectory(Call):
             raise user_error(
                 GradientError,
                 "The continuous adjoint has no second derivatives of complex solutions",
-                'Use an explicit method with adjoint="discrete", or real and imaginary parts as a state of twice the size.',
+                'Use an explicit method with adjoint="discrete", or real and imaginary parts as a state of twice the '
+                "size.",
             )
         n = y0.shape[0]
         sizes = [n, *[v.size for v in smooth.values]]

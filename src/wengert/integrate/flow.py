@@ -50,7 +50,8 @@ def numbers(x: Any) -> Any:
         raise user_error(
             TypeError,
             "An integral cannot be traced into a graph",
-            because="SciPy's solvers choose their steps by looking at numbers. Call it outside the traced or compiled function, or compile the function that is integrated.",
+            because="SciPy's solvers choose their steps by looking at numbers. Call it outside the traced or compiled "
+            "function, or compile the function that is integrated.",
         )
     if isinstance(x, Batched):
         return Batched(numbers(x.value), x.level)

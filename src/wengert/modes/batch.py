@@ -116,7 +116,8 @@ def joined(primitive: Primitive, outs: Sequence[Any]) -> Any:
     if len(shapes) > 1:
         raise user_error(
             ValueError,
-            f"{primitive.name} has results of different shapes, {' and '.join(map(str, sorted(shapes)))}, for elements of one batch",
+            f"{primitive.name} has results of different shapes, {' and '.join(map(str, sorted(shapes)))}, for elements "
+            f"of one batch",
             "Under vmap a shape cannot depend on numbers; wg.where can choose between values of one shape.",
         )
     return stack(outs)

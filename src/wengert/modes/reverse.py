@@ -161,7 +161,8 @@ class Tensor(Array):
         if self.dtype.kind not in "fc":
             raise user_error(
                 GradientError,
-                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex values",
+                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex "
+                f"values",
                 "Pass dtype=float, or convert with x.astype(float).",
             )
         self.node = Leaf(self.value, self)
@@ -334,7 +335,8 @@ class Tensor(Array):
             raise user_error(
                 GradientError,
                 f"{what} a captured tensor inside a compiled function",
-                because="it would be the one of the first call for ever. Pass it as an argument, compute gradients by wg.grad, and copy tensors by x.clone().",
+                because="it would be the one of the first call for ever. Pass it as an argument, compute gradients by "
+                "wg.grad, and copy tensors by x.clone().",
             )
 
     def _refuse_leaf(self) -> None:
@@ -343,7 +345,8 @@ class Tensor(Array):
             raise user_error(
                 GradientError,
                 "A leaf that requires a gradient was changed in place",
-                because="its gradient would be lost. Work on x.clone(), or update parameters inside `with wg.no_grad():`.",
+                because="its gradient would be lost. Work on x.clone(), or update parameters inside `with "
+                "wg.no_grad():`.",
             )
 
     # Becoming plain numbers.
@@ -471,7 +474,8 @@ def own(value: np.ndarray, requires_grad: bool = False) -> Any:
             raise user_error(
                 GradientError,
                 "A tensor that requires a gradient was made inside a traced function",
-                because="such a program has no tape. Differentiate a function with wg.grad, or make the tensor outside.",
+                because="such a program has no tape. Differentiate a function with wg.grad, or make the tensor "
+                "outside.",
             )
         return trace.symbol(value)
     new = Tensor(value)

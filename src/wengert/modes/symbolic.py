@@ -97,7 +97,8 @@ class Trace:
             raise user_error(
                 GradientError,
                 f"A tensor that a compiled function captures was assigned to inside {where}",
-                because="what it should be afterwards is not defined. Return the new value as a result (has_aux=True), or, in a transform that runs the function once, assign wg.stop_gradient(v).",
+                because="what it should be afterwards is not defined. Return the new value as a result (has_aux=True), "
+                "or, in a transform that runs the function once, assign wg.stop_gradient(v).",
             )
         self.assigned[id(tensor)] = Assignment(
             tensor, new.value if is_mine(new, self.level) else self.of(new), is_recorded
@@ -180,7 +181,8 @@ class Symbol(Array):
             raise user_error(
                 TrackedValueError,
                 "A value of a traced function was used after the trace had ended",
-                because="it has no numbers. Return it from the function, or assign it to a tensor that the function captures (t[...] = v).",
+                because="it has no numbers. Return it from the function, or assign it to a tensor that the function "
+                "captures (t[...] = v).",
             )
         if len(nodes) > 1:
             current = recording.trace()
@@ -201,7 +203,8 @@ class Symbol(Array):
         raise user_error(
             TrackedValueError,
             f"{what} needs numbers, but of a {kind} only the shape {self.shape} and dtype {self.dtype} are known",
-            "Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a constant (static_argnums).",
+            "Use an operation of wengert or NumPy instead (wg.stack for a list of values), or pass the argument as a "
+            "constant (static_argnums).",
         )
 
     def __bool__(self) -> bool:
@@ -211,7 +214,8 @@ class Symbol(Array):
             raise user_error(
                 TrackedValueError,
                 "The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet",
-                "Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what decides as a constant (static_argnums).",
+                "Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what "
+                "decides as a constant (static_argnums).",
             ) from None
 
     def numpy(self) -> np.ndarray:

@@ -41,7 +41,8 @@ def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: 
             if y.size != 1:
                 raise user_error(
                     GradientError,
-                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of the vector-Jacobian product)",
+                    f"backward from a value of shape {y.shape} needs `gradient`, an array of that shape (the vector of "
+                    f"the vector-Jacobian product)",
                     "Only a single number needs none; y.sum().backward() may be what you want.",
                 )
             t: Any = Tensor(np.ones(y.shape, y.dtype))

@@ -111,7 +111,8 @@ def limits(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.nda
         if flat.shape not in ((), (1,), value.shape):
             raise user_error(
                 ValueError,
-                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape {given.shape}",
+                f"{name} has the wrong shape: it has {value.size} elements, and its {what} bound the shape "
+                f"{given.shape}",
                 "Give a bound that is one number, or one for each element.",
             )
         found.append(np.broadcast_to(flat, value.shape).copy())
@@ -151,7 +152,8 @@ def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, opti
     raise user_error(
         TypeError,
         f"{name} is a {type(c).__name__}",
-        "Give a dict with 'type' and 'fun', a scipy.optimize.NonlinearConstraint, or a LinearConstraint on the elements of x0 one after the other.",
+        "Give a dict with 'type' and 'fun', a scipy.optimize.NonlinearConstraint, or a LinearConstraint on the "
+        "elements of x0 one after the other.",
     )
 
 
@@ -193,7 +195,8 @@ def linear(name: str, c: Any, variables: Variables) -> Linear:
     if matrix.shape[1] != variables.size:
         raise user_error(
             ValueError,
-            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has {variables.size} elements",
+            f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has "
+            f"{variables.size} elements",
         )
     return Linear(name, matrix, c.lb, c.ub, c.keep_feasible, variables)
 

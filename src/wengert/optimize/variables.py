@@ -90,7 +90,8 @@ class Variables:
         else:
             raise user_error(
                 TypeError,
-                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or for {self.size} elements of one vector a list of as many pairs; this is a {type(given).__name__}",
+                f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or "
+                f"for {self.size} elements of one vector a list of as many pairs; this is a {type(given).__name__}",
             )
         for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its "
                                                                                                          "lower bound"),
@@ -176,7 +177,8 @@ def refuse_tracked(tree: Any, what: str) -> None:
                 raise user_error(
                     GradientError,
                     f"{what} has a value that is being differentiated or traced (a {type(layer).__name__})",
-                    because="the gradient would be lost, because SciPy searches with plain numbers. Differentiate a solution with wg.implicit.argmin or wg.implicit.root, or detach the value.",
+                    because="the gradient would be lost, because SciPy searches with plain numbers. Differentiate a "
+                    "solution with wg.implicit.argmin or wg.implicit.root, or detach the value.",
                 )
 
 

@@ -151,5 +151,6 @@ def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
             raise user_error(
                 GradientError,
                 f"What {method} draws has no derivative in its parameter {name}",
-                f"Pass wg.stop_gradient({name}) to draw with a constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}.",
+                f"Pass wg.stop_gradient({name}) to draw with a "
+                f"constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}.",
             )

@@ -168,7 +168,8 @@ class SparseDerivative:
         if self.way in SYMMETRIC_WAYS and not (hessian or (isinstance(pattern, Pattern) and pattern.symmetric)):
             raise user_error(
                 ValueError,
-                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need not be symmetric",
+                f"sparse_jacobian: coloring={self.way!r} takes each entry for its mirror image, and a Jacobian need "
+                f"not be symmetric",
                 "Leave the colouring out, or, if it is, pass pattern=Pattern(matrix, symmetric=True).",
             )
         self.plans: dict[Any, Plan] = {}
@@ -182,7 +183,8 @@ class SparseDerivative:
                 raise user_error(
                     TrackedValueError,
                     f"{self.name} gives a SciPy matrix, of plain numbers, and was given a {type(x).__name__}",
-                    f"Inside other transforms, take its entries: {self.name}(f).values(x), in the order of .pattern(x).",
+                    f"Inside other transforms, take its entries: {self.name}(f).values(x), in the order of "
+                    f".pattern(x).",
                 )
         values = plan.run(*arrays)
         matrix = plan.pattern.filled(values)
@@ -234,7 +236,8 @@ class SparseDerivative:
         if pattern.shape[1] != size:
             raise user_error(
                 ValueError,
-                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to differentiate in",
+                f"{self.name}: the pattern has {pattern.shape[1]} columns, and there are {size} elements to "
+                f"differentiate in",
                 "Find the pattern with sparsity(f, x).",
             )
         coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
@@ -257,7 +260,8 @@ class SparseDerivative:
         if wrong.size:
             raise user_error(
                 PatternError,
-                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the first being row {wrong[0]}, do not multiply a random vector as the function's derivative does",
+                f"{self.name}: the pattern misses an entry that is not zero: {wrong.size} of {expected.size} rows, the "
+                f"first being row {wrong[0]}, do not multiply a random vector as the function's derivative does",
                 "Leave the pattern out, or find one that holds everywhere with sparsity(f, x, scope='global').",
             )
 

@@ -79,7 +79,8 @@ class Chosen:
             if x.dtype.kind not in "fc":
                 raise user_error(
                     GradientError,
-                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex numbers",
+                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex "
+                    f"numbers",
                     "Convert it with x.astype(float), or choose other arguments.",
                 )
 

@@ -82,7 +82,8 @@ class Call:
         return user_error(
             GradientError,
             f"{self.name} uses a tracked value that is not among its arguments",
-            because="its gradient would be lost. Pass it as an argument, which may be a list or dict of arrays, or detach it.",
+            because="its gradient would be lost. Pass it as an argument, which may be a list or dict of arrays, or "
+            "detach it.",
         )
 
     def opened(self, out: Any) -> list:

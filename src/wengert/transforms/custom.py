@@ -42,7 +42,8 @@ class Custom:
             if isinstance(leaf, Array) and not (isinstance(leaf, Tensor) and leaf.node is None and not leaf.level):
                 raise user_error(
                     GradientError,
-                    f"{self.name} got a tracked value as an argument without derivative (nondiff_argnums, keyword-only)",
+                    f"{self.name} got a tracked value as an argument without derivative (nondiff_argnums, "
+                    f"keyword-only)",
                     because="its gradient would be lost. Pass it as a positional argument, or detach it.",
                 )
         live = tuple([a for i, a in enumerate(bound.args) if i not in nondiff])

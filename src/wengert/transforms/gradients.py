@@ -74,7 +74,8 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
             raise user_error(
                 GradientError,
                 f"grad needs a function that returns one number; this one returned {structure!r}",
-                "Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all of it.",
+                "Use has_aux=True to return more than what is differentiated, or jacobian for the derivatives of all "
+                "of it.",
             )
         y = leaves[0]
     if y.size != 1:
@@ -88,7 +89,8 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
         raise user_error(
             GradientError,
             f"grad of a complex result ({y.dtype})",
-            because="which number should grow? Return its real part or absolute value, or pass holomorphic=True for the complex derivative of a holomorphic function.",
+            because="which number should grow? Return its real part or absolute value, or pass holomorphic=True for "
+            "the complex derivative of a holomorphic function.",
         )
     if kind not in "fc":
         raise user_error(

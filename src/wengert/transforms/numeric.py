@@ -237,7 +237,8 @@ def refuse_not_analytic(f: Callable, args: Sequence[Any], i: int, step: float | 
     if y.dtype.kind != "c":
         raise user_error(
             GradientError,
-            f"The function loses the imaginary part of its argument {i} (abs, real, float or an assignment into a real array do), so that complex_step cannot see its derivative",
+            f"The function loses the imaginary part of its argument {i} (abs, real, float or an assignment into a real "
+            f"array do), so that complex_step cannot see its derivative",
             "Use central.",
         )
     eps = np.finfo(x.dtype).eps

@@ -101,7 +101,8 @@ def pair(result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise user_error(
             TypeError,
-            f"With has_aux=True the function returns a pair, the value to differentiate and anything else; this one returned a {type(result).__name__}",
+            f"With has_aux=True the function returns a pair, the value to differentiate and anything else; this one "
+            f"returned a {type(result).__name__}",
         )
     return result
 

@@ -244,7 +244,8 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     if isinstance(v, Array) and v.dtype.kind in "fc" and operand(x).dtype.kind not in "fc":
         raise user_error(
             TypeError,
-            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its gradient",
+            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its "
+            f"gradient",
             "Make the array floating-point first: x = x.astype(float).",
         )
     return _set_at(x, v, *indices, key=index, reuse=reuse)

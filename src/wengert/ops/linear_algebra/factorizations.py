@@ -223,7 +223,8 @@ def _refuse_dependent(r: Any) -> Any:
     if (sizes.diagonal(axis1=-2, axis2=-1) <= rounding * sizes.max(-2, initial=0)).any():
         raise user_error(
             np.linalg.LinAlgError,
-            "The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly dependent",
+            "The derivative of qr does not exist where the first columns of a matrix, as many as Q has, are linearly "
+            "dependent",
             "Use svd or pinv for matrices without full rank.",
         )
     return np.ones((*r.shape[:-2], 1, 1), dtype)

@@ -231,7 +231,8 @@ def _not_real(name: str) -> np.linalg.LinAlgError:
     return user_error(
         np.linalg.LinAlgError,
         f"{name} of a real matrix with negative eigenvalues is complex",
-        "The dtype of a result does not depend on numbers here: for the complex result, pass a complex matrix, such as a.astype(complex).",
+        "The dtype of a result does not depend on numbers here: for the complex result, pass a complex matrix, such as "
+        "a.astype(complex).",
     )
 
 

@@ -318,13 +318,15 @@ def convolution(
     if rank < 1 or x.ndim != w.ndim:
         raise user_error(
             ValueError,
-            f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got shapes {x.shape} and {w.shape}",
+            f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got "
+            f"shapes {x.shape} and {w.shape}",
         )
     filters, channels = w.shape[:2]
     if x.shape[1] != channels * groups or filters % groups:
         raise user_error(
             ValueError,
-            f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} channels, their number a multiple of {groups}; they have shape {w.shape}",
+            f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} "
+            f"channels, their number a multiple of {groups}; they have shape {w.shape}",
         )
     steps, gaps = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
     widths = _padding(padding, _reach(w.shape[2:], gaps), rank)

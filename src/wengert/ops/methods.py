@@ -15,7 +15,8 @@ from wengert.ops.elementwise import arithmetic, choices, complex_numbers, expone
 from wengert.ops.indexing import subscripts, taking
 from wengert.ops.reductions import cumulative, extremes, logical, sums
 from wengert.ops.samples import sorting
-from wengert.ops.shape import casting, editing, joining, rearranging, reshaping
+from wengert.ops.shape import editing, joining, rearranging, reshaping
+from wengert.ops.shape.casting import astype, cast, copy
 
 
 def reflected(function: Callable) -> Callable:
@@ -105,7 +106,7 @@ def _flatten(x: Any, order: str = "C") -> Any:
 def _astype(
     x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
-    return casting.astype(x, dtype, copy=copy) if casting == "unsafe" else casting.cast(x, dtype, casting)
+    return astype(x, dtype, copy=copy) if casting == "unsafe" else cast(x, dtype, casting)
 
 
 def _fill(x: Any, value: Any) -> None:
@@ -130,11 +131,11 @@ METHODS = {
     "astype": _astype,
     "choose": editing.choose,
     "clip": choices.clip,
-    "clone": casting.copy,
+    "clone": copy,
     "compress": lambda x, condition, axis=None, out=None: taking.compress(condition, x, axis, out),
     "conj": complex_numbers.conj,
     "conjugate": complex_numbers.conj,
-    "copy": casting.copy,
+    "copy": copy,
     "cumprod": cumulative.cumprod,
     "cumsum": cumulative.cumsum,
     "diagonal": rearranging.diagonal,

@@ -63,7 +63,7 @@ FORWARD = {
 def row(primitive: Primitive) -> str:
     kind = primitive.kind
     if kind == "nondifferentiable":
-        cells, remark = ["-", "-", "-"], f"no derivative: {primitive.reason}"
+        cells, remark = ["-", "-", "-"], f"no derivative: {primitive.definition.reason}"
     else:
         cells, remark = [REVERSE.get(kind, "rule"), FORWARD[kind], taylor(primitive)], remarks(primitive)
     cells += [batch(primitive), *symbolic(primitive), remark]
@@ -75,13 +75,13 @@ def taylor(primitive: Primitive) -> str:
         return "each coefficient"
     if primitive.kind == "multilinear":
         return "convolution"
-    return "recurrence" if primitive.taylor else "from the derivative"
+    return "recurrence" if primitive.definition.taylor else "from the derivative"
 
 
 def batch(primitive: Primitive) -> str:
-    if primitive.kind == "elementwise" or primitive.batch is unchanged:
+    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:
         return "aligned"
-    return "rule" if primitive in batching.entries else "shifted" if primitive.batch else "loop"
+    return "rule" if primitive in batching.entries else "shifted" if primitive.definition.batch else "loop"
 
 
 LARGE = {"matmul": [case((64, 64), (64, 64))], "einsum": [case((64, 64), (64, 64), subscripts="ij,jk->ik")]}
@@ -92,13 +92,13 @@ ON_INTEGERS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift
 
 def cases(primitive: Primitive) -> Iterator[Case]:
     """Arguments to trace an operation with: those of its tests that have elements, or vectors."""
-    yield from [c for c in primitive.cases if all(np.prod(a if isinstance(a, tuple) else np.shape(a)) for a in c.args)]
+    yield from [c for c in primitive.trial.cases if all(np.prod(a if isinstance(a, tuple) else np.shape(a)) for a in c.args)]
     yield from LARGE.get(primitive.name, ())
-    if not primitive.cases:
+    if not primitive.trial.cases:
         dtypes = [
             "?" if name == "condition" else "i8" if primitive.name in ON_INTEGERS else "f8" for name in primitive.inputs
         ]
-        yield Case(tuple([np.ones(3, dtype) for dtype in dtypes]), primitive.params or {})
+        yield Case(tuple([np.ones(3, dtype) for dtype in dtypes]), primitive.trial.params)
 
 
 def symbolic(primitive: Primitive) -> tuple[str, str]:
@@ -124,21 +124,21 @@ def way(graph: Graph) -> str:
 
 
 def shape_rule(primitive: Primitive) -> str:
-    if primitive.spec is not None:
+    if primitive.definition.spec is not None:
         return "rule"
     if is_elementwise(primitive):
         return "broadcast"
-    return "axes" if any("keepdims" in params for _, params in primitive.cases) else "example"
+    return "axes" if any("keepdims" in params for _, params in primitive.trial.cases) else "example"
 
 
 def remarks(primitive: Primitive) -> str:
     chosen = [
         f"({', '.join(map(number, at))}) → ({', '.join(map(number, slopes))})"
-        for at, slopes in primitive.singular.items()
+        for at, slopes in primitive.trial.singular.items()
     ]
     constant = [
         name
-        for name, rule in zip(primitive.inputs, primitive.rules, strict=False)
+        for name, rule in zip(primitive.inputs, primitive.definition.rules, strict=False)
         if rule is None and not name.startswith("*")
     ]
     notes = [f"derivative chosen at {'; '.join(chosen)}"] if chosen else []

@@ -39,7 +39,7 @@ def test_imports_point_down(path):
 
 def test_the_test_can_fail(tmp_path):
     upward = tmp_path / "upward.py"
-    upward.write_text("from wengert.modes import reverse\n")
+    upward.write_text("from wengert.modes import tensor\n")
     assert imported(upward) == {"modes"}
 
 

@@ -12,11 +12,13 @@ from tests.oracle import random_weights, weighted
 from tests.test_table import SHAPES, case_arguments, live_arguments, op_of, sample
 
 import wengert as wg
-from wengert.core.primitive import TABLE, new_level
+from wengert.core.levels import new_level
+from wengert.core.primitive import TABLE
+from wengert.modes.backward import backward_pass
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
-from wengert.modes.tape import Leaf, pull_back
+from wengert.modes.tape import Leaf
 from wengert.modes.taylor import Jet, Run, Series
+from wengert.modes.tensor import Tensor
 
 SMOOTH = [p for p in TABLE.values() if p.kind != "nondifferentiable"]
 
@@ -28,7 +30,7 @@ def problems():
             for name in ("0-d", "broadcast"):
                 args = sample(p, SHAPES[name])
                 yield pytest.param(op_of(p), args, live_arguments(p, args), id=f"{p.name}-{name}")
-        for i, case in enumerate(p.cases):
+        for i, case in enumerate(p.trial.cases):
             args = case_arguments(case)
             yield pytest.param(op_of(p, case.params), args, live_arguments(p, args), id=f"{p.name}-{i}")
 
@@ -62,7 +64,7 @@ def gradients(f, args, live):
     y = f(*[Tensor(a, level, leaves[i]) if i in leaves else a for i, a in enumerate(args)])
     found = {}
     if isinstance(y, Tensor) and y.level == level and y.node is not None:
-        pull_back({y.node: np.ones(y.shape)}, found.__setitem__)
+        backward_pass({y.node: np.ones(y.shape)}, found.__setitem__)
     return {i: found.get(leaf, np.zeros(args[i].shape)) for i, leaf in leaves.items()}
 
 

@@ -39,7 +39,7 @@ def by_name(primitives: list[Primitive]) -> pytest.MarkDecorator:
 
 
 def interval(primitive: Primitive, i: int) -> tuple[float, float]:
-    domain = primitive.domain
+    domain = primitive.trial.domain
     return domain[i] if isinstance(domain[0], tuple) else domain
 
 
@@ -57,9 +57,9 @@ def sample(primitive: Primitive, shapes: list[tuple[int, ...]], dtype: type = np
 
 
 def live_arguments(primitive: Primitive, args: list) -> list[int]:
-    if primitive.vjp or primitive.inputs[0].startswith("*"):
+    if primitive.definition.vjp or primitive.inputs[0].startswith("*"):
         return [i for i, a in enumerate(args) if np.asarray(a).dtype.kind in "fc"]
-    return [i for i, rule in enumerate(primitive.rules) if rule is not None and np.asarray(args[i]).dtype.kind in "fc"]
+    return [i for i, rule in enumerate(primitive.definition.rules) if rule is not None and np.asarray(args[i]).dtype.kind in "fc"]
 
 
 def several(outs) -> tuple:
@@ -67,7 +67,7 @@ def several(outs) -> tuple:
 
 
 def op_of(primitive: Primitive, params: dict | None = None):
-    params = dict(primitive.params or {}) if params is None else params
+    params = dict(primitive.trial.params) if params is None else params
     return lambda *args: primitive.op(*args, **params)
 
 
@@ -77,7 +77,7 @@ def case_arguments(case) -> list[np.ndarray]:
 
 
 def cases_of(primitives: list[Primitive]) -> list:
-    return [pytest.param(p, c, id=f"{p.name}-{k}") for p in primitives for k, c in enumerate(p.cases)]
+    return [pytest.param(p, c, id=f"{p.name}-{k}") for p in primitives for k, c in enumerate(p.trial.cases)]
 
 
 @by_name(ELEMENTWISE)
@@ -130,16 +130,16 @@ LATER = {"stdtrit": needs_scipy(1, 17)}
 
 @pytest.mark.parametrize(
     ("primitive", "point"),
-    [pytest.param(p, at, id=f"{p.name}{at}", marks=LATER.get(p.name, ())) for p in ELEMENTWISE for at in p.singular],
+    [pytest.param(p, at, id=f"{p.name}{at}", marks=LATER.get(p.name, ())) for p in ELEMENTWISE for at in p.trial.singular],
 )
 def test_singular_points(primitive, point):
     args = [np.array(v) for v in point]
     _, gradients = tape_gradients(lambda *a: op_of(primitive)(*a).sum(), args, range(len(args)))
-    np.testing.assert_array_equal([g.item() for g in gradients], primitive.singular[point])
+    np.testing.assert_array_equal([g.item() for g in gradients], primitive.trial.singular[point])
 
 
 @pytest.mark.parametrize(
-    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular]
+    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.trial.singular]
 )
 def test_singular_points_at_second_order_in_every_mode(primitive, point):
     args = [np.float64(v) for v in point]
@@ -151,7 +151,7 @@ def test_singular_points_at_second_order_in_every_mode(primitive, point):
 
 @pytest.mark.parametrize("direction", [1.0, 1j, 0.6 + 0.8j])
 @pytest.mark.parametrize(
-    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.singular]
+    ("primitive", "point"), [pytest.param(p, at, id=f"{p.name}{at}") for p in ELEMENTWISE for at in p.trial.singular]
 )
 def test_complex_singular_points_in_every_mode(primitive, point, direction):
     """Along a line through the point, the real and the imaginary part of the result."""
@@ -230,11 +230,11 @@ def test_cases_in_other_dtypes(primitive, case):
 @pytest.mark.parametrize(
     ("primitive", "args", "params"),
     [
-        *[pytest.param(p, sample(p, SHAPES["vector"]), p.params or {}, id=p.name) for p in ELEMENTWISE],
+        *[pytest.param(p, sample(p, SHAPES["vector"]), p.trial.params, id=p.name) for p in ELEMENTWISE],
         *[
             pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}")
             for p in OTHERS
-            for k, c in enumerate(p.cases)
+            for k, c in enumerate(p.trial.cases)
         ],
     ],
 )
@@ -255,10 +255,10 @@ def test_the_cotangent_that_leaves_an_operation_has_the_dtype_of_its_operand(pri
 
 @by_name(CONSTANT)
 def test_no_gradient_flows(primitive):
-    assert primitive.reason, "an operation without a gradient says why"
-    runs = [(case_arguments(c), c.params) for c in primitive.cases]
-    if not runs and primitive.domain:
-        runs = [(sample(primitive, SHAPES["broadcast"]), primitive.params or {})]
+    assert primitive.definition.reason, "an operation without a gradient says why"
+    runs = [(case_arguments(c), c.params) for c in primitive.trial.cases]
+    if not runs and primitive.trial.domain:
+        runs = [(sample(primitive, SHAPES["broadcast"]), primitive.trial.params)]
     for args, params in runs:
         out = primitive.op(*[wg.tensor(a, requires_grad=a.dtype.kind == "f") for a in args], **params)
         assert not out.requires_grad
@@ -267,5 +267,5 @@ def test_no_gradient_flows(primitive):
 
 @by_name(SMOOTH)
 def test_has_something_to_test(primitive):
-    assert primitive.domain or primitive.cases
-    assert primitive.rules or primitive.vjp
+    assert primitive.trial.domain or primitive.trial.cases
+    assert primitive.definition.rules or primitive.definition.vjp

@@ -11,9 +11,10 @@ import pytest
 from tests.oracle import check_derivatives
 
 import wengert as wg
-from wengert.core.primitive import new_level
-from wengert.modes.reverse import Tensor
-from wengert.modes.tape import Leaf, pull_back
+from wengert.core.levels import new_level
+from wengert.modes.backward import backward_pass
+from wengert.modes.tape import Leaf
+from wengert.modes.tensor import Tensor
 
 
 def gradient(f, *args):
@@ -31,7 +32,7 @@ def nested_gradient(f, x):
     y = f(Tensor(x if hasattr(x, "shape") else np.float64(x), level, leaf))
     found = {}
     if isinstance(y, Tensor) and y.level == level:
-        pull_back({y.node: np.float64(1.0)}, found.__setitem__)
+        backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
     return found.get(leaf, 0.0)
 
 

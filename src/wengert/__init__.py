@@ -7,6 +7,9 @@ from numpy import __array_namespace_info__
 
 from wengert import autograd, fft, linalg, signal, special
 from wengert.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from wengert.control.checkpoint import checkpoint, checkpoint_sequential
+from wengert.control.checkpoint_loop import checkpoint_loop
+from wengert.control.custom import custom_jvp, custom_vjp, primitive
 from wengert.core.absent import missing
 from wengert.core.array import Array
 from wengert.core.dtypes import (
@@ -63,8 +66,8 @@ from wengert.modes.grids import (
     logspace,
     tri,
 )
-from wengert.modes.reverse import Tensor, tensor
 from wengert.modes.symbolic import Symbol
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.calculus.differences import (
     convolve,
     correlate,
@@ -332,9 +335,7 @@ from wengert.ops.shape.reshaping import (
 )
 from wengert.ops.special.bessel import i0
 from wengert.transforms import check, numeric
-from wengert.transforms.checkpoint import checkpoint, checkpoint_loop, checkpoint_sequential
 from wengert.transforms.curvature import derivative, hessian, hessian_diag, hvp, laplacian, vhp
-from wengert.transforms.custom import custom_jvp, custom_vjp, primitive
 from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.jacobians import COMPRESSION, jacfwd, jacobian, jacrev
 from wengert.transforms.products import directional, jvp, linear_transpose, linearize, stop_gradient, vjp

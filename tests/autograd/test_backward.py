@@ -172,7 +172,7 @@ def test_assigned_gradients_have_the_dtype_of_the_tensor():
 
 def test_backward_inside_a_transform():
     """A value of a higher level has a history that leads to no leaf."""
-    from wengert.core.primitive import new_level
+    from wengert.core.levels import new_level
     from wengert.modes.tape import Leaf
 
     x = leaf(2.0)

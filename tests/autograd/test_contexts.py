@@ -27,7 +27,7 @@ from wengert.modes import recording
 def _state_is_restored():
     assert recording.active == 0
     yield
-    assert recording.recording()
+    assert recording.is_recording()
     assert recording.active == 0
 
 

@@ -556,15 +556,16 @@ def test_inside_levels():
     """Tensors of nested transforms: each level has a history of its own, and backward is recorded by the ones around
     it.
     """
-    from wengert.core.primitive import new_level
-    from wengert.modes.tape import Leaf, pull_back
+    from wengert.core.levels import new_level
+    from wengert.modes.backward import backward_pass
+    from wengert.modes.tape import Leaf
 
     def derivative(f):
         def df(x):
             level, found = new_level(), {}
             start = Leaf(x)
             y = f(wg.Tensor(x, level, start))
-            pull_back({y.node: np.float64(1.0)}, found.__setitem__)
+            backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
             return found[start]
 
         return df

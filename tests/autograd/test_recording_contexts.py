@@ -31,7 +31,7 @@ def _state_is_restored():
     assert recording.active == 0
     yield
     gc.collect()  # contexts of finished tasks
-    assert recording.recording()
+    assert recording.is_recording()
     assert recording.active == 0
 
 

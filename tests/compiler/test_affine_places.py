@@ -84,14 +84,14 @@ TABLE_CASES = [
     pytest.param(primitive, k, id=f"{primitive.name}-{k}")
     for primitive in lowering
     if isinstance(lowering.of(primitive), View | Choice)
-    for k, case in enumerate(primitive.cases)
+    for k, case in enumerate(primitive.trial.cases)
     if all(isinstance(a, tuple) for a in case.args)
 ]
 
 
 @pytest.mark.parametrize(("primitive", "k"), TABLE_CASES)
 def test_cases_of_the_table(primitive, k):
-    case = primitive.cases[k]
+    case = primitive.trial.cases[k]
     operands = [numbered(shape, 1 + 100 * i) for i, shape in enumerate(case.args)]
     assert_places(primitive.name, operands, np.asarray(primitive.op(*operands, **case.params)), **case.params)
 

@@ -18,7 +18,7 @@ from wengert.core.infer import is_elementwise
 from wengert.core.primitive import TABLE
 
 ELEMENTWISE = [p for p in TABLE.values() if is_elementwise(p)]
-OTHERS = [p for p in TABLE.values() if p.cases and not is_elementwise(p)]
+OTHERS = [p for p in TABLE.values() if p.trial.cases and not is_elementwise(p)]
 EXACT = {p for p in TABLE.values() if isinstance(lowering.of(p), Instructions) and p.name not in FUNCTIONS}
 """What is rounded as IEEE 754 says, so that there is one right answer."""
 
@@ -257,7 +257,7 @@ def test_broadcasting_pairs(shapes):
 
 
 def cases() -> list:
-    return [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)]
+    return [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.trial.cases)]
 
 
 def with_dtype(args: list, live: list[int], dtype: str) -> list:

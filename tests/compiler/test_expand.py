@@ -157,4 +157,4 @@ def test_what_is_not_made_of_others_stays_itself():
 @pytest.mark.parametrize("primitive", list(expansion), ids=lambda p: p.name)
 def test_every_expansion_has_a_case_in_the_table(primitive):
     """So the table's cases, compiled, run through all of them."""
-    assert primitive.cases
+    assert primitive.trial.cases

@@ -19,6 +19,7 @@ from wengert.compiler.lowering import (
 )
 from wengert.compiler.native import own_operations
 from wengert.compiler.simd.vector_functions import FUNCTIONS, vector
+from wengert.core.definition import Definition
 from wengert.core.kinds import elementwise
 from wengert.core.primitive import TABLE, Primitive
 from wengert.ops.elementwise.arithmetic import multiply
@@ -58,7 +59,9 @@ def test_every_operation_has_native_code_or_a_reason():
 
 def test_an_operation_is_not_known_by_its_name():
     """One that is not in the table may be called like one that is."""
-    other = Primitive("rad2deg", lambda x: x + 1.0, "elementwise", ("x",), (lambda t: t,)).op
+    other = Primitive(
+        Definition(name="rad2deg", impl=lambda x: x + 1.0, kind="elementwise", inputs=("x",), rules=(lambda t: t,))
+    ).op
     f = wg.compile(lambda x: other(x) * 2.0)
     np.testing.assert_array_equal(f(X), (X + 1.0) * 2.0)
     assert f.report(X).fallbacks == ["rad2deg"]

@@ -10,7 +10,7 @@ from wengert.core.primitive import TABLE
 from wengert.ops.shape.reshaping import _broadcast_to
 
 MOVING = cases_of([p for p in TABLE.values() if p.facts.moves])
-COMMUTATIVE = [p for p in (*ELEMENTWISE, *CONSTANT) if p.facts.commutative and p.domain]
+COMMUTATIVE = [p for p in (*ELEMENTWISE, *CONSTANT) if p.facts.commutative and p.trial.domain]
 VIEWS = cases_of([p for p in TABLE.values() if p.facts.view and p.name != "broadcast_to"])  # which copies a few numbers
 
 

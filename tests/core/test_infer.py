@@ -14,8 +14,8 @@ from wengert.core.spec import Spec
 
 DTYPES = [np.dtype(d) for d in ("f8", "f4", "f2", "i8", "i4", "u1", "?", "c16", "c8")]
 SHAPES = [((3,), (3,), (3,)), ((), (), ()), ((2, 1), (3,), (1, 1)), ((0, 2), (2,), (1,)), ((4, 3), (), (3,))]
-ELEMENTWISE = [p for p in TABLE.values() if is_elementwise(p) and p.spec is None and not (p.params or {})]
-OTHERS = [p for p in TABLE.values() if not is_elementwise(p) and p.cases]
+ELEMENTWISE = [p for p in TABLE.values() if is_elementwise(p) and p.definition.spec is None and not (p.trial.params)]
+OTHERS = [p for p in TABLE.values() if not is_elementwise(p) and p.trial.cases]
 
 
 def specs_of(outs, primitive: Primitive):
@@ -61,7 +61,7 @@ def case_arguments(case) -> list:
 
 
 @pytest.mark.parametrize(
-    ("primitive", "case"), [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.cases)]
+    ("primitive", "case"), [pytest.param(p, c, id=f"{p.name}-{k}") for p in OTHERS for k, c in enumerate(p.trial.cases)]
 )
 def test_the_rest_of_the_table(primitive, case):
     args = case_arguments(case)

@@ -232,14 +232,14 @@ def test_random_expressions_mean_what_they_say(steps):
 
 RENDERED = [
     *[
-        pytest.param(p, sample(p, SHAPES["vector"]), p.params or {}, id=p.name)
+        pytest.param(p, sample(p, SHAPES["vector"]), p.trial.params, id=p.name)
         for p in (*ELEMENTWISE, *CONSTANT)
-        if p.domain and not p.cases
+        if p.trial.domain and not p.trial.cases
     ],
     *[
         pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}")
         for p in (*OTHERS, *CONSTANT)
-        for k, c in enumerate(p.cases)
+        for k, c in enumerate(p.trial.cases)
     ],
 ]
 

@@ -41,7 +41,7 @@ def body(source: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "primitive",
-    [p for p in (*ELEMENTWISE, *CONSTANT) if p.domain and not p.cases and p.spec is None],
+    [p for p in (*ELEMENTWISE, *CONSTANT) if p.trial.domain and not p.trial.cases and p.definition.spec is None],
     ids=lambda p: p.name,
 )
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
@@ -57,7 +57,7 @@ def test_elementwise_operations(primitive, shapes, dtype):
 
 @pytest.mark.parametrize(
     ("primitive", "case"),
-    [pytest.param(p, c, id=f"{p.name}-{k}") for p in (*OTHERS, *CONSTANT) for k, c in enumerate(p.cases)],
+    [pytest.param(p, c, id=f"{p.name}-{k}") for p in (*OTHERS, *CONSTANT) for k, c in enumerate(p.trial.cases)],
 )
 def test_other_operations(primitive, case):
     args = case_arguments(case)

@@ -22,7 +22,7 @@ from wengert.transforms.tracing import gradients, symbol, trace
 sympy = pytest.importorskip("sympy")
 OF_NUMBERS = [p for p in TABLE.values() if is_elementwise(p)]
 SPECIAL = list(map(primitive_of, (_jv, _yv, _iv, _kv, _polygamma_op, _zeta, _ldexp)))
-KNOWN = [p for p in (*ELEMENTWISE, *CONSTANT) if p in sympy_form and p.domain]
+KNOWN = [p for p in (*ELEMENTWISE, *CONSTANT) if p in sympy_form and p.trial.domain]
 
 
 def test_the_running_example_and_its_derivatives():

@@ -30,11 +30,11 @@ def test_a_right_graph_is_returned():
 @pytest.mark.parametrize(
     ("primitive", "args", "params"),
     [
-        *[pytest.param(p, sample(p, SHAPES["broadcast"]), p.params or {}, id=p.name) for p in ELEMENTWISE],
+        *[pytest.param(p, sample(p, SHAPES["broadcast"]), p.trial.params, id=p.name) for p in ELEMENTWISE],
         *[
             pytest.param(p, case_arguments(c), c.params, id=f"{p.name}-{k}")
             for p in OTHERS
-            for k, c in enumerate(p.cases)
+            for k, c in enumerate(p.trial.cases)
         ],
     ],
 )

@@ -11,12 +11,15 @@ from tests.oracle import tape_gradients
 from tests.test_table import SHAPES, case_arguments, live_arguments, sample, several
 
 import wengert as wg
-from wengert.core.primitive import TABLE, Primitive, new_level
+from wengert.core.definition import Definition
+from wengert.core.levels import new_level
+from wengert.core.primitive import TABLE, Primitive
 from wengert.modes import batch
+from wengert.modes.backward import backward_pass
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
-from wengert.modes.tape import Leaf, pull_back
+from wengert.modes.tape import Leaf
+from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole, Index
 from wengert.transforms.vmap import vmap
 
@@ -36,8 +39,8 @@ def runs() -> list:
     """Each operation with arguments and metadata: one element, and a batch."""
     found = []
     for p in TABLE.values():
-        if p.cases:
-            for k, c in enumerate(p.cases):
+        if p.trial.cases:
+            for k, c in enumerate(p.trial.cases):
                 rng = np.random.default_rng(4)
                 one = case_arguments(c)
                 many = [rng.normal(size=(B, *a)) if isinstance(a, tuple) else batch_of(a) for a in c.args]
@@ -49,7 +52,7 @@ def runs() -> list:
         else:
             for name, shapes in SHAPES.items():
                 many = sample(p, [(B, *s) for s in shapes])
-                found.append(pytest.param(p, sample(p, shapes), many, p.params or {}, id=f"{p.name}-{name}"))
+                found.append(pytest.param(p, sample(p, shapes), many, p.trial.params, id=f"{p.name}-{name}"))
     return found
 
 
@@ -157,7 +160,7 @@ def gradient(f, live):
         y = f(*[Tensor(a, level, leaves[i]) if i in live else a for i, a in enumerate(args)])
         found = {}
         if isinstance(y, Tensor) and y.level == level and y.node is not None:
-            pull_back({y.node: np.ones(())}, found.__setitem__)
+            backward_pass({y.node: np.ones(())}, found.__setitem__)
         return tuple(found.get(leaves[i], np.zeros(args[i].shape)) for i in live)
 
     return gradients
@@ -352,7 +355,9 @@ class TestInside:
         np.testing.assert_allclose(through[1], (xs < 0).sum(1) * 2 * vs)
 
     def test_an_operation_of_the_user_runs_in_a_loop(self):
-        primitive = Primitive("reverse_order", lambda x: np.argsort(-x), "nondifferentiable", ("x",), reason="a test")
+        primitive = Primitive(
+            Definition(name="reverse_order", impl=lambda x: np.argsort(-x), kind="nondifferentiable", inputs=("x",))
+        )
         x = RNG.normal(size=(4, 3))
         np.testing.assert_array_equal(vmap(primitive.op)(x), np.argsort(-x, axis=1))
 

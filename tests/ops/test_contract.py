@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.oracle import check_derivatives
 
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.contraction import einsum, products
 from wengert.transforms.tracing import trace
 

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise import arithmetic, choices
 from wengert.ops.indexing import subscripts as ix
 from wengert.ops.indexing import taking as tk

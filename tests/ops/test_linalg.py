@@ -8,7 +8,7 @@ from tests.ops.test_contract import arguments, check, normal
 from tests.versions import needs_numpy
 
 from wengert import linalg
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise.choices import where
 
 INF = np.inf

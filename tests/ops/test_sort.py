@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise import arithmetic
 from wengert.ops.samples import sorting as so
 

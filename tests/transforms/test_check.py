@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.control.custom import custom_jvp, custom_vjp
 from wengert.transforms import check
-from wengert.transforms.custom import custom_jvp, custom_vjp
 
 X = np.array([0.3, 0.8, 1.5])
 

@@ -161,11 +161,11 @@ class TestAgreement:
 @pytest.mark.parametrize("primitive", ELEMENTWISE + OTHERS, ids=lambda p: p.name)
 def test_the_products_agree_for_every_operation(primitive):
     if primitive.kind == "elementwise":
-        points = [(sample_of(primitive, shapes), primitive.params or {}) for shapes in SHAPES.values()]
+        points = [(sample_of(primitive, shapes), primitive.trial.params) for shapes in SHAPES.values()]
     else:
         points = [
             ([RNG.normal(size=a) if isinstance(a, tuple) else a for a in case.args], case.params)
-            for case in primitive.cases
+            for case in primitive.trial.cases
         ]
     for args, params in points:
         live = [i for i in live_arguments(primitive, args) if np.asarray(args[i]).dtype.kind in "fc"]

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.core.array import Array
-from wengert.core.primitive import new_level
+from wengert.core.levels import new_level
 from wengert.modes.forward import Dual
 from wengert.transforms.curvature import derivative
 from wengert.transforms.series import jet, taylor

@@ -20,7 +20,7 @@ __all__ = ["case", "changed", "fit", "laid_out", "np", "op", "total", "wg", "wit
 def op(name: str) -> Any:
     """An operation of the table, with the metadata that its tests use."""
     primitive = TABLE[name]
-    return lambda *args: primitive.op(*args, **(primitive.params or {}))
+    return lambda *args: primitive.op(*args, **(primitive.trial.params))
 
 
 def fit(v: Any, shape: tuple[int, ...]) -> Any:

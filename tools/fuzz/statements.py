@@ -53,7 +53,7 @@ def spelled(scope: Scope, primitive: Primitive) -> str:
         for module, owner in (("np", np), ("wg", wg), ("wg.special", wg.special))
         if callable(getattr(owner, name, None))
     ]
-    return scope.one_of(names) if names and primitive.params is None else f"op({name!r})"
+    return scope.one_of(names) if names and not primitive.definition.takes_params else f"op({name!r})"
 
 
 def elementwise(scope: Scope) -> str:
@@ -64,7 +64,7 @@ def elementwise(scope: Scope) -> str:
         if name == "condition":
             arguments.append(f"({scope.pick()} > {scope.number(-1, 1)}.0)")
             continue
-        low, high = primitive.domain[i] if isinstance(primitive.domain[0], tuple) else primitive.domain
+        low, high = primitive.trial.domain[i] if isinstance(primitive.trial.domain[0], tuple) else primitive.trial.domain
         v = scope.pick("f" if primitive.name in ORDERED else "fc")
         values = [point[v] for point in scope.points]
         is_inside = (
@@ -77,11 +77,11 @@ def elementwise(scope: Scope) -> str:
 def by_case(scope: Scope) -> str:
     """Any other operation of the table, on the arguments of its tests moved by what the program has."""
     primitive = scope.one_of(CASES)
-    index = scope.number(0, len(primitive.cases) - 1)
+    index = scope.number(0, len(primitive.trial.cases) - 1)
     kinds = "f" if primitive.name in ORDERED else "fc"
     operands = []
-    for i, a in enumerate(primitive.cases[index].args):
-        takes = primitive.vjp or primitive.inputs[0].startswith("*") or primitive.rules[i : i + 1] not in ((), (None,))
+    for i, a in enumerate(primitive.trial.cases[index].args):
+        takes = primitive.definition.vjp or primitive.inputs[0].startswith("*") or primitive.definition.rules[i : i + 1] not in ((), (None,))
         operands.append(scope.pick(kinds) if takes and (isinstance(a, tuple) or a.dtype.kind == "f") else "None")
     return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{0 if primitive.outputs == 1 else scope.number(0, 1)}]"
 
@@ -89,9 +89,9 @@ def by_case(scope: Scope) -> str:
 def constant_by_case(scope: Scope) -> str:
     """An operation of the table through which no derivative flows, though its result may change with its arguments."""
     primitive = scope.one_of(CONSTANT)
-    index = scope.number(0, len(primitive.cases) - 1)
+    index = scope.number(0, len(primitive.trial.cases) - 1)
     operands = [
-        scope.pick("f") if isinstance(a, tuple) or a.dtype.kind == "f" else "None" for a in primitive.cases[index].args
+        scope.pick("f") if isinstance(a, tuple) or a.dtype.kind == "f" else "None" for a in primitive.trial.cases[index].args
     ]
     return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[0] * np.cos({scope.pick('f')})"
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
-from wengert.modes.cotangent import conform
-from wengert.modes.reverse import Tensor, public
-from wengert.modes.tape import Node
-from wengert.modes.walk import walk
+from wengert.modes.backward import conform
+from wengert.modes.history import differentiate
+from wengert.modes.tape import TapeNode
+from wengert.modes.tensor import Tensor, public
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -34,7 +34,7 @@ def backward(
     tensor(7.)
     """
     outputs = sequence(tensors)
-    walk(
+    differentiate(
         outputs,
         vectors(grad_tensors, outputs),
         retain_graph,
@@ -69,8 +69,8 @@ def grad(
             "grad: materialize_grads=True needs allow_unused=True (or left out), since it is about unused inputs."
         )
     results, wanted = sequence(outputs), sequence(inputs)
-    found: dict[Node, Any] = {}
-    walk(results, vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
+    found: dict[TapeNode, Any] = {}
+    differentiate(results, vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
     gradients: list[Tensor | None] = []
     for i, x in enumerate(wanted):
         assert x.node is not None

@@ -17,12 +17,13 @@ import numpy as np
 from wengert.autograd.function_context import Context, Saved, bottom, ended, layers
 from wengert.core import tree
 from wengert.core.array import Array
+from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
-from wengert.modes.reverse import Tensor, as_tensor, internal, public, snapshot
-from wengert.modes.tape import Node, several
+from wengert.modes.tape import TapeNode, make_node, output_nodes
+from wengert.modes.tensor import Tensor, as_tensor, internal, public, snapshot
 
 OPAQUE = Spec((), np.dtype(object))
 """Stands for an output that is no array."""
@@ -58,11 +59,14 @@ class Function:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.primitive = Primitive(
-            cls.__name__,
-            lambda *x, ctx: cls.forward(ctx, *x),
-            "function",
-            ("*x",),
-            vjp=lambda t, ctx: pull(cls, t, ctx),
+            Definition(
+                name=cls.__name__,
+                impl=lambda *x, ctx: cls.forward(ctx, *x),
+                kind="function",
+                inputs=("*x",),
+                takes_params=True,
+                vjp=lambda t, ctx: pull(cls, t, ctx),
+            )
         )
 
     @staticmethod
@@ -84,7 +88,7 @@ class Function:
             bound.apply_defaults()
             args, kwargs = bound.args[1:], bound.kwargs
         refuse_hidden(cls.__name__, args, kwargs)
-        recorded = recording.recording()
+        recorded = recording.is_recording()
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
         inputs = [Tensor(np.asarray(bottom(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
@@ -105,7 +109,7 @@ class Function:
 def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     """Raise where a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
     for x in tree.flatten(([bottom(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
-        if isinstance(x, Tensor) and x.requires_grad and recording.recording():
+        if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
             raise user_error(
                 GradientError,
                 f"{name}.apply got a tensor that requires a gradient inside a container, or as a keyword-only argument",
@@ -165,7 +169,7 @@ class Outputs:
         """Make each output a tensor of this level, with a node if an argument of this level has one."""
         operands = [next((layer for layer in layers(a) if layer.level <= level), None) for a in args]
         parents = tuple(x.node if x is not None and x.level == level else None for x in operands)
-        nodes: Sequence[Node | None] = [None] * len(self.values)
+        nodes: Sequence[TapeNode | None] = [None] * len(self.values)
         if recorded and any(parents) and any(self.live):
             saved = Saved(
                 [self.at_level(i, operands, level) for i in range(len(self.saved))],
@@ -175,8 +179,8 @@ class Outputs:
                 self.below,
             )
             ctx = copy.copy(self.ctx) if self.below else self.ctx
-            make = recording.special_node if recording.active else Node
-            nodes = several(primitive, {"ctx": ctx}, parents, (saved,), self.specs, make)
+            make = make_node if recording.active else TapeNode
+            nodes = output_nodes(primitive, {"ctx": ctx}, parents, (saved,), self.specs, make)
             saved.belong(nodes[0].parents[0], ctx)
         self.values = [
             v if spec is OPAQUE else Tensor(v, level, node if live else None)
@@ -279,7 +283,7 @@ def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
     return [checked_one(name, i, g, parent) for i, (g, parent) in enumerate(zip(gradients, parents, strict=True))]
 
 
-def checked_one(name: str, i: int, gradient: Any, parent: Node | None) -> Tensor | None:
+def checked_one(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
     if gradient is None or parent is None:
         return None
     t = internal(as_tensor(gradient))
@@ -299,7 +303,7 @@ def once_differentiable(backward: Callable) -> Callable:
 
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
-        recorded = recording.recording()
+        recorded = recording.is_recording()
         with recording.switched(enabled=False):
             returned = listed(backward(ctx, *[Tensor(bottom(g)) if isinstance(g, Tensor) else g for g in grad_outputs]))
         if not recorded:

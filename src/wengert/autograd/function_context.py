@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.modes import recording
-from wengert.modes.reverse import Tensor, snapshot
-from wengert.modes.tape import Node
+from wengert.modes.tape import TapeNode
+from wengert.modes.tensor import Tensor, snapshot
 
 
 class Context:
@@ -122,13 +123,13 @@ class Saved:
             pack, self.unpack = packing
             self.values = tuple(map(pack, values))
         self.arrays, self.origins, self.level, self.below = arrays, origins, level, tuple(below)
-        self.node: Callable[[], Node | None] = lambda: None
+        self.node: Callable[[], TapeNode | None] = lambda: None
 
-    def belong(self, node: Node, ctx: Context) -> None:
+    def belong(self, node: TapeNode, ctx: Context) -> None:
         self.node, ctx._saved = weakref.ref(node), weakref.ref(self)
 
     @property
-    def whole(self) -> Node:
+    def whole(self) -> TapeNode:
         node = self.node()
         assert node is not None
         return node
@@ -151,15 +152,15 @@ class Saved:
         if value is None:
             return None
         if isinstance(value, Tensor):
-            return snapshot(value) if recording.recording() else Tensor(bottom(value))
-        if recording.recording() and value.dtype.kind in "fc":
+            return snapshot(value) if recording.is_recording() else Tensor(bottom(value))
+        if recording.is_recording() and value.dtype.kind in "fc":
             if origin is None:
                 return ended(value, self.histories, unknown_history(self.whole.name))
             if not self.level:
                 node = (
                     self.whole.parents[origin]
                     if origin >= 0
-                    else Node(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
+                    else TapeNode(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
                 )
                 if node is not None:
                     return Tensor(value, 0, node)
@@ -182,7 +183,16 @@ def _refuse(t: Any, reason: str) -> Any:
     raise GradientError(f"{reason} It was asked for at {user_line()}.")
 
 
-DEAD_END = Primitive("dead end", lambda *x, reason: x, "function", ("*x",), vjp=_refuse)
+DEAD_END = Primitive(
+    Definition(
+        name="dead end",
+        impl=lambda *x, reason: x,
+        kind="function",
+        inputs=("*x",),
+        takes_params=True,
+        vjp=_refuse,
+    )
+)
 """Stands behind values whose derivative is not known, and says so if a gradient arrives."""
 
 
@@ -190,7 +200,7 @@ def ended(value: Any, histories: Sequence[tuple[int, tuple]], reason: str) -> An
     """The value with a dead end at each level where it depends, in an unknown way, on nodes."""
     for level, parents in histories:
         if any(parent is not None for parent in parents):
-            value = Tensor(value, level, Node(DEAD_END, {"reason": reason}, parents, (), value))
+            value = Tensor(value, level, TapeNode(DEAD_END, {"reason": reason}, parents, (), value))
     return value
 
 

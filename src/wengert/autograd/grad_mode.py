@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.modes import recording
-from wengert.modes.reverse import Tensor, as_tensor
+from wengert.modes.tensor import Tensor, as_tensor
 
 DISGUISED = frozenset(("contextlib", "_pytest.fixtures"))
 """Modules whose generators are context managers: what they switch is meant for those who run while they are suspended.
@@ -167,7 +167,7 @@ class inference_mode(Switch):
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded in this context."""
-    return recording.recording()
+    return recording.is_recording()
 
 
 class detect_anomaly(Switch):

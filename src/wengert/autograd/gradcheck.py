@@ -11,7 +11,7 @@ import numpy as np
 from wengert.autograd.backward import grad, sequence
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core import tree
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 
 
 class Precision(NamedTuple):

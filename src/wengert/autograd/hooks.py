@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.core.errors import GradientError, user_error
-from wengert.modes.reverse import public, replacement
-from wengert.modes.tape import Handle, Hooks, Node
+from wengert.modes.tape import Handle, Hooks, TapeNode
+from wengert.modes.tensor import public, replacement
 
 
-def register_hook(node: Node, hook: Callable[[tuple, tuple], Any]) -> Handle:
+def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle:
     """Call `hook(grad_inputs, grad_outputs)` after this node's backward.
 
     What it returns, if anything, replaces `grad_inputs`.
@@ -28,7 +28,7 @@ def register_hook(node: Node, hook: Callable[[tuple, tuple], Any]) -> Handle:
     return Handle(hooks.after, after)
 
 
-def register_prehook(node: Node, hook: Callable[[tuple], Any]) -> Handle:
+def register_prehook(node: TapeNode, hook: Callable[[tuple], Any]) -> Handle:
     """Call `hook(grad_outputs)` before this node's backward; what it returns, if anything, replaces `grad_outputs`."""
 
     def before(t: Any) -> Any:
@@ -39,7 +39,7 @@ def register_prehook(node: Node, hook: Callable[[tuple], Any]) -> Handle:
     return Handle(hooks.before, before)
 
 
-def hooks_of(node: Node) -> Hooks:
+def hooks_of(node: TapeNode) -> Hooks:
     if node.primitive is None:
         raise user_error(
             GradientError, "A leaf has no backward to hook into", "Use x.register_hook(fn) on the tensor itself."
@@ -69,5 +69,5 @@ def replaced(name: str, returned: Any, old: list) -> list:
     ]
 
 
-Node.register_hook = register_hook  # type: ignore[method-assign, assignment]  # declared in tape.py
-Node.register_prehook = register_prehook  # type: ignore[method-assign, assignment]  # likewise
+TapeNode.register_hook = register_hook  # type: ignore[method-assign, assignment]  # declared in tape.py
+TapeNode.register_prehook = register_prehook  # type: ignore[method-assign, assignment]  # likewise

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.control.call import Call, call_operation, has_history
+from wengert.control.values import is_smooth
+from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
 from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph, is_traced
-from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
 from wengert.modes.taylor import Jet
-from wengert.transforms.call import Call, is_smooth, layers, operation
 from wengert.transforms.products import jvp, vjp
 from wengert.transforms.vmap import vmap
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @lru_cache(1024)
 def operation_of(name: str) -> Primitive:
-    return operation(name)
+    return call_operation(name)
 
 
 class CompiledCall(Call):
@@ -44,9 +44,7 @@ class CompiledCall(Call):
         self.name, self.signature = signature.name, signature
         self.arrays = [*[x for x in leaves if is_traced(x)], *signature.captured]
         self.has_values = True
-        self.is_tracked = recording.recording() and any(
-            x.node is not None for a in self.arrays for x in layers(a) if isinstance(x, Tensor)
-        )
+        self.is_tracked = has_history(self.arrays)
         self.structure_out = flatten([0] * len(signature.graph.outputs))[1]
         self.specs = [node.spec for node in signature.graph.outputs]
 
@@ -75,10 +73,9 @@ class CompiledCall(Call):
         return function(tuple(x), tuple([t[i] for i in chosen]))
 
     def dual(self, level: int, x: Sequence[Any]) -> tuple:
-        mine = tuple([i for i, a in enumerate(x) if isinstance(a, Dual) and a.level == level])
-        outs, pushed = self.pushed(
-            [a.value if i in mine else a for i, a in enumerate(x)], [getattr(a, "tangent", None) for a in x], mine
-        )
+        own = tuple([i for i, a in enumerate(x) if is_own(a, Dual, level)])
+        values, tangents = [strip_level(a, level) for a in x], [getattr(a, "tangent", None) for a in x]
+        outs, pushed = self.pushed(values, tangents, own)
         return tuple([Dual(y, t, level) if is_smooth(y) else y for y, t in zip(outs, pushed, strict=True)])
 
     def jet(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
@@ -86,14 +83,12 @@ class CompiledCall(Call):
         return self.straight(x)
 
     def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
-        mine = tuple([isinstance(a, Batched) and a.level == top.level for a in x])
-        axes = tuple([0 if m else None for m in mine])
+        own = tuple(find_own(x, Batched, top.level))
+        axes = tuple([0 if mine else None for mine in own])
         whole = self.signature.derived(
-            "vmap", mine, lambda graph: vmap(lambda *x: tuple(evaluate(graph, x)), in_axes=axes)
+            "vmap", own, lambda graph: vmap(lambda *x: tuple(evaluate(graph, x)), in_axes=axes)
         )
-        return tuple(
-            [Batched(y, top.level) for y in whole(*[a.value if m else a for a, m in zip(x, mine, strict=True)])]
-        )
+        return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 
 def partly(graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequence[bool] | None = None) -> Callable:

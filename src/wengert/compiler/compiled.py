@@ -27,6 +27,7 @@ from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import layers
 from wengert.core.primitive import SHAPED, as_constant
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -36,11 +37,10 @@ from wengert.graph.ir import Input, Node, Operation, constant
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor, is_sole_owner
 from wengert.modes.symbolic import Assignment, Symbol
 from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor, is_sole_owner
 from wengert.ops.shape.casting import astype
-from wengert.transforms.call import layers
 from wengert.transforms.tracing import Traced, described
 
 Static = Sequence[int] | int
@@ -286,7 +286,7 @@ class Signature:
         """Whether what it has captured is more than numbers at this moment: a tape wants to know of it, or a trace."""
         if not self.captured:
             return False
-        has_history = recording.recording() and any(x.has_derivative for x in self.captured)
+        has_history = recording.is_recording() and any(x.has_derivative for x in self.captured)
         return has_history or not self.is_lasting or recording.trace() is not None
 
     @property
@@ -359,7 +359,7 @@ class Signature:
         """
         n = len(outs) - len(self.assignments)
         for target, _, is_recorded in self.assignments:
-            if is_recorded and recording.recording() and isinstance(target, Tensor):
+            if is_recorded and recording.is_recording() and isinstance(target, Tensor):
                 target._refuse_leaf()  # before anything is written
         for assignment, new in zip(self.assignments, outs[n:], strict=True):
             if new is assignment.target.value:  # written by the program itself

@@ -2,7 +2,7 @@
 
 NumPy is the specification of shapes and dtypes, so it is asked: elementwise operations and reductions run once on one
 element for the dtype, the rest runs on arrays that take no memory. Operations whose result would be costly to make, or
-whose shape depends on numbers, say so in the table (`Primitive.spec`).
+whose shape depends on numbers, say so in the table (`Definition.spec`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str,
 
 @lru_cache(1 << 14)
 def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
-    if primitive.spec is None and is_elementwise(primitive):
+    if primitive.definition.spec is None and is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
         return Spec(shape, _dtype(primitive, kinds, (), params))
     specs = [o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands]
     named = dict(params)
-    if primitive.spec is not None:
-        return primitive.spec(*specs, **named)
+    if primitive.definition.spec is not None:
+        return primitive.definition.spec(*specs, **named)
     if "keepdims" in named:
         return _reduced(primitive, specs[0], params)
     return _by_example(primitive, specs, named)

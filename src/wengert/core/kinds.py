@@ -2,32 +2,31 @@
 them.
 
 Each function here enters one operation in the table and returns the function that users call. A rule is linear in its
-first parameter `t`, and names what it needs (see `Primitive`). Rules are written in the operations themselves, so they
+first parameter `t`, and names what it needs (see `Definition`). Rules are written in the operations themselves, so they
 run in every mode.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.core.array import UFUNCS
+from wengert.core.definition import Case, Definition, Trial
 from wengert.core.facts import NO_FACTS, Facts
 from wengert.core.primitive import Primitive, register
 
 ARGUMENTS = ("x", "y", "z")
 
 
-class Case(NamedTuple):
-    """Arguments for which the tests check an operation: a shape stands for random numbers, an array for itself."""
-
-    args: tuple
-    params: dict[str, Any]
-
-
 def case(*args: Any, **params: Any) -> Case:
+    """One test case of an operation.
+
+    >>> case((2, 3), axis=0)
+    Case(args=((2, 3),), params={'axis': 0})
+    """
     return Case(args, params)
 
 
@@ -46,6 +45,16 @@ def unchanged() -> dict[str, Any]:
     return {}
 
 
+def enter(trial: Trial, **definition: Any) -> Callable:
+    """Enter an operation in the table; returns the function that users call. NumPy's ufunc of it comes here too."""
+    op = register(Primitive(Definition(**definition), trial))
+    impl = definition["impl"]
+    ufunc = getattr(impl, "ufunc", impl)
+    if isinstance(ufunc, np.ufunc) and definition["kind"] in ("elementwise", "nondifferentiable"):
+        UFUNCS[ufunc] = op
+    return op
+
+
 def elementwise(
     name: str,
     impl: Callable,
@@ -53,39 +62,31 @@ def elementwise(
     inputs: Sequence[str] = ARGUMENTS,
     domain: Any = (-2.0, 2.0),
     singular: dict[tuple, tuple] | None = None,
-    lanes: Sequence[Callable | None] | None = None,
-    taylor: Callable | None = None,
-    real_output: bool = False,
     params: dict[str, Any] | None = None,
+    real_output: bool = False,
+    dead: Sequence[Callable | None] = (),
+    taylor: Callable | None = None,
     facts: Facts = NO_FACTS,
 ) -> Callable:
     """An operation on each element, broadcasting: the same rule pushes a tangent forward and pulls a cotangent back.
 
     `domain` is where it is smooth, one interval for all arguments or one for each; `singular` lists points where
-    formulas break and the derivatives chosen there. `lanes` says per argument which lanes of the output do not depend
-    on it (the untaken side of `where`). `real_output` marks real functions of complex arguments. `params` has a value
-    for each parameter of its own, for the tests.
+    formulas break and the derivatives chosen there. `params` has a value for each of its parameters, for the tests.
+    `real_output` marks real functions of complex arguments. For `dead`, `taylor` and `facts` see `Definition`.
     """
-    op = register(
-        Primitive(
-            name,
-            impl,
-            "elementwise",
-            inputs[: len(rules)],
-            rules,
-            lanes=lanes,
-            taylor=taylor,
-            domain=domain,
-            singular=singular,
-            params=params,
-            conforms=True if real_output else None,
-            facts=facts,
-        )
+    return enter(
+        Trial(domain=domain, singular=singular or {}, params=params or {}),
+        name=name,
+        impl=impl,
+        kind="elementwise",
+        inputs=tuple(inputs[: len(rules)]),
+        takes_params=bool(params),
+        rules=rules,
+        dead=tuple(dead),
+        taylor=taylor,
+        conforms=True if real_output else None,
+        facts=facts,
     )
-    ufunc = getattr(impl, "ufunc", impl)
-    if isinstance(ufunc, np.ufunc):
-        UFUNCS[ufunc] = op
-    return op
 
 
 def linear(
@@ -93,43 +94,27 @@ def linear(
     impl: Callable,
     *transposes: Callable | None,
     inputs: Sequence[str] = ARGUMENTS,
-    vjp: Callable | None = None,
-    outputs: int = 1,
     structural: bool = True,
-    conforms: bool | None = None,
-    lanes: Sequence[Callable | None] | None = None,
-    batch: Callable | None = None,
-    into: Callable | None = None,
-    spec: Callable | None = None,
+    dead: Sequence[Callable | None] = (),
     cases: Sequence[Case] = (),
-    facts: Facts = NO_FACTS,
+    **definition: Any,
 ) -> Callable:
-    """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
+    """An operation linear in its arguments together; each transpose maps the cotangent of the output to one argument's.
 
-    `structural` says that it moves, copies and adds numbers without scaling them: then zeros that must stay zeros can
-    be followed through it. `vjp` gives the cotangents of all arguments at once. `outputs` is their number, 0 if that
-    depends on the arguments.
+    `structural` says that it moves, copies and adds numbers without scaling them. Further fields of the `Definition` are
+    `vjp`, `outputs`, `conforms`, `batch`, `into`, `spec` and `facts`.
     """
-    names = tuple(inputs)[: len(transposes)] if inputs is ARGUMENTS else tuple(inputs)
-    return register(
-        Primitive(
-            name,
-            impl,
-            "linear",
-            names,
-            transposes,
-            vjp=vjp,
-            params={},
-            outputs=outputs,
-            structural=structural,
-            conforms=conforms,
-            lanes=lanes,
-            batch=batch,
-            into=into,
-            spec=spec,
-            cases=cases,
-            facts=facts,
-        )
+    return enter(
+        Trial(cases=cases),
+        name=name,
+        impl=impl,
+        kind="linear",
+        inputs=_names(inputs, len(transposes)),
+        takes_params=True,
+        rules=transposes,
+        structural=structural,
+        dead=tuple(dead),
+        **definition,
     )
 
 
@@ -138,35 +123,42 @@ def multilinear(
     impl: Callable,
     *transposes: Callable,
     inputs: Sequence[str] = ARGUMENTS,
-    params: dict[str, Any] | None = None,
-    batch: Callable | None = None,
-    spec: Callable | None = None,
     cases: Sequence[Case] = (),
+    takes_params: bool = False,
+    **definition: Any,
 ) -> Callable:
-    """An operation linear in each argument while the others are held: one transpose per argument."""
-    return register(
-        Primitive(
-            name,
-            impl,
-            "multilinear",
-            inputs[: len(transposes)],
-            transposes,
-            params=params,
-            batch=batch,
-            spec=spec,
-            cases=cases,
-        )
+    """An operation linear in each argument while the others are held: one transpose per argument.
+
+    Further fields of the `Definition` are `batch` and `spec`.
+    """
+    return enter(
+        Trial(cases=cases),
+        name=name,
+        impl=impl,
+        kind="multilinear",
+        inputs=tuple(inputs[: len(transposes)]),
+        takes_params=takes_params,
+        rules=transposes,
+        **definition,
     )
 
 
 def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
-    """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise once the axes are
-    put back.
+    """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise for restored axes.
 
     `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it
     gives the output's tangent from that of x.
     """
-    return register(Primitive(name, impl, "reduction", ("x",), (rule,), params={}, batch=shifted_axes, cases=cases))
+    return enter(
+        Trial(cases=cases),
+        name=name,
+        impl=impl,
+        kind="reduction",
+        inputs=("x",),
+        takes_params=True,
+        rules=(rule,),
+        batch=shifted_axes,
+    )
 
 
 def general(
@@ -174,33 +166,24 @@ def general(
     impl: Callable,
     *rules: Callable | None,
     inputs: Sequence[str] = ARGUMENTS,
-    vjp: Callable | None = None,
     jvps: Sequence[Callable | None] = (),
-    outputs: int = 1,
-    batch: Callable | None = None,
-    spec: Callable | None = None,
     cases: Sequence[Case] = (),
+    **definition: Any,
 ) -> Callable:
-    """Anything else: to pull back, a rule per argument, or one `vjp` for all of them.
+    """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` each.
 
-    To push forward, one of `jvps` per argument.
+    Further fields of the `Definition` are `vjp`, `outputs`, `batch` and `spec`.
     """
-    names = tuple(inputs)[: len(rules)] if inputs is ARGUMENTS else tuple(inputs)
-    return register(
-        Primitive(
-            name,
-            impl,
-            "general",
-            names,
-            rules,
-            vjp=vjp,
-            jvps=jvps,
-            outputs=outputs,
-            params={},
-            batch=batch,
-            spec=spec,
-            cases=cases,
-        )
+    return enter(
+        Trial(cases=cases),
+        name=name,
+        impl=impl,
+        kind="general",
+        inputs=_names(inputs, len(rules)),
+        takes_params=True,
+        rules=rules,
+        jvps=tuple(jvps),
+        **definition,
     )
 
 
@@ -210,38 +193,32 @@ def nondifferentiable(
     arity: int = 1,
     *,
     inputs: Sequence[str] = ARGUMENTS,
+    takes_params: bool = False,
     params: dict[str, Any] | None = None,
     domain: Any = (-2.0, 2.0),
     batch: Callable | None = None,
-    spec: Callable | None = None,
     cases: Sequence[Case] = (),
     reason: str,
-    filled_in: bool = False,
-    facts: Facts = NO_FACTS,
+    **definition: Any,
 ) -> Callable:
     """An operation through which no gradient flows; `reason` says why.
 
-    `filled_in` says that its result is there to be assigned to.
+    `params` has a value for each of its parameters, for the tests, unless `cases` do. Further fields of the `Definition` are `spec`, `filled_in` and `facts`.
     """
     if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
         batch = unchanged
-    op = register(
-        Primitive(
-            name,
-            impl,
-            "nondifferentiable",
-            inputs[:arity],
-            (),
-            params=params,
-            domain=domain,
-            batch=batch,
-            spec=spec,
-            cases=cases,
-            reason=reason,
-            filled_in=filled_in,
-            facts=facts,
-        )
+    return enter(
+        Trial(domain=domain, cases=cases, params=params or {}),
+        name=name,
+        impl=impl,
+        kind="nondifferentiable",
+        inputs=tuple(inputs[:arity]),
+        takes_params=takes_params or bool(params),
+        batch=batch,
+        reason=reason,
+        **definition,
     )
-    if isinstance(impl, np.ufunc):
-        UFUNCS[impl] = op
-    return op
+
+
+def _names(inputs: Sequence[str], arity: int) -> tuple[str, ...]:
+    return tuple(inputs[:arity] if inputs is ARGUMENTS else inputs)

@@ -1,8 +1,8 @@
-"""Primitive: one operation of the table, and `apply`, the one way in.
+"""Primitive: one operation as the engine runs it, and `apply`, the one way in.
 
-`apply(primitive, *arrays, **params)` looks for the value of the highest level among the arrays. There is none: NumPy's
-implementation runs. There is one: its mode interprets the operation, treats everything of a lower level as constant,
-and calls the operation again on the payloads, and so on down to NumPy.
+`apply(primitive, *arrays, **params)` looks for the value of the highest level among the arrays. If there is none, the
+NumPy implementation runs. Otherwise the mode of that value interprets the operation: it treats everything of a lower
+level as constant and calls the operation again on the payloads, and so on down to NumPy.
 
 Every operation has this function partially evaluated for its own arity (`Primitive.op`), made once at registration:
 that is what the operators, the methods and the public functions call.
@@ -10,7 +10,6 @@ that is what the operators, the methods and the public functions call.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import Parameter, Signature
@@ -19,102 +18,51 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.definition import Definition, Trial, needs
 from wengert.core.errors import TrackedValueError, user_line
-from wengert.core.facts import NO_FACTS, VIEW, Facts
+from wengert.core.facts import VIEW
 from wengert.core.foreign import is_foreign, numbers_of
+from wengert.core.levels import highest
 from wengert.core.spec import Spec
 
-new_level = itertools.count(2).__next__
-"""A level for one run of one transform: unique across threads, higher than those of the transforms around it.
-
-Below them are the user's tensors, at level 0, and the user's symbols, at level 1.
-"""
+UNTRIED = Trial()
 
 
 class Primitive:
-    """What is true of one operation, said once.
+    """One operation: its `definition`, where it is tried (`trial`), and what the engine has specialised from these.
 
-    `inputs` names its array arguments, a starred last one stands for any number. `rules` has one rule per array
-    argument (None: no gradient flows there), linear in its first parameter `t`; its other parameters name what it
-    needs: inputs (`x`), their specs (`x_spec`), the output (`out`), or the operation's own metadata. `vjp` is one rule
-    for all arguments at once, and returns a tuple; `jvps` push tangents forward where the rules that pull cotangents
-    back do not say how. `taylor` gives a recurrence for the coefficients of its power series, where the derivative
-    alone would not end. `batch` gives the metadata that changes where the array has one more axis, the batch, in front;
-    it names what it needs: the metadata, `n` (the length of that axis) or `rank` (without it), and returns None where
-    there is no such metadata. `into(buffer, t, saved, params)` adds what it pulls back to a buffer of the engine's own,
-    where that is cheaper than making it first. `spec(*operands, **params)` gives the result's spec where asking NumPy
-    (see `core/infer.py`) would be costly or cannot tell. `filled_in` marks operations whose result is there to be
-    filled in (`r = np.zeros_like(x); r[1:] = ...`): a value of the mode of their operand, although none of its numbers,
-    and so no derivative, goes into it. `params` is None for an operation without metadata; for the others the tests use
-    its values. `facts` are what is plainly true of it beside all this (see `core/facts.py`).
+    `op` is the function that users call. `wanted` names the values that any of its rules needs; `keep` picks these for a
+    node to save, and `pulls`, `pushes` and `dead_masks` call the rules on what was saved.
     """
 
     __slots__ = (
-        "name", "impl", "kind", "inputs", "rules", "vjp", "jvps", "taylor", "batch", "into", "lanes", "outputs", "params",
-        "domain", "cases", "singular", "reason", "structural", "conforms", "plain", "op", "wanted", "pulls", "pushes",
-        "constants", "dead_lanes", "facts", "filled_in", "keeps", "keep_x", "keep_y", "keep_xy", "spec",
+        "definition", "trial", "name", "impl", "kind", "inputs", "outputs", "facts",
+        "op", "wanted", "keeps", "keep_x", "keep_y", "keep_xy", "pulls", "pushes", "dead_masks",
+        "constants", "conforms", "into", "is_plain",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        name: str,
-        impl: Callable,
-        kind: str,
-        inputs: Sequence[str],
-        rules: Sequence[Callable | None] = (),
-        *,
-        vjp: Callable | None = None,
-        jvps: Sequence[Callable | None] = (),
-        taylor: Callable | None = None,
-        batch: Callable | None = None,
-        into: Callable | None = None,
-        lanes: Sequence[Callable | None] | None = None,
-        outputs: int = 1,
-        spec: Callable | None = None,
-        params: dict[str, Any] | None = None,
-        conforms: bool | None = None,
-        structural: bool = False,
-        domain: Any = None,
-        cases: Sequence[Any] = (),
-        singular: dict[tuple, tuple] | None = None,
-        reason: str | None = None,
-        filled_in: bool = False,
-        facts: Facts = NO_FACTS,
-    ):
-        self.name, self.impl, self.kind, self.inputs = name, impl, kind, tuple(inputs)
-        self.rules, self.vjp, self.jvps, self.lanes, self.outputs = tuple(rules), vjp, tuple(jvps), lanes, outputs
-        self.params, self.domain, self.cases, self.singular, self.reason = params, domain, cases, singular or {}, reason
-        self.structural, self.taylor, self.batch, self.into, self.spec, self.facts = (
-            structural,
-            taylor,
-            batch,
-            into,
-            spec,
-            facts,
-        )
-        self.filled_in = filled_in
-        # A rule of several arguments may meet broadcasting and promotion; then the engine conforms each cotangent to
-        # its value.
-        self.conforms = len(self.rules) > 1 if conforms is None else conforms
-        self.plain = vjp is None and lanes is None and outputs == 1
-        self.wanted = tuple(dict.fromkeys(n for rule in self._all_rules() for n in needs(rule) if self._is_value(n)))
-        expands = ("t", "out") if kind == "reduction" else ()
-        self.pulls: list[Any] = [rule and caller(rule, self.wanted, expands) for rule in ([vjp] if vjp else self.rules)]
-        self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in self.jvps or self.rules]
-        self.dead_lanes: list[Any] = [rule and caller(rule, self.wanted) for rule in lanes or ()]
+    def __init__(self, definition: Definition, trial: Trial = UNTRIED):
+        self.definition, self.trial = definition, trial
+        self.name, self.impl, self.kind = definition.name, definition.impl, definition.kind
+        self.inputs, self.outputs, self.facts = definition.inputs, definition.outputs, definition.facts
+        rules, vjp = definition.rules, definition.vjp
+        # A rule of several arguments may meet broadcasting and promotion; then each cotangent conforms to its value.
+        self.conforms = len(rules) > 1 if definition.conforms is None else definition.conforms
+        self.is_plain = vjp is None and not definition.dead and self.outputs == 1
+        self.into = definition.into
+        named = (n for rule in definition.all_rules for n in needs(rule))
+        self.wanted = tuple(dict.fromkeys(n for n in named if definition.names_value(n)))
+        expands = ("t", "out") if self.kind == "reduction" else ()
+        self.pulls: list[Any] = [rule and caller(rule, self.wanted, expands) for rule in ([vjp] if vjp else rules)]
+        self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in definition.jvps or rules]
+        self.dead_masks: list[Any] = [rule and caller(rule, self.wanted) for rule in definition.dead]
         self.keeps: dict[tuple[bool, ...], Callable | None] = {}
         self.keep_x: Any = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
             self.keep_y: Any = self.keep(False, True)
             self.keep_xy: Any = self.keep(True, True)
-        self.constants = tuple([i for i, rule in enumerate(self.rules) if rule is None])
+        self.constants = tuple([i for i, rule in enumerate(rules) if rule is None])
         self.op = bind(self)
-
-    def _all_rules(self) -> list[Callable]:
-        return [rule for rule in (self.vjp, *self.rules, *self.jvps, *(self.lanes or ())) if rule]
-
-    def _is_value(self, name: str) -> bool:
-        return name in ("out", "out_spec") or name.removesuffix("_spec") in map(_bare, self.inputs)
 
     def keep(self, *live: bool) -> Callable | None:
         """`(out, *args) -> saved`: just what the rules of the live arguments need, in the order of `wanted`.
@@ -122,7 +70,8 @@ class Primitive:
         None where no gradient flows to any live argument.
         """
         if live not in self.keeps:
-            columns = [self.vjp and [self.vjp] * len(live), self.rules, self.jvps, self.lanes]
+            given = self.definition
+            columns = [given.vjp and [given.vjp] * len(live), given.rules, given.jvps, given.dead]
             rules = [
                 rule
                 for column in columns
@@ -140,10 +89,6 @@ class Primitive:
 
     def __reduce__(self) -> tuple:
         return lookup, (self.name,)
-
-
-def _bare(name: str) -> str:
-    return name.removeprefix("*")
 
 
 TABLE: dict[str, Primitive] = {}
@@ -170,11 +115,20 @@ def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
 def bind(primitive: Primitive) -> Callable:
     """`apply` for one primitive, specialised to its arity."""
     arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
-    plain = primitive.params is None and None not in primitive.rules
-    op: Any = (_bind_unary if arity == 1 and plain else _bind_binary if arity == 2 and plain else _bind_any)(primitive)
+    definition = primitive.definition
+    plain = not definition.takes_params and None not in definition.rules
+    op: Any = (
+        _bind_held(primitive, definition.in_mode)
+        if definition.in_mode
+        else _bind_unary(primitive)
+        if arity == 1 and plain
+        else _bind_binary(primitive)
+        if arity == 2 and plain
+        else _bind_any(primitive)
+    )
     op.__name__ = op.__qualname__ = primitive.name
     op.primitive = primitive
-    if arity and primitive.params is None and not plain:
+    if arity and not definition.takes_params and not plain:
         op.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in primitive.inputs])
     return op
 
@@ -238,7 +192,7 @@ def _bind_any(primitive: Primitive) -> Callable:
         if top is not None:
             if odd:
                 args = tuple(map(as_constant, args))
-                top = max((a for a in args if isinstance(a, Array)), key=lambda a: a.level)
+                top = highest(args)
             try:
                 return top.process(primitive, top.level, args, params)
             except ValueError as error:
@@ -248,6 +202,16 @@ def _bind_any(primitive: Primitive) -> Callable:
             return impl(*args, **params)
         except TrackedValueError:
             return op(*map(gathered, args), **params)
+
+    return op
+
+
+def _bind_held(primitive: Primitive, in_mode: Callable) -> Callable:
+    impl = primitive.impl
+
+    def op(*args: Any, **params: Any) -> Any:
+        top = highest(args)
+        return impl(*args, **params) if top is None else in_mode(primitive, top, args, params)
 
     return op
 
@@ -263,7 +227,7 @@ def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None
 
 def gives_constants(primitive: Primitive) -> bool:
     """Whether no derivative flows through an operation, so that its results are numbers like any other."""
-    return primitive.kind == "nondifferentiable" and not primitive.filled_in
+    return primitive.kind == "nondifferentiable" and not primitive.definition.filled_in
 
 
 SHAPED = (Array, np.ndarray, np.generic)
@@ -303,12 +267,6 @@ def gathered(x: Any) -> Any:
 def holds_value(x: Any) -> bool:
     """Whether this is a value, or a list that has one in it."""
     return any(map(holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
-
-
-def needs(rule: Callable) -> tuple[str, ...]:
-    """The names of what a rule needs beside the tangent."""
-    code = rule.__code__
-    return code.co_varnames[1 : code.co_argcount]
 
 
 # The two functions below write a one-line lambda and compile it. Their number of distinct texts is small, so they are
@@ -354,7 +312,10 @@ def expanded(reduced: Any, params: dict[str, Any]) -> Any:
     return reduced if params["keepdims"] else TABLE["expand_dims"].op(reduced, axis=params["axis"])
 
 
-OUTPUT = Primitive("output", lambda x, index: x[index], "general", ("x",), params={"index": 0}, facts=VIEW)
-"""One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph.
-"""
-OUTPUT.plain = False  # the walk back knows it
+OUTPUT = Primitive(
+    Definition(
+        name="output", impl=lambda x, index: x[index], kind="general", inputs=("x",), takes_params=True, facts=VIEW
+    )
+)
+"""One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph."""
+OUTPUT.is_plain = False  # the backward pass gathers the outputs of an operation first

@@ -12,7 +12,8 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.primitive import OUTPUT, Primitive, gives_constants, new_level
+from wengert.core.levels import new_level
+from wengert.core.primitive import OUTPUT, Primitive, gives_constants
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
@@ -88,7 +89,7 @@ class Recorded(Array):
         nodes = tuple([a.extra.node if m else known(recording, a) for a, m in zip(args, mine, strict=True)])
         out = primitive.op(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
         node = recording.add(primitive, nodes, params, out)
-        recorded = switches.recording()
+        recorded = switches.is_recording()
         varies = (
             recorded
             and not gives_constants(primitive)

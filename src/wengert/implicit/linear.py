@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import layers
 from wengert.implicit.maps import LinearMap, transposed
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
-from wengert.implicit.theorem import solved
-from wengert.modes.reverse import Tensor, snapshot
+from wengert.implicit.theorem import solve_map
+from wengert.modes.tensor import Tensor, snapshot
 from wengert.structure.operators import Flat
-from wengert.transforms.call import layers
-from wengert.transforms.runs import as_given
 
 
 def linear_solve(
@@ -61,9 +61,9 @@ def linear_solve(
     matrix = LinearMap(
         product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound
     )
-    y = solved(matrix, vector)
+    y = solve_map(matrix, vector)
     refuse_nonlinear(matrix, numbers(y), numbers(vector), tol)
-    return flat.tree(as_given(y, b))
+    return flat.tree(match_given(y, b))
 
 
 def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:

@@ -10,13 +10,13 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.primitive import new_level
+from wengert.core.levels import new_level
 from wengert.implicit.solvers import DENSE, Factors, SparseFactors, krylov
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import reshape
 from wengert.transforms.products import jvp, linearize, vjp
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import layers
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
@@ -29,13 +31,11 @@ from wengert.implicit.solvers import (
 from wengert.implicit.theorem import implicit
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor, snapshot
 from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor, snapshot
 from wengert.ops.shape.joining import stack
 from wengert.structure.operators import Flat
-from wengert.transforms.call import layers
 from wengert.transforms.gradients import grad
-from wengert.transforms.runs import as_given
 
 Solver = str | Callable | None
 
@@ -218,7 +218,7 @@ class Equation:
         x0, theta = map_tree(unhistoried, (self.x0, self.theta))
         x = self.numbers(solve, tol, x0, theta)
         self.theta = map_tree(snapshot, self.theta)  # which the user may change before the walk back
-        return self.flat.tree(as_given(implicit(self.residual, x, self.derivative), (self.x0, self.theta)))
+        return self.flat.tree(match_given(implicit(self.residual, x, self.derivative), (self.x0, self.theta)))
 
     def numbers(self, solve: Callable[[Plain], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
         """The solution as numbers, for each element of a batch on its own."""

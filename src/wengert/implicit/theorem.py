@@ -15,25 +15,26 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.checkpoint import NOTHING
 from wengert.core.array import Array
+from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
 from wengert.core.kinds import unchanged
-from wengert.core.primitive import OUTPUT, Primitive
+from wengert.core.primitive import Primitive
 from wengert.implicit.maps import LinearMap, Vector, below, unsupported
+from wengert.modes.backward import backward_pass
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
+from wengert.modes.history import lift
 from wengert.modes.symbolic import Symbol
-from wengert.modes.tape import Node, by_sequence, contributions, next_sequence, unpacked
+from wengert.modes.tape import TapeNode, find_older, next_sequence
 from wengert.modes.taylor import Jet, Series
-from wengert.modes.walk import lift
-from wengert.ops.elementwise.predicates import logical_and
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, reshape
-from wengert.transforms.checkpoint import NOTHING, made_before
 
 
-def solved(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
+def solve_map(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
     """The solution of a linear system, in the last axis of b.
 
     In levels that the map does not have it is a linear operation on b.
@@ -41,12 +42,13 @@ def solved(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
     return SOLVE.op(b, matrix=matrix, transpose=transpose)
 
 
-def solve_op(b: Any, *, matrix: LinearMap, transpose: bool) -> Any:
-    if isinstance(b, Array) and b.level >= matrix.bound:
-        if isinstance(b, Symbol):
-            raise unsupported(b)
-        return b.process(SOLVE, b.level, (b,), {"matrix": matrix, "transpose": transpose})
-    return solution(matrix, b, transpose)
+def solve_in_mode(primitive: Primitive, b: Array, args: tuple, params: dict[str, Any]) -> Any:
+    """The solution for a right-hand side b with levels that the map does not have."""
+    if b.level < params["matrix"].bound:
+        return solution(params["matrix"], b, params["transpose"])
+    if isinstance(b, Symbol):
+        raise unsupported(b)
+    return b.process(primitive, b.level, args, params)
 
 
 def solution(matrix: LinearMap, b: Any, transpose: bool) -> Any:
@@ -73,15 +75,17 @@ def solution(matrix: LinearMap, b: Any, transpose: bool) -> Any:
 
 
 SOLVE = Primitive(
-    "implicit_solve",
-    lambda x, matrix, transpose: solution(matrix, x, transpose),
-    "linear",
-    ("x",),
-    (lambda t, matrix, transpose: solved(matrix, t, not transpose),),
-    params={},
-    batch=unchanged,
+    Definition(
+        name="implicit_solve",
+        impl=lambda x, matrix, transpose: solution(matrix, x, transpose),
+        kind="linear",
+        inputs=("x",),
+        takes_params=True,
+        rules=(lambda t, matrix, transpose: solve_map(matrix, t, not transpose),),
+        batch=unchanged,
+        in_mode=solve_in_mode,
+    )
 )
-SOLVE.op = solve_op
 
 Derivative = Callable[[Any, float, bool], tuple[LinearMap, bool]]
 """The derivative of a residual at a point, as the levels below a bound know it, to keep or not.
@@ -96,7 +100,7 @@ class Attachment:
     `anchors` are the nodes that the residual was made of.
     """
 
-    def __init__(self, level: int, residual: Vector, x: Any, derivative: Derivative, anchors: Sequence[Node]):
+    def __init__(self, level: int, residual: Vector, x: Any, derivative: Derivative, anchors: Sequence[TapeNode]):
         self.level, self.residual, self.x, self.derivative, self.anchors = level, residual, x, derivative, anchors
         self.here = derivative(x, level, True)
 
@@ -109,12 +113,12 @@ class Attachment:
         """
         if not (isinstance(out, Array) and out.level == self.level):
             matrix, transpose = self.here
-            return -solved(matrix, t, not transpose), *[None] * len(self.anchors)
+            return -solve_map(matrix, t, not transpose), *[None] * len(self.anchors)
         matrix, transpose = self.derivative(out, self.level + 1, False)
         start = next_sequence()
         r = below(self.residual(out), self.level + 1)
         found = (
-            partials(r.node, -solved(matrix, t, not transpose), start)
+            pull_older(r.node, -solve_map(matrix, t, not transpose), start)
             if isinstance(r, Tensor) and r.node is not None
             else {}
         )
@@ -123,49 +127,25 @@ class Attachment:
         return None, *[found.get(node) for node in self.anchors]
 
 
-def partials(root: Node, t: Any, start: int) -> dict[Node, Any]:
-    """What a cotangent of the root gives to the nodes that were there at the start, each held while the others change.
-
-    Recorded.
-    """
-    seen, left = {root}, [root]
-    while left:
-        node = left.pop()
-        new = [p for p in node.parents if p is not None and p not in seen] if node.sequence >= start else []
-        seen.update(new)
-        left += new
-    cotangents: dict[Node, Any] = {root: t}
-    dead: dict[Node, Any] = {}
-    for node in sorted(seen, key=by_sequence, reverse=True):
-        if node not in cotangents or node.sequence < start or node.primitive is None:
-            continue
-        t = cotangents[node]
-        if node.primitive is OUTPUT:
-            whole, i = node.parents[0], node.params["index"]
-            parts = cotangents.setdefault(whole, [None] * len(whole.shape))
-            parts[i] = t if parts[i] is None else parts[i] + t
-            continue
-        for parent, c, lanes in contributions(node, t, lift(node, unpacked(node)), dead.get(node), None):
-            if parent in cotangents:
-                cotangents[parent] = cotangents[parent] + c
-                lanes = logical_and(dead[parent], lanes) if lanes is not None and parent in dead else None
-            else:
-                cotangents[parent] = c
-            dead.pop(parent, None)
-            if lanes is not None:
-                dead[parent] = lanes
-    return {node: c for node, c in cotangents.items() if node.sequence < start}
+def pull_older(root: TapeNode, t: Any, start: int) -> dict[TapeNode, Any]:
+    """What a cotangent of the root gives to the nodes older than `start`, each held while the others change. Recorded."""
+    found: dict[TapeNode, Any] = {}
+    targets = set(find_older(start, [root]))
+    backward_pass({root: t}, found.__setitem__, targets=targets, through=False, retain=True, lift=lift)
+    return found
 
 
 ATTACH = Primitive(
-    "implicit_solution",
-    lambda *r, attachment: attachment.x,
-    "general",
-    ("*r",),
-    vjp=lambda t, out, attachment: attachment.pull(t, out),
-    params={},
+    Definition(
+        name="implicit_solution",
+        impl=lambda *r, attachment: attachment.x,
+        kind="general",
+        inputs=("*r",),
+        takes_params=True,
+        vjp=lambda t, out, attachment: attachment.pull(t, out),
+        in_mode=lambda primitive, top, r, params: params["attachment"].x,
+    )
 )
-ATTACH.op = lambda *r, attachment: attachment.x
 
 
 def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> Any:
@@ -175,14 +155,14 @@ def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> An
     if isinstance(r, Tensor) and r.level == level:
         if r.node is None:
             return Tensor(x, level)
-        anchors = [] if level else made_before(start, [r.node])
+        anchors = [] if level else find_older(start, [r.node])
         attachment = Attachment(level, residual, x, derivative, anchors)
         return Tensor.process(
             ATTACH, level, (r, *[Tensor(NOTHING, 0, node) for node in anchors]), {"attachment": attachment}
         )
     if isinstance(r, Dual) and r.level == level:
         matrix, transpose = derivative(x, level, False)
-        return Dual(x, -solved(matrix, r.tangent, transpose), level)
+        return Dual(x, -solve_map(matrix, r.tangent, transpose), level)
     if isinstance(r, Jet) and r.level == level:
         return series(level, residual, x, derivative, r)
     if isinstance(r, Array) and r.level == level:
@@ -206,7 +186,7 @@ def series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet)
     for k in range(1, run.order + 1):
         r = below(residual(Jet(Series(run, terms + [None] * (run.order + 1 - k)), level)), level + 1)
         lacking = r.series[k]
-        terms.append(None if lacking is None else -solved(matrix, lacking, transpose))
+        terms.append(None if lacking is None else -solve_map(matrix, lacking, transpose))
     return Jet(Series(run, terms), level)
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.checkpoint import checkpoint
 from wengert.core.array import Array
 from wengert.integrate.flow import derivative
 from wengert.integrate.tableau import Step, Tableau
 from wengert.ops.shape.joining import unstack
 from wengert.ops.shape.rearranging import concatenate
-from wengert.transforms.checkpoint import checkpoint
 
 
 def replay(

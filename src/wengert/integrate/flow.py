@@ -18,14 +18,14 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import layers
 from wengert.core.primitive import operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
-from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
-from wengert.transforms.call import layers
 from wengert.transforms.jacobians import jacobian
 
 EXPLICIT = ("RK23", "RK45", "DOP853")
@@ -37,7 +37,7 @@ def carried(x: Any) -> bool:
     """Whether a value has a derivative that plain numbers would lose."""
     for part in layers(x):
         if isinstance(part, Tensor):
-            if part.node is not None and (part.level or recording.recording()):
+            if part.node is not None and (part.level or recording.is_recording()):
                 return True
         elif not isinstance(part, Batched):
             return True

@@ -16,7 +16,7 @@ from wengert.integrate.continuous import trajectory
 from wengert.integrate.discrete import replay
 from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, carried, completed
 from wengert.integrate.tableau import tableau
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape

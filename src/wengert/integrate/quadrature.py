@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.call import ARRAY, Call, call_operation
+from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_line
@@ -26,10 +28,9 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-from wengert.transforms.call import ARRAY, Call, Transposed, operation
 from wengert.transforms.products import jvp
 
-INTEGRAL = operation("quad")
+INTEGRAL = call_operation("quad")
 FEW = 16
 """Up to so many components, each is integrated on its own, by QUADPACK, which extrapolates at singular ends.
 
@@ -164,7 +165,7 @@ class Integral(Call):
 
             def back(x: Any, args: tuple, c: Any) -> Any:
                 values = smooth.chosen_of(args)
-                with Transposed(values) as tape:
+                with LinearTape(values) as tape:
                     y = operand(self.func(x, *smooth.filled(tape.inputs, args)))
                     found = tape.transpose([y], [c])
                 return concatenate(

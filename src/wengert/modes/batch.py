@@ -16,6 +16,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.kinds import unchanged
+from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes.batching import Params, aligned, batching, by_kind
@@ -32,9 +33,8 @@ class Batched(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: Params) -> Any:
-        mine = [isinstance(a, Batched) and a.level == level for a in args]
-        values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        out = run(primitive, values, mine, params)
+        own = find_own(args, Batched, level)
+        out = run_batch(primitive, payloads(args, own), own, params)
         return Batched(out, level) if primitive.outputs == 1 else tuple([Batched(o, level) for o in out])
 
     @property
@@ -83,9 +83,9 @@ class Batched(Array):
         return f"batched({self.value!r})"
 
 
-def run(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:
+def run_batch(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:
     """An operation on all elements; `mine` says which values have the batch as their first axis, as the result has."""
-    if primitive.kind == "elementwise" or primitive.batch is unchanged:  # most are, and need not ask
+    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:  # most are, and need not ask
         return primitive.op(*aligned(values, mine), **params)
     rule = batching.entries.get(primitive) or by_kind(primitive)
     n = next(v.shape[0] for v, m in zip(values, mine, strict=True) if m)

@@ -29,9 +29,9 @@ Params = dict[str, Any]
 
 def by_kind(primitive: Primitive) -> Callable | None:
     """How an operation without a rule runs on a batch."""
-    if primitive.kind == "elementwise" or primitive.batch is unchanged:
+    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:
         return on_aligned
-    return by_metadata if primitive.batch else None
+    return by_metadata if primitive.definition.batch else None
 
 
 batching: Aspect[Callable] = Aspect(
@@ -68,10 +68,10 @@ def repeated(x: Any, n: int) -> Any:
 
 def by_metadata(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     """The operation with what `batch` says of its metadata."""
-    assert primitive.batch is not None
-    code = primitive.batch.__code__
+    assert primitive.definition.batch is not None
+    code = primitive.definition.batch.__code__
     known = params | {"n": n, "rank": max(rank_of(v) - m for v, m in zip(values, mine, strict=True))}
-    changed = primitive.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])
+    changed = primitive.definition.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])
     if changed is None:
         return None
     return primitive.op(*[v if m else repeated(v, n) for v, m in zip(values, mine, strict=True)], **params | changed)

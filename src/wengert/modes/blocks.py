@@ -56,7 +56,7 @@ def eligible(node: Any, first: Any) -> bool:
     return (
         primitive is not None
         and primitive.kind == "elementwise"
-        and primitive.plain
+        and primitive.is_plain
         and node.hooks is None
         and node.shape == first.shape
         and node.dtype is first.dtype

@@ -19,7 +19,7 @@ import numpy as np
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_constant, gathered, holds_value
-from wengert.modes.reverse import own
+from wengert.modes.tensor import own
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.core import allocator
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -44,19 +45,16 @@ class Dual(Array):
         if len(args) == 1 and primitive.kind == "linear" and primitive.outputs == 1 and not recording.active:
             (x,) = args
             return Dual(primitive.op(x.value, **params), primitive.op(x.tangent, **params), level)
-        mine = [isinstance(a, Dual) and a.level == level for a in args]
-        values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        tangents = [a.tangent if m else None for a, m in zip(args, mine, strict=True)]
+        own = find_own(args, Dual, level)
+        values = payloads(args, own)
+        tangents = [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
         out = primitive.op(*values, **params)
-        if recording.active and not recording.recording():
+        if recording.active and not recording.is_recording():
             return out
         pushed = push(primitive, values, tangents, out, params)
         if pushed is None:
-            return (
-                Dual(out, np.zeros(out.shape, out.dtype), level)
-                if primitive.filled_in and out.dtype.kind in "fc"
-                else out
-            )
+            fills = primitive.definition.filled_in and out.dtype.kind in "fc"
+            return Dual(out, zeros_like(out), level) if fills else out
         if primitive.outputs != 1:
             return tuple([Dual(o, t, level) for o, t in zip(out, pushed, strict=True)])
         return Dual(out, pushed, level)
@@ -69,7 +67,7 @@ class Dual(Array):
             return Dual.process(primitive, level, (x,), NO_PARAMS)
         value, t = x.value, x.tangent
         out = primitive.op(value)
-        return Dual(out, fitted(primitive.pushes[0](t, primitive.keep_x(out, value), NO_PARAMS), out), level)
+        return Dual(out, fit_tangent(primitive.pushes[0](t, primitive.keep_x(out, value), NO_PARAMS), out), level)
 
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
@@ -88,10 +86,9 @@ class Dual(Array):
             pushed = second(u, primitive.keep_y(out, x, y), NO_PARAMS)
         else:
             saved = primitive.keep_xy(out, x, y)
-            pushed = first(t, saved, NO_PARAMS) + second(
-                u, saved, NO_PARAMS
-            )  # as one expression: NumPy adds large arrays in place
-        return Dual(out, fitted(pushed, out), level)
+            # one expression: NumPy adds large arrays in place
+            pushed = first(t, saved, NO_PARAMS) + second(u, saved, NO_PARAMS)
+        return Dual(out, fit_tangent(pushed, out), level)
 
     def detach(self) -> Any:
         """The value alone."""
@@ -103,17 +100,12 @@ class Dual(Array):
 
 def push(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
     """The tangent of an operation's output; None stands for zero, in and out."""
-    live = [t is not None and differentiable(primitive, i) for i, t in enumerate(tangents)]
+    live = [t is not None and primitive.definition.has_derivative(i) for i, t in enumerate(tangents)]
     if not any(live):
         return None
     return PUSHES[primitive.kind](
         primitive, values, [t if alive else None for t, alive in zip(tangents, live, strict=True)], out, params
     )
-
-
-def differentiable(primitive: Primitive, i: int) -> bool:
-    """Whether argument `i` has a derivative."""
-    return primitive.vjp is not None or (i < len(primitive.rules) and primitive.rules[i] is not None)
 
 
 def push_by_rule(
@@ -127,11 +119,11 @@ def push_by_rule(
     for i, t in enumerate(tangents):
         if t is not None:
             c = primitive.pushes[i](t, saved, params)
-            total = c if total is None else summed(total, c)
+            total = c if total is None else add_tangents(total, c)
     return total
 
 
-def summed(a: Any, b: Any) -> Any:
+def add_tangents(a: Any, b: Any) -> Any:
     """a + b, for each output where there are several."""
     return tuple(map(add, a, b)) if isinstance(a, tuple) else add(a, b)
 
@@ -139,14 +131,14 @@ def summed(a: Any, b: Any) -> Any:
 def push_elementwise(
     primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
 ) -> Any:
-    return fitted(push_by_rule(primitive, values, tangents, out, params), out)
+    return fit_tangent(push_by_rule(primitive, values, tangents, out, params), out)
 
 
 def push_reduction(
     primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
 ) -> Any:
     pushed = push_by_rule(primitive, values, tangents, out, params)
-    return fitted(sum_(pushed, params["axis"], keepdims=params["keepdims"]), out)
+    return fit_tangent(sum_(pushed, params["axis"], keepdims=params["keepdims"]), out)
 
 
 def push_linear(
@@ -154,7 +146,7 @@ def push_linear(
 ) -> Any:
     """The operation on the tangents; what it is not linear in, such as indices, stays as it is."""
     moved = [
-        t if t is not None else zeros(v) if differentiable(primitive, i) else v
+        t if t is not None else zeros_like(v) if primitive.definition.has_derivative(i) else v
         for i, (v, t) in enumerate(zip(values, tangents, strict=True))
     ]
     return primitive.op(*moved, **params)
@@ -174,7 +166,7 @@ def push_multilinear(
 def push_general(
     primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
 ) -> Any:
-    if not primitive.jvps:
+    if not primitive.definition.jvps:
         raise user_error(GradientError, f"{primitive.name} has a derivative for reverse mode only", "Use grad or vjp.")
     return push_by_rule(primitive, values, tangents, out, params)
 
@@ -189,13 +181,14 @@ PUSHES: dict[str, Callable] = {
 }
 
 
-def fitted(t: Any, out: Any) -> Any:
+def fit_tangent(t: Any, out: Any) -> Any:
     """A tangent with the shape and dtype of the output."""
     if t.dtype is not out.dtype and t.dtype != out.dtype:
         t = astype(real(t) if t.dtype.kind == "c" and out.dtype.kind != "c" else t, out.dtype)
     return t if t.shape == out.shape else broadcast_to(t, out.shape)
 
 
-def zeros(value: Any) -> np.ndarray:
-    spec = Spec.of(value)
+def zeros_like(x: Any) -> np.ndarray:
+    """Zeros with the spec of a value, or with this spec."""
+    spec = x if isinstance(x, Spec) else Spec.of(x)
     return np.zeros(spec.shape, spec.dtype)

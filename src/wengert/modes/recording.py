@@ -15,10 +15,6 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NamedTuple
 
-from wengert.core.errors import user_line
-from wengert.core.primitive import Primitive
-from wengert.modes.tape import Node
-
 
 class Settings(NamedTuple):
     enabled: bool = True
@@ -100,7 +96,7 @@ def current() -> Settings:
     return state.settings or together(tuple([b for b in state.blocks if b.acts]))
 
 
-def recording() -> bool:
+def is_recording() -> bool:
     """Whether operations are recorded in this context."""
     settings = current()
     return settings.enabled and not settings.inference
@@ -175,17 +171,3 @@ class switched:
 
     def __exit__(self, *exc: Any) -> None:
         leave(self.block)
-
-
-def special_node(primitive: Primitive, params: dict[str, Any], parents: tuple, saved: tuple, out: Any) -> Node | None:
-    """A node as the active contexts want it; None if nothing is recorded."""
-    settings = current()
-    if settings.inference or not settings.enabled:
-        return None
-    node = Node(primitive, params, parents, saved, out)
-    if settings.packing is not None:
-        pack, node.hooked().unpack = settings.packing
-        node.saved = tuple(map(pack, saved))
-    if settings.anomalies:
-        node.hooked().place = user_line()
-    return node

@@ -16,6 +16,7 @@ from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
 from wengert.core.errors import GradientError, TrackedValueError, user_error, user_line
 from wengert.core.infer import infer, is_elementwise
+from wengert.core.levels import copy_value
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import source
 from wengert.core.subclasses import refuse_subclass
@@ -68,7 +69,7 @@ class Trace:
         if found is None or found[1] != state:
             node = constant(value)
             if isinstance(value, Array) and value.level:
-                earlier = twin(value)
+                earlier = copy_value(value)
                 self.around.append((value, earlier))
                 node = Constant(earlier)
             found = self.known[id(value)] = value, state, node  # with the value itself, so that no id is used twice
@@ -101,7 +102,7 @@ class Trace:
                 "or, in a transform that runs the function once, assign wg.stop_gradient(v).",
             )
         self.assigned[id(tensor)] = Assignment(
-            tensor, new.value if is_mine(new, self.level) else self.of(new), is_recorded
+            tensor, new.value if is_own_symbol(new, self.level) else self.of(new), is_recorded
         )
 
     def close(self) -> list[Assignment]:
@@ -112,7 +113,7 @@ class Trace:
         self.is_closed = True
         assignments = list(self.assigned.values())
         for value, earlier in self.around:
-            if is_mine(value, self.level):
+            if is_own_symbol(value, self.level):
                 assignments.append(Assignment(value, value.value, True))
                 Array._become(value, earlier)
         return [a for a in assignments if not (isinstance(a.node, Constant) and a.node.value is a.target)]
@@ -126,15 +127,8 @@ class Assignment(NamedTuple):
     is_recorded: bool
 
 
-def is_mine(value: Any, level: int) -> bool:
+def is_own_symbol(value: Any, level: int) -> bool:
     return isinstance(value, Symbol) and value.level == level
-
-
-def twin(value: Array) -> Array:
-    """Another object with the same value."""
-    made = object.__new__(value.__class__)
-    Array._become(made, value)
-    return made
 
 
 def digest(value: np.ndarray) -> bytes:
@@ -245,7 +239,7 @@ class Symbol(Array):
         if (
             trace is not None
             and recording.active
-            and not recording.recording()
+            and not recording.is_recording()
             and trace.stopped.get(self.node) is not self.node
         ):
             trace.has_rules = True  # the numbers change, the derivative does not: a graph cannot say that
@@ -272,7 +266,7 @@ def record(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], 
     """An operation as a node of the graph, and the symbols of its results."""
     if params.get("reuse"):
         params = params | {"reuse": False}  # there is no array yet that could be reused
-    stops = trace is not None and recording.active and not recording.recording()
+    stops = trace is not None and recording.active and not recording.is_recording()
     if trace is not None and stops:
         nodes = [trace.stop(node) for node in nodes]
     try:

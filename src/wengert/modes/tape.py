@@ -1,7 +1,7 @@
-"""The tape: nodes, and the walk back over them.
+"""The tape: nodes, how they are made, and their order.
 
-A node holds an operation, its metadata, what its rules need, and its parents; values point to nodes, never the other
-way, so there are no reference cycles and memory is freed as soon as the last value of a computation is gone. Sequence
+A node holds an operation, its parameters, what its rules need, and its parents. Values point to nodes, never the other
+way, so there are no reference cycles, and memory is freed as soon as the last value of a computation is gone. Sequence
 numbers are a topological order.
 """
 
@@ -9,28 +9,21 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from wengert.core import allocator, parallel
-from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_error
-from wengert.core.parallel import LARGE
+from wengert.core import allocator
+from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
-from wengert.modes.blocks import pull_large
-from wengert.modes.cotangent import conform, conform_lanes, transposed_lanes
-from wengert.ops.elementwise.choices import where
-from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
+from wengert.modes import recording
 
 next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")
 
 
-class Node:
+class TapeNode:
     """One recorded operation.
 
     `saved` is just what its rules named, None once it was released; `shape` and `dtype` are the output's.
@@ -55,7 +48,7 @@ class Node:
         return self.primitive.name if self.primitive else "leaf"
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+    def next_functions(self) -> tuple[tuple[TapeNode | None, int], ...]:
         """The nodes that made the operands, with the number of the output that was used, as in PyTorch."""
         return tuple((p.parents[0], p.params["index"]) if p and p.primitive is OUTPUT else (p, 0) for p in self.parents)
 
@@ -79,7 +72,7 @@ class Node:
         return f"<{self.name} node>"
 
 
-class Leaf(Node):
+class Leaf(TapeNode):
     """The beginning of a history: a value that the user made, known weakly, so that its gradient may have a history of
     its own.
     """
@@ -99,7 +92,7 @@ class Hooks:
     Hooks are rare, so a node has none of this until it is asked for.
     """
 
-    __slots__ = ("arrived", "before", "after", "accumulated", "unpack", "place")
+    __slots__ = ("arrived", "before", "after", "accumulated", "unpack", "line")
 
     def __init__(self) -> None:
         self.arrived: dict[int, Callable] = {}  # cotangent -> cotangent
@@ -107,7 +100,7 @@ class Hooks:
         self.after: dict[int, Callable] = {}  # input cotangents, output cotangents -> input cotangents
         self.accumulated: dict[int, Callable] = {}  # called with the leaf
         self.unpack: Callable | None = None  # what gives back a saved value that was packed away
-        self.place: str | None = None  # the user's line, when anomalies are looked for
+        self.line: str | None = None  # the user's line, when anomalies are looked for
 
 
 class Handle:
@@ -127,28 +120,28 @@ class Handle:
         self.remove()
 
 
-def several(
+def output_nodes(
     primitive: Primitive,
     params: dict[str, Any],
     parents: tuple,
     saved: tuple,
     outs: Iterable[Any],
-    make: Callable = Node,
-) -> list[Node]:
+    make: Callable = TapeNode,
+) -> list[TapeNode]:
     """One node per output, in front of the node of an operation with several outputs."""
     specs = [Spec.of(out) for out in outs]
     node = make(primitive, params, parents, saved, Spec(tuple(s.shape for s in specs), tuple(s.dtype for s in specs)))  # type: ignore[arg-type, misc]  # specs of all outputs at once
-    return [Node(OUTPUT, {"index": i}, (node,), (), spec) for i, spec in enumerate(specs)]
+    return [TapeNode(OUTPUT, {"index": i}, (node,), (), spec) for i, spec in enumerate(specs)]
 
 
-def reachable(roots: Iterable[Node]) -> list[Node]:
+def sort_reachable(roots: Iterable[TapeNode]) -> list[TapeNode]:
     """The nodes behind these, newest first: each comes before everything that it was made of."""
     seen = set(roots)
     stack = list(seen)
     while stack:
         node = stack.pop()
         if node.saved is None:
-            raise released(node)
+            raise released_error(node)
         for parent in node.parents:
             if parent is not None and parent not in seen:
                 seen.add(parent)
@@ -156,7 +149,7 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
     return sorted(seen, key=by_sequence, reverse=True)
 
 
-def reaching(order: list[Node], targets: Iterable[Node]) -> set[Node]:
+def find_reaching(order: list[TapeNode], targets: Iterable[TapeNode]) -> set[TapeNode]:
     """Those nodes from which the walk back arrives at a target."""
     needed = set(targets)
     for node in reversed(order):
@@ -165,10 +158,10 @@ def reaching(order: list[Node], targets: Iterable[Node]) -> set[Node]:
     return needed
 
 
-def released(node: Node) -> GradientError:
+def released_error(node: TapeNode) -> GradientError:
     if node.primitive is OUTPUT:
         node = node.parents[0]
-    place = f", recorded at {node.hooks.place}" if node.hooks and node.hooks.place else ""
+    place = f", recorded at {node.hooks.line}" if node.hooks and node.hooks.line else ""
     return user_error(
         GradientError,
         f"The history of this value was released by an earlier backward (its {node.name} operation{place})",
@@ -176,169 +169,31 @@ def released(node: Node) -> GradientError:
     )
 
 
-def pull_back(
-    seeds: dict[Node, Any],
-    sink: Callable[[Node, Any], None],
-    *,
-    targets: Iterable[Node] | None = None,
-    retain: bool = False,
-    lift: Callable[[Node, tuple], tuple] | None = None,
-    check: Callable[[Node, Any], None] | None = None,
-) -> None:
-    """Pull cotangents from the seeds back to the leaves, or to the targets, and hand each one to `sink` when it is
-    complete.
-
-    Each node is pulled once, after everything that used it. `lift` gives what a node saved as tracked values, so that
-    the walk itself is recorded; `check` looks at every cotangent on its way.
-    """
-    order = reachable(seeds)
-    needed = None if targets is None else reaching(order, targets)
-    cotangents = dict(seeds)
-    owned: set[Node] = set()  # nodes whose cotangent is a sum made here: safe to add to in place
-    dead: dict[Node, Any] = {}  # lanes whose zero must stay zero, whatever the local derivative is
-    take, get = cotangents.pop, cotangents.get
-    ndarray = np.ndarray
-    simple = lift is None and check is None
-    sharing = parallel.in_use() and simple and targets is None
-
-    with np.errstate(all="ignore"):
-        for node in order:
-            t = take(node, None)
-            if t is None or (needed is not None and node not in needed):
-                continue
-            primitive, hooks = node.primitive, node.hooks
-            if hooks is not None:
-                t = passed(hooks.arrived, t)
-            if primitive is None or (targets is not None and node in targets):
-                sink(node, t)
-                if primitive is None or needed is None or not any(parent in needed for parent in node.parents):
-                    continue  # the end of this path: the history behind a target stays as it is
-            if hooks is not None:
-                t = passed(hooks.before, t)
-            if (
-                sharing
-                and t.__class__ is ndarray
-                and t.size >= LARGE
-                and not dead
-                and pull_large(node, t, order, cotangents, owned, retain)
-            ):
-                continue
-            if primitive.plain and simple and hooks is None and (not dead or node not in dead):
-                pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
-                i = 0
-                for parent in node.parents:
-                    if parent is not None and (needed is None or parent in needed):
-                        if primitive.into is not None:
-                            if (
-                                parent in owned
-                                and cotangents[parent].__class__ is ndarray
-                                and not isinstance(t, Array)
-                                and not dead
-                            ):
-                                primitive.into(cotangents[parent], t, saved, params)
-                                i += 1
-                                continue
-                            if parent not in cotangents:
-                                owned.add(parent)  # what it pulls is a buffer of its own
-                        c = pulls[i](t, saved, params)
-                        if conforms and (c.shape != parent.shape or c.dtype is not parent.dtype):
-                            c = conform(c, parent.shape, parent.dtype)
-                        old = get(parent)
-                        if dead and old is not None:
-                            dead.pop(parent, None)
-                        if old is None:
-                            cotangents[parent] = c
-                        elif parent in owned and c.__class__ is ndarray and old.__class__ is ndarray:
-                            np.add(old, c, out=old)
-                        else:
-                            total = cotangents[parent] = old + c
-                            if total.__class__ is ndarray:
-                                owned.add(parent)
-                    i += 1  # cheaper than enumerate
-            elif primitive is OUTPUT:
-                whole = node.parents[0]
-                if whole not in cotangents:
-                    cotangents[whole] = [None] * len(whole.shape)
-                parts, index = cotangents[whole], node.params["index"]
-                parts[index] = t if parts[index] is None else parts[index] + t
-                dead.pop(node, None)
-                if not retain:
-                    node.saved = None  # still names the operation, which is released in its turn
-                continue
-            else:
-                saved = unpacked(node)
-                if lift is not None:
-                    saved = lift(node, saved)
-                for parent, c, c_lanes in contributions(node, t, saved, dead.pop(node, None), needed):
-                    if check is not None:
-                        check(node, c)
-                    old = get(parent)
-                    cotangents[parent] = c if old is None else old + c
-                    if old is None:
-                        if c_lanes is not None:
-                            dead[parent] = c_lanes
-                    elif parent in dead:
-                        if c_lanes is None:
-                            del dead[parent]
-                        else:
-                            dead[parent] = logical_and(dead[parent], c_lanes)
-            if not retain:
-                node.saved, node.parents = None, ()
+def find_older(start: int, roots: Iterable[TapeNode]) -> list[TapeNode]:
+    """The nodes older than the sequence number `start` that newer nodes among those behind the roots were made of."""
+    seen = set(roots)
+    stack, found = list(seen), []
+    while stack:
+        node = stack.pop()
+        if node.sequence < start:
+            found.append(node)
+            continue
+        for parent in node.parents:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(found, key=lambda node: node.sequence)
 
 
-def passed(hooks: dict[int, Callable], t: Any) -> Any:
-    """The cotangent of a node's output, as each hook hands it to the next."""
-    for hook in tuple(hooks.values()):
-        t = hook(t)
-    return t
-
-
-def unpacked(node: Node) -> tuple:
-    """What a node saved, brought back from where the saved-tensor hooks may have put it."""
-    assert node.saved is not None
-    unpack = node.hooks and node.hooks.unpack
-    return tuple(map(unpack, node.saved)) if unpack else node.saved
-
-
-def contributions(
-    node: Node, t: Any, saved: Any, lanes: Any, needed: set[Node] | None
-) -> Iterator[tuple[Node, Any, Any]]:
-    """What each parent receives from a node, with its dead lanes: every kind of operation, hooks included."""
-    primitive, params, parents = node.primitive, node.params, node.parents
-    assert primitive is not None
-    wanted = [parent is not None and (needed is None or parent in needed) for parent in parents]
-    try:
-        if primitive.vjp:
-            pulled = [c if w else None for c, w in zip(primitive.pulls[0](t, saved, params), wanted, strict=True)]
-        else:
-            pulled = [primitive.pulls[i](t, saved, params) if w else None for i, w in enumerate(wanted)]
-    except Exception as error:
-        if node.hooks and node.hooks.place:
-            error.add_note(f"In the backward of {node.name}, which was recorded at {node.hooks.place}.")
-        raise
-    if lanes is not None and primitive.kind == "elementwise":
-        pulled = [c if c is None else where(lanes, 0.0, c) for c in pulled]
-    pulled = [c if c is None else conform(c, p.shape, p.dtype) for c, p in zip(pulled, parents, strict=True)]
-    if node.hooks is not None:
-        for hook in tuple(node.hooks.after.values()):
-            pulled = hook(pulled, t)
-    for i, (parent, c) in enumerate(zip(parents, pulled, strict=True)):
-        if c is not None:
-            yield parent, c, dead_lanes(node, i, t, saved, lanes)
-
-
-def dead_lanes(node: Node, i: int, t: Any, saved: Any, lanes: Any) -> Any:
-    """Lanes of argument `i` that the result does not depend on, given those of the output that nothing depends on."""
-    primitive = node.primitive
-    assert primitive is not None
-    if primitive.dead_lanes and primitive.dead_lanes[i] is not None:
-        untaken = primitive.dead_lanes[i](t, saved, node.params)
-        lanes = untaken if lanes is None else logical_or(lanes, untaken)
-    elif lanes is None:
+def make_node(primitive: Primitive, params: dict[str, Any], parents: tuple, saved: tuple, out: Any) -> TapeNode | None:
+    """A node as the active contexts want it; None if nothing is recorded."""
+    settings = recording.current()
+    if settings.inference or not settings.enabled:
         return None
-    elif primitive.structural and primitive.outputs == 1:
-        pull = primitive.pulls[i] if primitive.vjp is None else lambda *args: primitive.pulls[0](*args)[i]
-        return transposed_lanes(logical_not(lanes), pull, saved, node.params, node.parents[i])
-    elif primitive.kind != "elementwise":
-        return None
-    return conform_lanes(lanes, node.shape, node.parents[i].shape)
+    node = TapeNode(primitive, params, parents, saved, out)
+    if settings.packing is not None:
+        pack, node.hooked().unpack = settings.packing
+        node.saved = tuple(map(pack, saved))
+    if settings.anomalies:
+        node.hooked().line = user_line()
+    return node

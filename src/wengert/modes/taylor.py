@@ -13,7 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wengert.core.array import Array
-from wengert.core.primitive import Primitive, needs
+from wengert.core.definition import needs
+from wengert.core.levels import find_own, payloads
+from wengert.core.primitive import Primitive
 from wengert.modes import recording
 from wengert.modes.forward import push
 from wengert.ops.elementwise.arithmetic import divide, multiply
@@ -46,7 +48,7 @@ class Series:
         return self.terms[k]
 
 
-class Constant:
+class ConstantSeries:
     """The series of what does not change."""
 
     __slots__ = ("value",)
@@ -72,7 +74,7 @@ class Jet(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        live = [isinstance(a, Jet) and a.level == level for a in args]
+        live = find_own(args, Jet, level)
         run = next(a.series.run for a, alive in zip(args, live, strict=True) if alive)
         key = (
             primitive,
@@ -81,10 +83,10 @@ class Jet(Array):
         )
         if run.depth and key in run.known:
             return run.known[key]
-        values = [a.value if alive else a for a, alive in zip(args, live, strict=True)]
+        values = payloads(args, live)
         out = primitive.op(*values, **params)
-        if primitive.kind == "nondifferentiable" or (recording.active and not recording.recording()):
-            return Jet(Series(run, [out]), level) if primitive.filled_in and out.dtype.kind in "fc" else out
+        if primitive.kind == "nondifferentiable" or (recording.active and not recording.is_recording()):
+            return Jet(Series(run, [out]), level) if primitive.definition.filled_in and out.dtype.kind in "fc" else out
         if primitive.outputs != 1:
             return several(primitive, level, args, live, values, out, params, run)
         jet = Jet(Series(run, [out]), level)
@@ -125,7 +127,7 @@ def several(
     """The outputs of an operation that has several."""
     jets = tuple([Jet(Series(run, [out]), level) for out in outs])
     if primitive.kind == "linear":
-        terms = [a.series if alive else Constant(a) for a, alive in zip(args, live, strict=True)]
+        terms = [a.series if alive else ConstantSeries(a) for a, alive in zip(args, live, strict=True)]
         for k in range(1, run.order + 1):
             coefficients = push(primitive, values, [t[k] for t in terms], outs, params) or [None] * len(jets)
             for jet, coefficient in zip(jets, coefficients, strict=True):
@@ -150,7 +152,7 @@ def extension(
     params: dict[str, Any],
 ) -> Extension:
     """How the next coefficient of an operation's output is computed."""
-    terms = [a.series if alive else Constant(a) for a, alive in zip(args, live, strict=True)]
+    terms = [a.series if alive else ConstantSeries(a) for a, alive in zip(args, live, strict=True)]
     if is_linear(primitive, live):
         return lambda k: push(
             primitive,
@@ -161,7 +163,7 @@ def extension(
         )
     if primitive.kind == "multilinear":
         return lambda k: spread(terms, (), k, lambda *x: primitive.op(*x, **params))
-    recurrence = primitive.taylor and primitive.taylor(*terms)
+    recurrence = primitive.definition.taylor and primitive.definition.taylor(*terms)
     if recurrence:
         return lambda k: recurrence(k, out.series)
     return by_derivative(primitive, args, live, (out,), params)[0]
@@ -188,7 +190,7 @@ def is_linear(primitive: Primitive, live: Sequence[bool]) -> bool:
     if primitive.kind != "elementwise":
         return False
     varying = {name for name, alive in zip(primitive.inputs, live, strict=True) if alive} | {"out"}
-    rules = [rule for rule, alive in zip(primitive.rules, live, strict=True) if rule and alive]
+    rules = [rule for rule, alive in zip(primitive.definition.rules, live, strict=True) if rule and alive]
     return not any(varying & set(needs(rule)) for rule in rules)
 
 
@@ -208,7 +210,7 @@ def by_derivative(
             finally:
                 run.depth -= 1
             found = [None] * len(outs) if pushed is None else [pushed] if primitive.outputs == 1 else pushed
-            slopes.extend([c.series if isinstance(c, Jet) and c.level == level else Constant(c) for c in found])
+            slopes.extend([c.series if isinstance(c, Jet) and c.level == level else ConstantSeries(c) for c in found])
         return slopes[i]
 
     def extend(i: int, k: int) -> Any:

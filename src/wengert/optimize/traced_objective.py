@@ -15,7 +15,7 @@ from wengert.core.tree import LEAF, flatten
 from wengert.ops.shape.reshaping import reshape
 from wengert.optimize.variables import Variables, plain, refuse_tracked
 from wengert.structure.operators import Flat
-from wengert.transforms.arguments import opened
+from wengert.transforms.boundary import flatten_arrays
 from wengert.transforms.tracing import Traced
 
 AUTO = "auto"
@@ -55,7 +55,7 @@ class Program:
         """One number, or a vector of as many as at the start."""
         if self.out is not None:
             return self.out.vector(value)
-        leaves, structure = opened(value)
+        leaves, structure = flatten_arrays(value)
         if structure is not LEAF or leaves[0].size != 1:
             found = f"an array of shape {leaves[0].shape}" if structure is LEAF else f"a {type(value).__name__}"
             raise user_error(

@@ -11,11 +11,11 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import layers
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.structure.operators import Flat
-from wengert.transforms.arguments import opened, places
-from wengert.transforms.call import layers
+from wengert.transforms.boundary import flatten_arrays, leaf_paths
 
 
 def is_pair(bounds: Any) -> bool:
@@ -30,10 +30,10 @@ class Variables:
 
     def __init__(self, x0: Any, name: str = "x0"):
         refuse_tracked(x0, name)
-        leaves, self.structure = opened(x0)
+        leaves, self.structure = flatten_arrays(x0)
         self.notes: list[str] = []
         numbers = []
-        for x, place in zip(map(plain, leaves), places(self.structure), strict=True):
+        for x, place in zip(map(plain, leaves), leaf_paths(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
                 advice = (
                     "Vary its real and imaginary parts, as two arrays."
@@ -61,7 +61,7 @@ class Variables:
 
     def place(self, i: int) -> str:
         """Where element `i` of the vector is: `x0['w'][1, 0]`."""
-        for spec, place in zip(self.flat.specs, places(self.structure), strict=True):
+        for spec, place in zip(self.flat.specs, leaf_paths(self.structure), strict=True):
             if i < spec.size:
                 index = ", ".join(map(str, np.unravel_index(i, spec.shape)))
                 return f"{self.name}{place}[{index}]" if index else f"{self.name}{place}"
@@ -123,7 +123,7 @@ class Variables:
     def spread(self, side: Any, sign: int) -> np.ndarray:
         parts = []
         for given, spec, place in zip(
-            below(side, self.structure), self.flat.specs, places(self.structure), strict=True
+            below(side, self.structure), self.flat.specs, leaf_paths(self.structure), strict=True
         ):
             try:
                 parts.append(

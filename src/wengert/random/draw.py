@@ -14,15 +14,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, TrackedValueError, user_error
+from wengert.core.levels import layers
 from wengert.core.primitive import SHAPED, Primitive, operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
-from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
+from wengert.modes.tensor import Tensor
 from wengert.ops.samples.draws import beta_draw, gamma_draw, t_draw, vonmises_draw, wald_draw
 from wengert.ops.shape.reshaping import broadcast_to
-from wengert.transforms.call import layers
 from wengert.transforms.products import stop_gradient
 
 Size = int | Sequence[int] | None
@@ -52,14 +53,16 @@ def _drawn(
 
 
 _draw = Primitive(
-    "draw",
-    _drawn,
-    "nondifferentiable",
-    ("*parameters",),
-    params={},
-    batch=lambda n, size: {"size": (n, *size)},
-    spec=frozen,
-    reason="the derivative is that of what the parameters make of the numbers",
+    Definition(
+        name="draw",
+        impl=_drawn,
+        kind="nondifferentiable",
+        inputs=("*parameters",),
+        takes_params=True,
+        batch=lambda n, size: {"size": (n, *size)},
+        spec=frozen,
+        reason="the derivative is that of what the parameters make of the numbers",
+    )
 ).op
 """Numbers from a method of NumPy's generator: the first `used` arguments are its parameters, the others say for which
 batch it is.

@@ -14,16 +14,16 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
-from wengert.core.primitive import Primitive, new_level
-from wengert.modes.forward import differentiable
-from wengert.modes.reverse import Tensor
+from wengert.core.levels import new_level
+from wengert.core.primitive import Primitive
 from wengert.modes.symbolic import Symbol, Trace
+from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, none, one_after_the_other, unit
 from wengert.structure.propagation import Step, propagated
-from wengert.transforms.arguments import opened
+from wengert.transforms.boundary import flatten_arrays
 from wengert.transforms.tracing import input_of
 
 GATHER = primitive_of(gather)
@@ -50,11 +50,11 @@ class Dependence(Array):
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         out = primitive.op(*values, **params)
         sets = [
-            a.extra if m and differentiable(primitive, i) else None
+            a.extra if m and primitive.definition.has_derivative(i) else None
             for i, (a, m) in enumerate(zip(args, mine, strict=True))
         ]
         if all(s is None for s in sets):
-            fills = primitive.filled_in and out.dtype.kind in "fc"
+            fills = primitive.definition.filled_in and out.dtype.kind in "fc"
             return Dependence(out, none(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
         outs = out if isinstance(out, tuple) else (out,)
         if not is_symbolic(args):
@@ -111,7 +111,7 @@ def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fix
         start += x.size
     try:
         with np.errstate(all="ignore"):
-            results = opened(call([*tracked, *others]))[0]
+            results = flatten_arrays(call([*tracked, *others]))[0]
     finally:
         trace.close()
     families = [y.extra if isinstance(y, Dependence) and y.level == level else none(y.size, n) for y in results]

@@ -126,7 +126,7 @@ def labelled(step: Step) -> Any:
     numbers that are scaled are none.
     """
     primitive, (shape, *more) = step.primitive, step.shapes
-    if more or len(step.outs) > 1 or not primitive.structural or primitive.vjp is not None:
+    if more or len(step.outs) > 1 or not primitive.definition.structural or primitive.definition.vjp is not None:
         return anything(step)
     rng = np.random.default_rng(0)
     sets = step.live[0][1]

@@ -17,7 +17,7 @@ from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.ir import PYTHON_NUMBERS
 from wengert.modes.symbolic import digest
-from wengert.transforms.arguments import Argnums, Chosen
+from wengert.transforms.boundary import Argnums, Arguments
 
 
 class Signature:
@@ -31,7 +31,7 @@ class Signature:
     __slots__ = ("chosen", "count", "fixed", "key", "leaves", "others", "structure", "unknown")
 
     def __init__(self, transform: str, argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]):
-        self.chosen = chosen = Chosen(transform, argnums, args, kwargs)
+        self.chosen = chosen = Arguments(transform, argnums, args, kwargs)
         self.leaves, self.count = chosen.leaves, len(chosen.leaves)
         for i, x in enumerate(self.leaves):
             if x.dtype.kind == "c":

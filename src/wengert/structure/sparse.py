@@ -12,17 +12,17 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.spec import Spec
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
 from wengert.structure.patterns import Pattern, found_pattern
 from wengert.structure.signature import Signature
-from wengert.transforms.arguments import Argnums, opened
-from wengert.transforms.gradients import grad
+from wengert.transforms.boundary import Argnums, flatten_arrays
+from wengert.transforms.gradients import Tape, grad
 from wengert.transforms.jacobians import ranges, several
-from wengert.transforms.runs import Tape, pushed
+from wengert.transforms.products import push_forward
 
 SYMMETRIC_WAYS = ("symmetric", "star", "acyclic")
 
@@ -72,7 +72,7 @@ class Plan:
         """The products with sums of unit vectors from the right, one after the other."""
 
         def run(tangents: Sequence[Any]) -> list:
-            results = opened(pushed(call, leaves, tangents, arrays)[1])[0]
+            results = flatten_arrays(push_forward(call, leaves, tangents, arrays)[1])[0]
             self.refuse_rows(sum(y.size for y in results))
             return [flat(results)]
 
@@ -81,7 +81,7 @@ class Plan:
     def backward(self, call: Callable, leaves: Sequence[Any]) -> Any:
         """The products with sums of unit vectors from the left."""
         tape = Tape(call, leaves)
-        results = opened(tape.result)[0]
+        results = flatten_arrays(tape.result)[0]
         self.refuse_rows(sum(y.size for y in results))
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
@@ -97,7 +97,7 @@ class Plan:
         """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
         call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
         return np.asarray(
-            flat(opened(pushed(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
+            flat(flatten_arrays(push_forward(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
         )
 
     def refuse_rows(self, rows: int) -> None:

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import new_level
+from wengert.core.levels import new_level
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.ops.elementwise.complex_numbers import real
-from wengert.transforms.call import Transposed
 from wengert.transforms.numeric import richardson
 
 RTOL = {8: 1e-6, 4: 2e-2, 2: 2e-1}
@@ -164,7 +164,7 @@ def forward_slope(g: Callable, points: Sequence[Any], directions: Sequence[np.nd
 
 
 def reverse_slope(g: Callable, points: Sequence[Any], directions: Sequence[np.ndarray]) -> Any:
-    with Transposed(points) as tape:
+    with LinearTape(points) as tape:
         y = g(*tape.inputs)
         pulled = tape.transpose([y], [np.ones((), getattr(y, "dtype", np.float64))])
     total: Any = 0.0

@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import is_users
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
-from wengert.transforms.arguments import Argnums, Chosen, array, closed, mapped, opened
+from wengert.transforms.boundary import (
+    Argnums,
+    Arguments,
+    flatten_arrays,
+    hand_out,
+    map_arrays,
+    to_array,
+    unflatten_arrays,
+)
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import Jacobian, assembled, basis, jacfwd, jacrev, several
 from wengert.transforms.products import directional
-from wengert.transforms.runs import is_users, settled
 from wengert.transforms.series import jet, taylor
 
 
@@ -61,9 +69,9 @@ def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = Non
 
     @wraps(f, updated=())
     def diagonal(*args: Any, **kwargs: Any) -> Any:
-        chosen = Chosen("hessian_diag", argnums, args, kwargs)
+        chosen = Arguments("hessian_diag", argnums, args, kwargs)
         columns, structure = seconds(f, chosen, chunk_size)
-        return closed(structure, [assembled(column, chosen) for column in columns])
+        return unflatten_arrays(structure, [assembled(column, chosen) for column in columns])
 
     return diagonal
 
@@ -77,15 +85,15 @@ def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) 
 
     @wraps(f, updated=())
     def trace(*args: Any, **kwargs: Any) -> Any:
-        chosen = Chosen("laplacian", argnums, args, kwargs)
+        chosen = Arguments("laplacian", argnums, args, kwargs)
         columns, structure = seconds(f, chosen, chunk_size)
         user = any(map(is_users, chosen.leaves))
-        return closed(structure, [settled(column.sum(axis=0), user, chosen.given) for column in columns])
+        return unflatten_arrays(structure, [hand_out(column.sum(axis=0), user, chosen.given) for column in columns])
 
     return trace
 
 
-def seconds(f: Callable, chosen: Chosen, chunk_size: int | None) -> tuple[list, Any]:
+def seconds(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[list, Any]:
     """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of
     the outputs.
     """
@@ -101,7 +109,7 @@ def seconds(f: Callable, chosen: Chosen, chunk_size: int | None) -> tuple[list, 
     def run(tangents: Any) -> list:
         line = [[t, np.zeros(t.shape)] for t in tangents]
         _, (_, second) = jet(lambda *leaves: chosen.call(f, leaves), chosen.leaves, line)
-        leaves, structure = opened(second)
+        leaves, structure = flatten_arrays(second)
         structures[:] = [structure]
         return [2.0 * c for c in leaves]
 
@@ -125,11 +133,11 @@ def derivative(f: Callable, n: int = 1) -> Callable:
 
     @wraps(f, updated=())
     def differentiated(x: Any, *args: Any, **kwargs: Any) -> Any:
-        x = array(x)
+        x = to_array(x)
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
         if x.ndim:
-            mapped(lambda t: refuse_reshaped(t, x), coefficient)
-        return mapped(lambda t: settled(t * float(math.factorial(n)), is_users(x), (x, args, kwargs)), coefficient)
+            map_arrays(lambda t: refuse_reshaped(t, x), coefficient)
+        return map_arrays(lambda t: hand_out(t * float(math.factorial(n)), is_users(x), (x, args, kwargs)), coefficient)
 
     return differentiated
 

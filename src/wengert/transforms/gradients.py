@@ -1,8 +1,8 @@
-"""Gradients of scalar functions."""
+"""Reverse mode on functions: a function on a tape, and the gradients of scalar functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -10,11 +10,26 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import new_level
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
+from wengert.modes.backward import backward_pass, conform
+from wengert.modes.tape import Leaf, TapeNode
+from wengert.modes.tensor import Tensor
 from wengert.ops.elementwise.complex_numbers import conj
-from wengert.transforms.arguments import Argnums, Chosen, closed, opened
-from wengert.transforms.runs import Tape, handed_out, lowered
+from wengert.transforms.boundary import (
+    Argnums,
+    Arguments,
+    Call,
+    call_function,
+    flatten_arrays,
+    hand_out_all,
+    hand_out_aux,
+    hand_out_value,
+    map_arrays,
+    split_aux,
+    unflatten_arrays,
+)
 
 
 def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
@@ -47,21 +62,21 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
 
     @wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        chosen = Chosen("grad", argnums, args, kwargs)
+        chosen = Arguments("grad", argnums, args, kwargs)
         if holomorphic:
             refuse_real(chosen)
         tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.given, has_aux)
         y = tape.result
         spec = scalar(y, holomorphic)
-        found = handed_out(
+        found = hand_out_all(
             tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]),
             chosen.leaves,
             chosen.given,
         )
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
-        value = lowered(y, tape.level, chosen.given)
-        return (value, tape.aux) if has_aux else value, closed(chosen.structure, found)
+        value = hand_out_value(y, tape.level, chosen.given)
+        return (value, tape.aux) if has_aux else value, unflatten_arrays(chosen.structure, found)
 
     return value_and_gradient
 
@@ -69,7 +84,7 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
 def scalar(y: Any, holomorphic: bool) -> Spec:
     """The spec of a result that has a gradient."""
     if not isinstance(y, Array):
-        leaves, structure = opened(y)
+        leaves, structure = flatten_arrays(y)
         if structure is not LEAF:
             raise user_error(
                 GradientError,
@@ -105,7 +120,7 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
     return Spec(y.shape, y.dtype)
 
 
-def refuse_real(chosen: Chosen) -> None:
+def refuse_real(chosen: Arguments) -> None:
     """Holomorphic functions have complex arguments."""
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind != "c":
@@ -114,3 +129,35 @@ def refuse_real(chosen: Chosen) -> None:
                 f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}",
                 "Pass complex numbers, x + 0j.",
             )
+
+
+class Tape:
+    """A function recorded once, at some inputs: its result, and the way back from it."""
+
+    __slots__ = ("aux", "inputs", "level", "nodes", "result")
+
+    aux: Any
+
+    def __init__(self, call: Call, inputs: Sequence[Any], given: Any = (), has_aux: bool = False):
+        self.level = level = new_level()
+        self.inputs = inputs
+        self.nodes = [Leaf(x) for x in inputs]
+        tracked = [Tensor(x, level, node) for x, node in zip(inputs, self.nodes, strict=True)]
+        result = call_function(call, tracked, level)
+        self.result, self.aux = split_aux(result) if has_aux else (result, None)
+        if has_aux:
+            self.aux = map_arrays(lambda y: hand_out_aux(y, level, given), self.aux)
+
+    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list:
+        """The cotangents of the inputs, for those of `outputs` (leaves of the result).
+
+        None where nothing depends on an input.
+        """
+        seeds: dict[TapeNode, Any] = {}
+        for y, t in zip(outputs, cotangents, strict=True):
+            if isinstance(y, Tensor) and y.level == self.level and y.node is not None:
+                seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
+        found: dict[TapeNode, Any] = {}
+        if seeds:
+            backward_pass(seeds, found.__setitem__, retain=retain)
+        return [None if (t := found.get(node)) is None else conform(t, node.shape, node.dtype) for node in self.nodes]

@@ -10,12 +10,14 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import is_users
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import moveaxis, reshape
-from wengert.transforms.arguments import Argnums, Chosen, closed, opened
-from wengert.transforms.runs import Tape, is_users, pushed, settled
+from wengert.transforms.boundary import Argnums, Arguments, flatten_arrays, hand_out, unflatten_arrays
+from wengert.transforms.gradients import Tape
+from wengert.transforms.products import push_forward
 from wengert.transforms.vmap import run_batched
 
 MODES = ("auto", "forward", "reverse")
@@ -65,7 +67,7 @@ class Jacobian:
             print(f"jacobian: {plan.text}")
         return self.computed(chosen, plan, tape, args, kwargs)
 
-    def computed(self, chosen: Chosen, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def computed(self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
         if plan.mode == "forward":
             return self.by_columns(chosen)
         assert tape is not None
@@ -79,9 +81,9 @@ class Jacobian:
         """
         return self.planned(args, kwargs)[1]
 
-    def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Chosen, Plan, Tape | None]:
+    def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
         """What is differentiated, how, and the function's tape where it was needed to know."""
-        chosen = Chosen("jacobian", self.argnums, args, kwargs)
+        chosen = Arguments("jacobian", self.argnums, args, kwargs)
         for i, x in enumerate(chosen.leaves):
             if (x.dtype.kind == "c") != self.holomorphic:
                 advice = (
@@ -96,7 +98,7 @@ class Jacobian:
         if self.mode == "auto" and inputs <= 1:
             return chosen, Plan("forward", inputs, "there is one input" if inputs else "there are no inputs"), None
         tape = Tape(lambda leaves: chosen.call(self.f, leaves), chosen.leaves)
-        results = opened(tape.result)[0]
+        results = flatten_arrays(tape.result)[0]
         outputs = sum(y.size for y in results)
         complex_outputs = not self.holomorphic and any(y.dtype.kind == "c" for y in results)
         if self.mode == "reverse":
@@ -120,22 +122,24 @@ class Jacobian:
     def compression(self) -> Any:
         return COMPRESSION[0](self.f, self.argnums) if COMPRESSION and not self.holomorphic else None
 
-    def by_columns(self, chosen: Chosen) -> Any:
+    def by_columns(self, chosen: Arguments) -> Any:
         """One forward pass for each input: how all outputs change with it."""
         structure: list[Structure] = []
 
         def run(tangents: Sequence[Any]) -> list:
-            _, tangent, _ = pushed(lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.given)
-            leaves, found = opened(tangent)
+            _, tangent, _ = push_forward(
+                lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.given
+            )
+            leaves, found = flatten_arrays(tangent)
             structure[:] = [found]
             return leaves
 
         columns = several(run, basis(list(map(Spec.of, chosen.leaves))), self.chunk_size)
-        return closed(structure[0], [assembled(column, chosen) for column in columns])
+        return unflatten_arrays(structure[0], [assembled(column, chosen) for column in columns])
 
-    def by_rows(self, chosen: Chosen, tape: Tape) -> Any:
+    def by_rows(self, chosen: Arguments, tape: Tape) -> Any:
         """One walk back from each output: how it changes with all inputs."""
-        results, structure = opened(tape.result)
+        results, structure = flatten_arrays(tape.result)
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
         def run(cotangents: Sequence[Any]) -> list:
@@ -144,9 +148,9 @@ class Jacobian:
 
         return in_blocks(several(run, basis(specs), self.chunk_size), specs, structure, chosen)
 
-    def by_colors(self, chosen: Chosen, tape: Tape, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def by_colors(self, chosen: Arguments, tape: Tape, args: tuple, kwargs: dict[str, Any]) -> Any:
         """One pass for each colour of the pattern, and zeros elsewhere."""
-        results, structure = opened(tape.result)
+        results, structure = flatten_arrays(tape.result)
         whole = self.compression.matrix(args, kwargs)
         whole = whole if isinstance(whole, Array) else whole.toarray()
         columns = [whole[:, start:stop] for start, stop in ranges(list(map(Spec.of, chosen.leaves)))]
@@ -185,13 +189,13 @@ def jacrev(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, hol
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 
-def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Chosen) -> Any:
+def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
     """A tree of blocks, from an array for each input that has all elements of the outputs along its first axis."""
     blocks: list[list] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-            block.append(settled(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
-    return closed(structure, [closed(chosen.structure, block) for block in blocks])
+            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
+    return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
 def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_size: int | None = None) -> list:
@@ -229,10 +233,10 @@ def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
         start += spec.size
 
 
-def assembled(column: Any, chosen: Chosen) -> Any:
+def assembled(column: Any, chosen: Arguments) -> Any:
     """What one output gives along each unit vector, as a tree like the inputs, with their axes last."""
     specs = list(map(Spec.of, chosen.leaves))
     user = any(map(is_users, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]
     blocks = [reshape(moveaxis(p, 0, -1), p.shape[1:] + spec.shape) for p, spec in zip(parts, specs, strict=True)]
-    return closed(chosen.structure, [settled(block, user, chosen.given) for block in blocks])
+    return unflatten_arrays(chosen.structure, [hand_out(block, user, chosen.given) for block in blocks])

@@ -8,15 +8,32 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.definition import needs
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import OUTPUT, Primitive, needs
+from wengert.core.levels import is_users, new_level
+from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
-from wengert.modes.reverse import snapshot
-from wengert.modes.tape import Node, reachable
+from wengert.modes.forward import Dual
+from wengert.modes.tape import TapeNode, sort_reachable
+from wengert.modes.tensor import snapshot
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import _stop_gradient
-from wengert.transforms.arguments import Chosen, closed, directions, mapped, opened
-from wengert.transforms.runs import Tape, handed_out, is_users, lowered, no_tangent, pushed, settled
+from wengert.transforms.boundary import (
+    Arguments,
+    Call,
+    call_function,
+    check_directions,
+    flatten_arrays,
+    hand_out,
+    hand_out_all,
+    hand_out_aux,
+    hand_out_value,
+    map_arrays,
+    split_aux,
+    unflatten_arrays,
+    zero_tangent,
+)
+from wengert.transforms.gradients import Tape
 
 
 def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any) -> tuple:
@@ -27,8 +44,10 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     (np.float64(6.0), np.float64(3.0))
     """
     chosen = everything("jvp", primals, kwargs)
-    given = directions("tangent", sequence("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves)))
-    value, tangent, aux = pushed(
+    given = check_directions(
+        "tangent", sequence("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves))
+    )
+    value, tangent, aux = push_forward(
         lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux
     )
     return (value, tangent, aux) if has_aux else (value, tangent)
@@ -60,10 +79,10 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
 
     def pullback(cotangent: Any) -> tuple:
         given = [conjugate(t) for t in outputs(cotangent)]
-        found = handed_out(pull(given), tape.inputs, (chosen.given, given), taken=given)
-        return closed(chosen.structure, [conjugate(t) for t in found])
+        found = hand_out_all(pull(given), tape.inputs, (chosen.given, given), taken=given)
+        return unflatten_arrays(chosen.structure, [conjugate(t) for t in found])
 
-    value = mapped(lambda y: lowered(y, tape.level, chosen.given), tape.result)
+    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
     return (value, pullback, tape.aux) if has_aux else (value, pullback)
 
 
@@ -79,19 +98,19 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     """
     chosen = everything("linearize", primals, kwargs)
     tape, _, pull = recorded(f, chosen)
-    value = mapped(lambda y: lowered(y, tape.level, chosen.given), tape.result)
-    leaves, structure = opened(value)
-    transposed = Tape(pull, [no_tangent(y) for y in leaves])
+    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
+    leaves, structure = flatten_arrays(value)
+    transposed = Tape(pull, [zero_tangent(y) for y in leaves])
     user = any(map(is_users, chosen.leaves))
     specs = list(map(Spec.of, chosen.leaves))
 
     def derivative(*tangents: Any) -> Any:
-        given = directions("tangent", tangents, chosen.structure, specs)
+        given = check_directions("tangent", tangents, chosen.structure, specs)
         passed = chosen.given, given
-        found = handed_out(
+        found = hand_out_all(
             transposed.pull(transposed.result, given, retain=True), transposed.inputs, passed, taken=given
         )
-        return closed(structure, [settled(t, user, passed) for t in found])
+        return unflatten_arrays(structure, [hand_out(t, user, passed) for t in found])
 
     return value, derivative
 
@@ -107,8 +126,8 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
     chosen = everything("linear_transpose", primals, kwargs)
     inputs, chosen.leaves = chosen.leaves, [np.zeros(x.shape, x.dtype) for x in chosen.leaves]
     tape, outputs, pull = recorded(f, chosen)
-    leaves = opened(tape.result)[0]
-    for node in reachable([y.node for y in leaves if lives(y, tape)]):
+    leaves = flatten_arrays(tape.result)[0]
+    for node in sort_reachable([y.node for y in leaves if lives(y, tape)]):
         refuse_nonlinear(node)
     if any(np.any(bottom(y)) for y in leaves):
         raise user_error(
@@ -117,7 +136,7 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
 
     def transpose(cotangent: Any) -> tuple:
         given = outputs(cotangent)
-        return closed(chosen.structure, handed_out(pull(given), inputs, (chosen.given, given), taken=given))
+        return unflatten_arrays(chosen.structure, hand_out_all(pull(given), inputs, (chosen.given, given), taken=given))
 
     return transpose
 
@@ -128,13 +147,13 @@ def stop_gradient(x: Any) -> Any:
     >>> jvp(lambda x: x * stop_gradient(x), (3.0,), (1.0,))
     (np.float64(9.0), np.float64(3.0))
     """
-    return mapped(lambda leaf: _stop_gradient(leaf) if isinstance(leaf, Array) else leaf, x)
+    return map_arrays(lambda leaf: _stop_gradient(leaf) if isinstance(leaf, Array) else leaf, x)
 
 
-def everything(transform: str, primals: Any, kwargs: dict[str, Any]) -> Chosen:
+def everything(transform: str, primals: Any, kwargs: dict[str, Any]) -> Arguments:
     """All arguments, differentiated together, in a tuple."""
     args = sequence("primals", primals)
-    return Chosen(transform, range(len(args)), args, kwargs)
+    return Arguments(transform, range(len(args)), args, kwargs)
 
 
 def sequence(name: str, values: Any) -> tuple:
@@ -146,18 +165,18 @@ def sequence(name: str, values: Any) -> tuple:
 
 
 def recorded(
-    f: Callable, chosen: Chosen, has_aux: bool = False
+    f: Callable, chosen: Arguments, has_aux: bool = False
 ) -> tuple[Tape, Callable[[Any], list], Callable[[Sequence[Any]], list]]:
     """A function on a tape that stays; how to check its cotangents, and how to pull them back.
 
     Inputs are copied: the user may change them before the walk back.
     """
     tape = Tape(lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], chosen.given, has_aux)
-    leaves, structure = opened(tape.result)
+    leaves, structure = flatten_arrays(tape.result)
     specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in leaves]
     return (
         tape,
-        lambda cotangent: directions("cotangent", cotangent, structure, specs),
+        lambda cotangent: check_directions("cotangent", cotangent, structure, specs),
         lambda given: tape.pull(leaves, given, retain=True),
     )
 
@@ -177,7 +196,7 @@ def bottom(y: Any) -> Any:
     return y
 
 
-def refuse_nonlinear(node: Node) -> None:
+def refuse_nonlinear(node: TapeNode) -> None:
     """A linear operation has a constant derivative: its rules need neither its live arguments nor its output."""
     primitive = node.primitive
     if primitive is None or primitive is OUTPUT:
@@ -188,9 +207,9 @@ def refuse_nonlinear(node: Node) -> None:
         if parent is not None
     }
     rules = (
-        [primitive.vjp]
-        if primitive.vjp
-        else [r for r, p in zip(primitive.rules, node.parents, strict=False) if r and p is not None]
+        [primitive.definition.vjp]
+        if primitive.definition.vjp
+        else [r for r, p in zip(primitive.definition.rules, node.parents, strict=False) if r and p is not None]
     )
     if any(live.intersection(needs(rule)) for rule in rules):
         raise user_error(
@@ -202,3 +221,29 @@ def names(primitive: Primitive, count: int) -> list[str]:
     """The name of each argument; a starred one stands for all that are left."""
     inputs = [name.removeprefix("*") for name in primitive.inputs]
     return inputs + inputs[-1:] * (count - len(inputs))
+
+
+def push_forward(
+    call: Call, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False
+) -> tuple[Any, Any, Any]:
+    """The result of a function, its tangent, and what else it returned; all trees."""
+    level = new_level()
+    result = call_function(call, [Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)], level)
+    aux = None
+    if has_aux:
+        result, aux = split_aux(result)
+        aux = map_arrays(lambda y: hand_out_aux(y, level, given), aux)
+    user = any(map(is_users, inputs))
+    taken = set(map(id, tangents))
+
+    def own(y: Any) -> Any:
+        t = hand_out(y.tangent if isinstance(y, Dual) and y.level == level else zero_tangent(y), user, given)
+        if t.__class__ is np.ndarray:
+            t = t.copy() if id(t) in taken else t
+            taken.add(id(t))
+            kept.append(t)
+        return t
+
+    kept: list = []  # so that no id is used twice
+    tangent = map_arrays(own, result)
+    return map_arrays(lambda y: hand_out_value(y, level, given), result), tangent, aux

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.values import match_given
 from wengert.core import tree
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import new_level, operand
+from wengert.core.levels import new_level
+from wengert.core.primitive import operand
 from wengert.core.spec import Spec
-from wengert.modes.forward import zeros
+from wengert.modes.forward import zeros_like
 from wengert.modes.taylor import Jet, Run, Series
-from wengert.transforms.runs import as_given, called
+from wengert.transforms.boundary import call_function
 
 
 def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
@@ -40,8 +42,8 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
         raise user_error(ValueError, "jet needs at least one coefficient")
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
-    leaves, structure = tree.flatten(called(lambda curves: f(*curves), arguments, level))
-    columns = [[as_given(term, (primals, series)) for term in _terms(y, level, order)] for y in leaves]
+    leaves, structure = tree.flatten(call_function(lambda curves: f(*curves), arguments, level))
+    columns = [[match_given(term, (primals, series)) for term in _terms(y, level, order)] for y in leaves]
     value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
     return value, coefficients
 
@@ -88,7 +90,7 @@ def _terms(y: Any, level: int, order: int) -> list:
     """All coefficients of one output, zeros included."""
     known = y.series.terms[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
     known = [*known, *[None] * (order + 1 - len(known))]
-    return [zeros(known[0]) if t is None else t for t in known]
+    return [zeros_like(known[0]) if t is None else t for t in known]
 
 
 def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
@@ -103,5 +105,5 @@ def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
         raise user_error(ValueError, f"taylor needs an order of at least 1, not {order}")
     if direction is None:
         direction = tree.map(lambda leaf: np.ones(Spec.of(leaf).shape), x)
-    value, coefficients = jet(f, [x], [[direction, *[tree.map(zeros, x)] * (order - 1)]])
+    value, coefficients = jet(f, [x], [[direction, *[tree.map(zeros_like, x)] * (order - 1)]])
     return [value, *coefficients]

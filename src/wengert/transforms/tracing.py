@@ -10,19 +10,20 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error, user_line
-from wengert.core.primitive import OUTPUT, SHAPED, new_level, operand
+from wengert.core.levels import new_level
+from wengert.core.primitive import OUTPUT, SHAPED, operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
 from wengert.modes import recording
-from wengert.modes.cotangent import conform
+from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
-from wengert.modes.tape import Leaf, pull_back, several
-from wengert.modes.tape import Node as TapeNode
+from wengert.modes.tape import Leaf, output_nodes
+from wengert.modes.tape import TapeNode as TapeNode
 from wengert.ops.shape.reshaping import extents
-from wengert.transforms.arguments import places
+from wengert.transforms.boundary import leaf_paths
 
 
 def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
@@ -140,9 +141,9 @@ def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
             parameters[i].POSITIONAL_OR_KEYWORD,
         )
         name = parameters[i].name if known else f"x{i}"
-        names += [f"{name}{place}" for place in places(child)]
+        names += [f"{name}{place}" for place in leaf_paths(child)]
     for key, child in zip(keywords.keys, keywords.children, strict=True):
-        names += [f"{key}{place}" for place in places(child)]
+        names += [f"{key}{place}" for place in leaf_paths(child)]
     return names
 
 
@@ -201,7 +202,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
             started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
     found: dict[TapeNode, Any] = {}
     if started:
-        pull_back(started, found.__setitem__, targets=[tape[node] for node in targets])
+        backward_pass(started, found.__setitem__, targets=[tape[node] for node in targets])
     return [None if (t := found.get(tape[node])) is None else conform(t, node.shape, node.dtype) for node in targets]
 
 
@@ -219,5 +220,5 @@ def taped(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], An
             parents[i] = None
     if primitive.outputs == 1:
         return TapeNode(primitive, node.params, tuple(parents), keep(wrap(node), *map(wrap, node.args)), node)
-    whole = several(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
+    whole = output_nodes(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
     return whole[0].parents[0]

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.values import match_given
 from wengert.core.errors import user_error
-from wengert.core.primitive import new_level, operand
+from wengert.core.levels import new_level
+from wengert.core.primitive import operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
-from wengert.transforms.arguments import places
-from wengert.transforms.runs import as_given
+from wengert.transforms.boundary import leaf_paths
 
 
 def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
@@ -40,7 +41,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size)
-        return unflatten(out_structure, [owned(as_given(out, leaves), leaves) for out in outs])
+        return unflatten(out_structure, [owned(match_given(out, leaves), leaves) for out in outs])
 
     return batched
 
@@ -76,7 +77,7 @@ def run_batched(
         chunk_args, chunk_kwargs = unflatten(structure, parts)
         with recording.repeated("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
-        results = zip(outs, spread(out_axes, out_structure, "out_axes"), places(out_structure), strict=True)
+        results = zip(outs, spread(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return placed, out_structure
 
@@ -118,7 +119,7 @@ def names_of(structure: Structure) -> list[str]:
     """A name for each leaf of the arguments: `argument 0['w']`."""
     return [
         f"argument {key!r}{path}" for group in structure.children for key, child in zip(group.keys, group.children, strict=True)
-        for path in places(child)
+        for path in leaf_paths(child)
     ]  # fmt: skip
 
 

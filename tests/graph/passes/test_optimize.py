@@ -71,9 +71,9 @@ def test_derivatives_shrink_and_stay_right(name):
 def table():
     """Every operation on arguments of its own: (function, arguments)."""
     for p in TABLE.values():
-        if p.domain is not None and not p.cases:
+        if p.trial.domain is not None and not p.trial.cases:
             yield pytest.param(op_of(p), sample(p, SHAPES["broadcast"]), id=f"{p.name}-broadcast")
-        for i, case in enumerate(p.cases):
+        for i, case in enumerate(p.trial.cases):
             yield pytest.param(op_of(p, case.params), case_arguments(case), id=f"{p.name}-{i}")
 
 

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from tests.graph.passes.programs import SPECIAL, assert_same_bits, names, programs
 
 import wengert as wg
+from wengert.core.definition import Definition
 from wengert.core.primitive import Primitive
 from wengert.graph.graph import Graph
 from wengert.graph.ir import operation
@@ -191,7 +192,9 @@ def test_random_programs_keep_their_bits(program):
 
 
 def test_an_operation_that_is_only_called_like_another_one_stays():
-    own = Primitive("positive", lambda x: x + 1.0, "elementwise", ("x",), (lambda t: t,))
+    own = Primitive(
+        Definition(name="positive", impl=lambda x: x + 1.0, kind="elementwise", inputs=("x",), rules=(lambda t: t,))
+    )
     graph = trace(lambda x: x, X)
     graph = Graph(graph.inputs, [operation(own, graph.inputs)])
     assert optimize(graph) is graph

@@ -19,10 +19,10 @@ from wengert.graph.notation import notation
 from wengert.graph.passes import REWRITES, settled
 from wengert.graph.passes.rewrite import rebuilt, stretched
 from wengert.graph.stats import tree_size
+from wengert.modes.backward import pull_node
 from wengert.modes.forward import push
 from wengert.modes.symbolic import Symbol
-from wengert.modes.tape import Node as TapeNode
-from wengert.modes.tape import contributions
+from wengert.modes.tape import TapeNode as TapeNode
 from wengert.ops.elementwise.choices import _where
 from wengert.ops.elementwise.predicates import (
     equal,
@@ -183,7 +183,7 @@ def pulled(node: Operation, live: Sequence[bool], flowing: Sequence[bool]) -> li
         )
         kept = TapeNode(node.primitive, node.params, parents, saved, node)
         places = {parent: i for i, parent in enumerate(parents) if parent is not None}
-        for parent, found, _ in contributions(kept, list(given) if several else given[0], saved, None, None):
+        for parent, found, _ in pull_node(kept, list(given) if several else given[0], saved, None, None):
             parts[places[parent]] = derivation(found, values, outs, given)
     except Exception:  # as above
         return [None] * len(node.args)

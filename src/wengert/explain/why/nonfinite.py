@@ -19,9 +19,9 @@ from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, r
 from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
-from wengert.modes.cotangent import stretched
+from wengert.modes.backward import broadcast_axes
 from wengert.modes.tape import Leaf
-from wengert.modes.tape import Node as TapeNode
+from wengert.modes.tape import TapeNode as TapeNode
 from wengert.ops.elementwise.arithmetic import divide
 from wengert.ops.elementwise.choices import _where, fmax, fmin, maximum, minimum
 from wengert.ops.indexing.subscripts import _getitem, _set_at, gather
@@ -239,7 +239,7 @@ def chosen(recording: Recording, node: Operation) -> list[tuple[Node, Any]]:
 
 def gathered_back(mask: Any, shape: tuple[int, ...]) -> Any:
     """Which elements of an operand of this shape went to any marked element."""
-    axes = stretched(mask.shape, shape)
+    axes = broadcast_axes(mask.shape, shape)
     return np.any(mask, axis=axes).reshape(shape) if axes else mask
 
 

@@ -18,7 +18,7 @@ from wengert.explain.why.source_lines import Place, indexed, listed, listed_html
 from wengert.explain.why.zeros import zero_slope
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.variables import known_names
-from wengert.modes.forward import differentiable, push
+from wengert.modes.forward import push
 from wengert.ops.elementwise.choices import _where
 from wengert.ops.indexing.subscripts import _scatter, _set_at
 from wengert.ops.shape.casting import _stop_gradient
@@ -278,7 +278,7 @@ class Search:
         found: list[Loss] = []
         for node in self.operations:
             live = [i for i, a in enumerate(node.args) if a in self.alive]
-            open_ = [i for i in live if node.primitive is OUTPUT or differentiable(node.primitive, i)]
+            open_ = [i for i in live if node.primitive is OUTPUT or node.primitive.definition.has_derivative(i)]
             if live and not open_:
                 found.append(self.blocked(node, live[0]))
             if not open_:
@@ -328,7 +328,7 @@ class Search:
             return self.loss(node, "detached", "stop_gradient lets no derivative through")
         if node.primitive is WHERE:
             return self.loss(node, "not differentiable", "it is the condition of where, which only chooses")
-        reason = node.primitive.reason or "this operand has no derivative"
+        reason = node.primitive.definition.reason or "this operand has no derivative"
         return self.loss(node, "not differentiable", f"{node.primitive.name} has no derivative ({reason})")
 
     def lost(self, node: Operation, operand: int) -> Loss:

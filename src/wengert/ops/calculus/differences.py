@@ -298,7 +298,7 @@ _convolve: Callable = multilinear(
     lambda t, x, mode: (
         _convolve(t, flip(x, -1), mode="valid") if mode == "full" else flip(_convolve(x, flip(t, -1), mode="valid"), -1)
     ),
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=_convolve_spec,
     cases=(

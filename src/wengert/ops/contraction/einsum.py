@@ -103,7 +103,7 @@ _einsum: Callable = multilinear(
     _contract,
     lambda t, y, subscripts: _einsum(t, y, subscripts=_transposed(subscripts, 0)),
     lambda t, x, subscripts: _einsum(x, t, subscripts=_transposed(subscripts, 1)),
-    params={},
+    takes_params=True,
     spec=_contract_spec,
     cases=(
         case((2, 3), (3, 4), subscripts="ab,bc->ca"),

@@ -40,7 +40,7 @@ _where = elementwise(
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
     inputs=("condition", "x", "y"),
-    lanes=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
+    dead=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
     facts=CHEAP,
 )
 

@@ -199,7 +199,7 @@ _set_at: Callable = linear(
     lambda t, indices, key: _set_at(t, 0.0, *indices, key=key, reuse=False),
     _pull_written,
     inputs=("x", "v", "*indices"),
-    lanes=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
+    dead=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
     spec=_written_spec,
     cases=(
         case((4, 2), (3, 2), ROWS, key=TWO_ROWS, reuse=False),
@@ -213,7 +213,7 @@ _winners = nondifferentiable(
     "winners",
     _winners_impl,
     inputs=("*indices",),
-    params={},
+    takes_params=True,
     spec=_winners_spec,
     cases=(case(ROWS, key=TWO_ROWS, shape=(4, 2)),),
     reason="a truth value for each place of a key: whether what is written there stays",

@@ -152,7 +152,7 @@ def _pivot_order(x: Any) -> Any:
 _lu_order = nondifferentiable(
     "lu_order",
     _pivot_order,
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=lambda x: Spec(x.shape[:-1], np.dtype(np.intp)),
     cases=(case((3, 3)), case((2, 4, 3)), case((0, 2))),
@@ -233,7 +233,7 @@ def _refuse_dependent(r: Any) -> Any:
 _independent = nondifferentiable(
     "independent",
     _refuse_dependent,
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=lambda x: Spec((*x.shape[:-2], 1, 1), factor_dtype(x.dtype)),
     cases=(case(np.eye(3)), case(np.stack([np.eye(2), _DOMINANT[:2, :2]]))),
@@ -296,7 +296,7 @@ _qr = general(
 _complement = nondifferentiable(
     "complement",
     lambda x: np.linalg.qr(x, "complete")[0][..., x.shape[-1] :],
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=lambda x: Spec((*x.shape[:-1], x.shape[-2] - x.shape[-1]), factor_dtype(x.dtype)),
     cases=(case((3, 2)), case((2, 4, 1))),

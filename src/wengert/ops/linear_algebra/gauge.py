@@ -70,7 +70,7 @@ TRUTH = "the result is true or false"
 negligible = nondifferentiable(
     "negligible",
     is_negligible,
-    params={},
+    takes_params=True,
     batch=unchanged,
     cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))),
     reason=TRUTH,
@@ -78,7 +78,7 @@ negligible = nondifferentiable(
 _coincident = nondifferentiable(
     "coincident",
     are_coincident,
-    params={},
+    takes_params=True,
     batch=unchanged,
     cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))),
     reason=TRUTH,
@@ -86,7 +86,7 @@ _coincident = nondifferentiable(
 _anchor = nondifferentiable(
     "anchor",
     _anchor_impl,
-    params={},
+    takes_params=True,
     batch=unchanged,
     cases=(case((3, 2)), case((0, 0))),
     reason="it marks the component held real",

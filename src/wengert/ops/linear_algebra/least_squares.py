@@ -183,7 +183,7 @@ def _rank_impl(x: Any, limit: float, hermitian: bool, relative: bool) -> Any:
 _matrix_rank = nondifferentiable(
     "matrix_rank",
     _rank_impl,
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=lambda x, **params: Spec(x.shape[:-2], np.dtype(np.intp)),
     cases=(

@@ -17,7 +17,6 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.kinds import Case, case, general, unchanged
-from wengert.core.primitive import Primitive, register
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.structured import sylvester_solution, triangular_sylvester
 from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transposed
@@ -109,35 +108,27 @@ def _matrix_function(
         """
         return _corner(frechet(_twice(x, e), _twice(h, np.zeros(h.shape, h.dtype))), x.shape[-1])
 
-    frechet: Callable = register(
-        Primitive(
-            f"{name}_frechet",
-            lambda x, e: _each(frechet_impl, x, e),
-            "general",
-            ("x", "e"),
-            (lambda t, x, e: second(transposed(x), transposed(e), t), lambda t, x: frechet(transposed(x), t)),
-            jvps=(lambda t, x, e: second(x, e, t), lambda t, x: frechet(x, t)),
-            taylor=_of_series(lambda x, e: frechet(x, e)),
-            params={},
-            batch=unchanged,
-            spec=_frechet_spec,
-            cases=(case(first, first.shape), case(first, (2, *first.shape)), case((0, 0), (0, 0))),
-        )
+    frechet: Callable = general(
+        f"{name}_frechet",
+        lambda x, e: _each(frechet_impl, x, e),
+        lambda t, x, e: second(transposed(x), transposed(e), t),
+        lambda t, x: frechet(transposed(x), t),
+        inputs=("x", "e"),
+        jvps=(lambda t, x, e: second(x, e, t), lambda t, x: frechet(x, t)),
+        taylor=_of_series(lambda x, e: frechet(x, e)),
+        batch=unchanged,
+        spec=_frechet_spec,
+        cases=(case(first, first.shape), case(first, (2, *first.shape)), case((0, 0), (0, 0))),
     )
-    op: Callable = register(
-        Primitive(
-            name,
-            lambda x: _each(impl, x),
-            "general",
-            ("x",),
-            (lambda t, x: frechet(transposed(x), t),),
-            jvps=(lambda t, x: frechet(x, t),),
-            taylor=_of_series(lambda x: op(x)),
-            params={},
-            batch=unchanged,
-            spec=same_spec,
-            cases=_cases(arguments),
-        )
+    op: Callable = general(
+        name,
+        lambda x: _each(impl, x),
+        lambda t, x: frechet(transposed(x), t),
+        jvps=(lambda t, x: frechet(x, t),),
+        taylor=_of_series(lambda x: op(x)),
+        batch=unchanged,
+        spec=same_spec,
+        cases=_cases(arguments),
     )
     return op, frechet
 

@@ -66,7 +66,7 @@ _banded: Callable = multilinear(
         _band_of_product(y, t, below=below, above=above) if trans else _band_of_product(t, y, below=below, above=above)
     ),
     lambda t, x, below, above, trans: _banded(x, t, below=below, above=above, trans=1 - trans),
-    params={},
+    takes_params=True,
     batch=unchanged,
     cases=(
         case((4, 5), (5, 2), below=2, above=1, trans=0),
@@ -80,7 +80,7 @@ _band_of_product: Callable = multilinear(
     _band_of_product_impl,
     lambda t, y, below, above: _banded(t, y, below=below, above=above, trans=0),
     lambda t, x, below, above: _banded(t, x, below=below, above=above, trans=1),
-    params={},
+    takes_params=True,
     batch=unchanged,
     cases=(
         case((5, 2), (5, 2), below=2, above=1),

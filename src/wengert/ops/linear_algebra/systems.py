@@ -72,7 +72,7 @@ _NONE = np.empty((0, 3))
 factored = nondifferentiable(
     "factored",
     _factored_impl,
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=lambda x: Spec((*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), factor_dtype(x.dtype)),
     cases=(case(_INVERTIBLE), case((2, 3, 3)), case((0, 0))),
@@ -300,7 +300,7 @@ _det_sign = nondifferentiable(
     "det_sign",
     lambda x, y: _sign_and_log(x, y)[0],
     2,
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=_number_spec,
     cases=(case(_INVERTIBLE, _NONE), case((2, 3, 3), _NONE)),

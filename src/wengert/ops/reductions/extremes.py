@@ -113,7 +113,7 @@ def take_last(x: Any, order: Any) -> Any:
 _argmax = nondifferentiable(
     "argmax",
     lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
-    params={},
+    takes_params=True,
     batch=shifted_axis,
     cases=PLACES,
     reason=STEPS,
@@ -121,7 +121,7 @@ _argmax = nondifferentiable(
 _argmin = nondifferentiable(
     "argmin",
     lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
-    params={},
+    takes_params=True,
     batch=shifted_axis,
     cases=PLACES,
     reason=STEPS,

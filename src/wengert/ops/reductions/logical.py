@@ -17,7 +17,7 @@ from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
 _all = nondifferentiable(
     "all",
     lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims),
-    params={},
+    takes_params=True,
     batch=shifted_axes,
     cases=CASES,
     reason=TRUTH,
@@ -25,7 +25,7 @@ _all = nondifferentiable(
 _any = nondifferentiable(
     "any",
     lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims),
-    params={},
+    takes_params=True,
     batch=shifted_axes,
     cases=CASES,
     reason=TRUTH,
@@ -33,7 +33,7 @@ _any = nondifferentiable(
 _count_nonzero = nondifferentiable(
     "count_nonzero",
     lambda x, axis, keepdims: np.asarray(np.count_nonzero(x, axis, keepdims=keepdims))[()],
-    params={},
+    takes_params=True,
     batch=shifted_axes,
     cases=CASES,
     reason=STEPS,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.definition import Definition
 from wengert.core.kinds import case, unchanged
 from wengert.core.primitive import Primitive, operand
 from wengert.ops.elementwise.arithmetic import sqrt
@@ -36,7 +37,11 @@ DECAY = 40.0
 
 def draw(name: str, *rules: Callable, inputs: tuple[str, ...]) -> Callable:
     """A draw z as a value that depends on the parameters with which it was made."""
-    return Primitive(name, lambda z, *parameters: z, "elementwise", ("z", *inputs), (None, *rules)).op
+    return Primitive(
+        Definition(
+            name=name, impl=lambda z, *_: z, kind="elementwise", inputs=("z", *inputs), rules=(None, *rules)
+        )
+    ).op
 
 
 def wald_slope(shape: Any, x: Any) -> Any:
@@ -65,13 +70,15 @@ def _reach(kappa: Any, z: Any) -> Any:
 
 
 reach = Primitive(
-    "vonmises_reach",
-    _reach,
-    "nondifferentiable",
-    ("kappa", "z"),
-    params={},
-    batch=unchanged,
-    reason="the integral does not depend on it",
+    Definition(
+        name="vonmises_reach",
+        impl=_reach,
+        kind="nondifferentiable",
+        inputs=("kappa", "z"),
+        takes_params=True,
+        batch=unchanged,
+        reason="the integral does not depend on it",
+    )
 ).op
 """Where the integral for the slope may end: at 0, or out where the density is negligible, so that its integrand has one
 sign.

@@ -45,7 +45,7 @@ _isin = nondifferentiable(
     "isin",
     lambda x, y, invert: np.isin(x, y, invert=invert),
     2,
-    params={},
+    takes_params=True,
     cases=(case(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, 3.0]), invert=False), case((), (2,), invert=True)),
     reason="the result is a truth value",
 )

@@ -19,15 +19,15 @@ from wengert.ops.shape.reshaping import reshape
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(
-    "argsort", np.argsort, params={}, batch=shifted_axis,
+    "argsort", np.argsort, takes_params=True, batch=shifted_axis,
     cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
 )  # fmt: skip
 _argpartition = nondifferentiable(
-    "argpartition", np.argpartition, params={}, batch=shifted_axis,
+    "argpartition", np.argpartition, takes_params=True, batch=shifted_axis,
     cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
 )  # fmt: skip
 _searchsorted = nondifferentiable(
-    "searchsorted", np.searchsorted, 2, params={},
+    "searchsorted", np.searchsorted, 2, takes_params=True,
     cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")), reason=ORDER,
 )  # fmt: skip
 

@@ -325,7 +325,7 @@ def _ordered(x: Any) -> Any:
 _bin_edges = nondifferentiable(
     "histogram_bin_edges",
     lambda x, bins, range: np.histogram_bin_edges(_ordered(x), bins, range),
-    params={},
+    takes_params=True,
     spec=_edges_spec,
     cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
     reason="the edges are held while the numbers vary",

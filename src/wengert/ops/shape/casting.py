@@ -28,7 +28,7 @@ _astype = linear(
 _astype_discrete = nondifferentiable(
     "astype_discrete",
     lambda x, dtype: x.astype(dtype),
-    params={},
+    takes_params=True,
     batch=unchanged,
     cases=(case((3,), dtype=np.dtype(np.int64)), case((), dtype=np.dtype(np.bool_))),
     reason="integers and booleans do not vary continuously",

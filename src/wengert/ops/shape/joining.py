@@ -74,7 +74,7 @@ _full_like = nondifferentiable(
     lambda x, fill_value, dtype, order, shape: np.full_like(x, fill_value, dtype=dtype, order=order, shape=shape),
     2,
     inputs=("x", "fill_value"),
-    params={},
+    takes_params=True,
     cases=(case((2, 3), (), dtype=None, order="K", shape=None), case((), (3,), dtype=None, order="K", shape=(2, 3))),
     reason="the result has the shape and dtype of x, and none of its numbers",
     filled_in=True,

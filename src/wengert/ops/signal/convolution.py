@@ -241,7 +241,7 @@ _convolution: Callable = multilinear(
     lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
         x, t, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=_spec_of_result,
     cases=(
@@ -259,7 +259,7 @@ _convolution_signals: Callable = multilinear(
     lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
         t, x, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=_spec_of_signals,
     cases=(
@@ -284,7 +284,7 @@ _convolution_filters: Callable = multilinear(
     lambda t, x, stride, padding, dilation, groups: _convolution(
         x, t, stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    params={},
+    takes_params=True,
     batch=unchanged,
     spec=_spec_of_filters,
     cases=(

@@ -104,7 +104,7 @@ def _largest(x: Any, axis: tuple[int, ...]) -> Any:
 _offset = nondifferentiable(
     "softmax_offset",
     _largest,
-    params={},
+    takes_params=True,
     batch=shifted_axes,
     cases=(case((3,), axis=(0,)), case((2, 3), axis=(0, 1)), case((2, 3), axis=(1,)), case((0, 2), axis=(0,))),
     reason="the softmax does not depend on it",

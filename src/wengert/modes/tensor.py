@@ -12,11 +12,12 @@ import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import copy_value, find_own, payloads
 from wengert.core.primitive import OUTPUT, Primitive, as_constant, gathered, holds_value
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
-from wengert.modes.cotangent import conform
-from wengert.modes.tape import Handle, Leaf, Node, several
+from wengert.modes.backward import conform
+from wengert.modes.tape import Handle, Leaf, TapeNode, make_node, output_nodes
 from wengert.ops.elementwise import arithmetic, complex_numbers
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.shape.casting import astype
@@ -37,13 +38,22 @@ class Tensor(Array):
     """
 
     if TYPE_CHECKING:
-        node: Node | None
+        node: TapeNode | None
         _grad: Tensor | None
+
+        def backward(  # attached by modes/history.py
+            self,
+            gradient: Any = None,
+            retain_graph: bool | None = None,
+            create_graph: bool = False,
+            inputs: Tensor | Sequence[Tensor] | None = None,
+        ) -> None: ...
+
     else:
         __slots__ = ()
         node = Array.extra
 
-    def __init__(self, value: Any, level: int = 0, node: Node | None = None):
+    def __init__(self, value: Any, level: int = 0, node: TapeNode | None = None):
         self.value = value
         self.level = level
         self.node = node
@@ -63,8 +73,8 @@ class Tensor(Array):
         if node is None or keep is None:
             return Tensor(out, level)
         if active:
-            return Tensor(out, level, recording.special_node(primitive, NO_PARAMS, (node,), keep(out, x), out))
-        return Tensor(out, level, Node(primitive, NO_PARAMS, (node,), keep(out, x), out))
+            return Tensor(out, level, make_node(primitive, NO_PARAMS, (node,), keep(out, x), out))
+        return Tensor(out, level, TapeNode(primitive, NO_PARAMS, (node,), keep(out, x), out))
 
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Tensor:
@@ -95,41 +105,41 @@ class Tensor(Array):
             return Tensor(out, level)
         saved = keep(out, x, y)
         if isinstance(constant, CHANGEABLE):
-            saved = protected(saved, (constant,))
+            saved = protect(saved, (constant,))
         if active:
-            return Tensor(out, level, recording.special_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
-        return Tensor(out, level, Node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
+            return Tensor(out, level, make_node(primitive, NO_PARAMS, (x_node, y_node), saved, out))
+        return Tensor(out, level, TapeNode(primitive, NO_PARAMS, (x_node, y_node), saved, out))
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         if not level and (trace := recording.trace()) is not None:
             return trace.run(primitive, args, params)
-        values, parents, constants, live = [], [], [], False
-        for a in args:
-            if isinstance(a, Tensor) and a.level == level:
-                values.append(a.value)
-                parents.append(a.node)
-                live = live or a.node is not None
-            else:
-                values.append(a)
-                parents.append(None)
-                if isinstance(a, CHANGEABLE):
-                    constants.append(a)
+        values = payloads(args, find_own(args, Tensor, level))
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
-        keep = primitive.keep(*[parent is not None for parent in parents]) if live else None
+        return Tensor.record(primitive, level, args, params, values, out)
+
+    @staticmethod
+    def record(
+        primitive: Primitive, level: int, args: Sequence[Any], params: dict[str, Any], values: Sequence[Any], out: Any
+    ) -> Any:
+        """The result of an operation with its history: a tensor, or a tuple of tensors."""
+        parents = [a.node if isinstance(a, Tensor) and a.level == level else None for a in args]
+        live = [parent is not None for parent in parents]
+        keep = primitive.keep(*live) if any(live) else None
+        if keep is None:
+            return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
         for i in primitive.constants:
             if i < len(parents):
                 parents[i] = None
-        if keep is None:
-            return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
         saved = keep(out, *values)
+        constants = [v for a, v in zip(args, values, strict=True) if a is v and isinstance(v, CHANGEABLE)]
         if constants:
-            saved = protected(saved, constants)
-        make = recording.special_node if recording.active else Node
+            saved = protect(saved, constants)
+        make = make_node if recording.active else TapeNode
         if primitive.outputs != 1:
             nodes = (
-                several(primitive, params, tuple(parents), saved, out, make)
-                if recording.recording()
+                output_nodes(primitive, params, tuple(parents), saved, out, make)
+                if recording.is_recording()
                 else [None] * len(out)
             )
             return tuple(Tensor(o, level, node) for o, node in zip(out, nodes, strict=True))
@@ -179,7 +189,7 @@ class Tensor(Array):
         return self.node is None or self.node.primitive is None
 
     @property
-    def grad_fn(self) -> Node | None:
+    def grad_fn(self) -> TapeNode | None:
         """The node of the operation that made this value; None for leaves."""
         if self.is_leaf:
             return None
@@ -252,23 +262,6 @@ class Tensor(Array):
             raise user_error(GradientError, "A hook after accumulation needs a leaf that requires a gradient")
         return Handle(self.node.hooked().accumulated, hook)
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Tensor | Sequence[Tensor] | None = None,
-    ) -> None:
-        """Add the derivative of this value to the `grad` of the leaves that it was computed from (or of `inputs`).
-
-        A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian
-        product. The history is released unless `retain_graph`; with `create_graph` the gradients have a history of
-        their own.
-        """
-        from wengert.modes.walk import walk  # which knows Tensor
-
-        walk([self], [gradient], retain_graph, create_graph, [inputs] if isinstance(inputs, Tensor) else inputs)
-
     def detach(self) -> Tensor:
         """The same numbers without history. Changing one in place does not change the other."""
         return snapshot(self).detach() if is_traced(self) else Tensor(self.value, self.level)
@@ -287,14 +280,14 @@ class Tensor(Array):
     # is reused only where this object is its sole owner.
 
     def __setitem__(self, key: Any, v: Any) -> None:
-        refused = isinstance(self.node, Leaf) and recording.recording()
+        refused = isinstance(self.node, Leaf) and recording.is_recording()
         self._rebind(set_at(self, key, v, reuse=not self.level and not refused and is_sole_owner(self)))
 
     def _update(self, function: Callable, ufunc: np.ufunc | None, v: Any) -> None:
         plain = v.value if v.__class__ is Tensor and not v.level else v
         if (
             ufunc is not None
-            and not recording.recording()
+            and not recording.is_recording()
             and not self.level
             and recording.trace() is None
             and (isinstance(plain, int | float) or (isinstance(plain, np.ndarray) and plain.shape == self.shape))
@@ -310,7 +303,7 @@ class Tensor(Array):
             isinstance(new, Tensor) and new.level > self.level and new.node is None
         ):  # a constant of a transform, which will end
             new = new.value if isinstance(new.value, Array) else Tensor(new.value, self.level)
-        is_recorded = recording.recording()
+        is_recorded = recording.is_recording()
         if is_traced(self):
             recording.trace().assign(self, new, is_recorded)
             return
@@ -390,32 +383,21 @@ class Tensor(Array):
 CHANGEABLE = (np.ndarray, Array)
 
 
-def protected(saved: tuple, constants: Sequence[Any]) -> tuple:
-    """`saved` with its own copy of what the user could still change: arrays, and values that can be assigned to in
-    place.
-    """
+def protect(saved: tuple, constants: Sequence[Any]) -> tuple:
+    """`saved` with copies of what the user could still change: arrays, and values that can be assigned to in place."""
     theirs = set(map(id, constants))
-    return tuple(
-        [
-            snapshot(s)
-            if id(s) in theirs
-            else tuple([snapshot(v) if id(v) in theirs else v for v in s])
-            if s.__class__ is tuple
-            else s
-            for s in saved
-        ]
-    )
+    copy = lambda s: snapshot(s) if id(s) in theirs else s
+    return tuple([tuple(map(copy, s)) if s.__class__ is tuple else copy(s) for s in saved])
 
 
 def snapshot(value: Any) -> Any:
+    """A copy that later assignments do not change."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.writeable or value.base is not None else value
     if isinstance(value, Array):
         if is_traced(value):
             return recording.trace().symbol(value)
-        own = object.__new__(type(value))
-        own.level, own.value, own.extra = value.level, value.value, value.extra
-        return own
+        return copy_value(value)
     return value
 
 

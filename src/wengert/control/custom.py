@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.call import Call, call_operation
+from wengert.control.linear_tape import LinearTape
+from wengert.control.values import as_tensors, is_smooth, match_given, strip_tensor
 from wengert.core import kinds, tree
 from wengert.core.array import UFUNCS, Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error, user_line
-from wengert.modes.reverse import Tensor
-from wengert.transforms.call import Call, Transposed, bare, is_smooth, operation, tensors, zeros
-from wengert.transforms.runs import as_given
+from wengert.modes.forward import zeros_like
+from wengert.modes.tensor import Tensor
 
 
 class Custom:
@@ -31,7 +33,7 @@ class Custom:
         self.f, self.name = f, getattr(f, "__name__", "function")
         self.signature = inspect.signature(f)
         self.nondiff = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        self.primitive = operation(self.name)
+        self.primitive = call_operation(self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self.signature.bind(*args, **kwargs)
@@ -54,7 +56,7 @@ class Custom:
 
         call = self.call(live)
         if not call.has_values:
-            return tree.map(lambda y: as_given(y, (args, kwargs)), self.f(*bound.args, **bound.kwargs))
+            return tree.map(lambda y: match_given(y, (args, kwargs)), self.f(*bound.args, **bound.kwargs))
         call.function = lambda *live: self.f(*whole(*live), **bound.kwargs)
         call.whole, call.keywords = whole, bound.kwargs
         call.constants = tuple([bound.args[i] for i in nondiff])
@@ -131,9 +133,9 @@ class JvpCall(CustomCall):
         return outs, pushed
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
-        with Transposed([zeros(v) if alive else None for v, alive in zip(x, live, strict=True)]) as linear:
+        with LinearTape([zeros_like(v) if alive else None for v, alive in zip(x, live, strict=True)]) as linear:
             _, pushed = self.push(
-                tensors(x, t), [zeros(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)]
+                as_tensors(x, t), [zeros_like(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)]
             )
             return linear.transpose(pushed, t)
 
@@ -182,13 +184,13 @@ class VjpCall(CustomCall):
         """As the function; where a gradient is wanted, by `forward`, whose residuals stay."""
         if not self.is_tracked:
             return super().run(x)
-        out, residuals = self.forwarded(tensors(x))
+        out, residuals = self.forwarded(as_tensors(x))
         self.residuals = [tree.map(self.protected, residuals)]
         return self.plain(out)
 
     def protected(self, residual: Any) -> Any:
         """A copy of what the user could still change: the memory of a plain array among the arguments."""
-        numbers = bare(residual)
+        numbers = strip_tensor(residual)
         theirs = [a for a in self.arrays if isinstance(a, np.ndarray) and isinstance(numbers, np.ndarray)]
         return Tensor(numbers.copy()) if any(np.may_share_memory(numbers, a) for a in theirs) else residual
 
@@ -203,9 +205,9 @@ class VjpCall(CustomCall):
         if plain and self.residuals:
             residuals = self.residuals.pop()
         else:
-            _, residuals = self.forwarded(tensors(x, t))
-        t = [zeros(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
-        return self.pulled(residuals, tensors(t, x), x)
+            _, residuals = self.forwarded(as_tensors(x, t))
+        t = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
+        return self.pulled(residuals, as_tensors(t, x), x)
 
     def pulled(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list:
         """What backward returns, one cotangent for each array among the arguments."""
@@ -231,8 +233,8 @@ class VjpCall(CustomCall):
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
         out, residuals = self.forwarded(x)
         outs = self.opened(out)
-        with Transposed([zeros(y) if is_smooth(y) else None for y in outs]) as linear:
-            seeds = [zeros(y) if i is None else i for y, i in zip(outs, linear.inputs, strict=True)]
+        with LinearTape([zeros_like(y) if is_smooth(y) else None for y in outs]) as linear:
+            seeds = [zeros_like(y) if i is None else i for y, i in zip(outs, linear.inputs, strict=True)]
             try:
                 pulled = self.pulled(residuals, seeds, x)
             except TrackedValueError as error:
@@ -242,7 +244,7 @@ class VjpCall(CustomCall):
                 )
                 raise
             pushed = linear.transpose(pulled, t)
-        return outs, [zeros(y) if c is None else c for y, c in zip(outs, pushed, strict=True)]
+        return outs, [zeros_like(y) if c is None else c for y, c in zip(outs, pushed, strict=True)]
 
 
 KINDS = {"elementwise", "linear", "multilinear", "reduction", "general", "nondifferentiable"}

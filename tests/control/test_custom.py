@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.primitive import TABLE, new_level
+from wengert.control.custom import custom_jvp, custom_vjp, primitive
+from wengert.core.levels import new_level
+from wengert.core.primitive import TABLE
+from wengert.modes.backward import backward_pass
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
-from wengert.modes.tape import Leaf, pull_back
+from wengert.modes.tape import Leaf
 from wengert.modes.taylor import Jet, Run, Series
-from wengert.transforms.custom import custom_jvp, custom_vjp, primitive
+from wengert.modes.tensor import Tensor
 
 
 def reverse(f, x):
@@ -19,7 +21,7 @@ def reverse(f, x):
     leaf, level, found = Leaf(x), new_level(), {}
     y = f(Tensor(x, level, leaf)).sum()
     if isinstance(y, Tensor) and y.level == level and y.node is not None:
-        pull_back({y.node: np.float64(1.0)}, found.__setitem__)
+        backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
     return found.get(leaf, 0.0)
 
 

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.core.primitive import Primitive, new_level
+from wengert.control.checkpoint import checkpoint, checkpoint_sequential
+from wengert.control.checkpoint_loop import checkpoint_loop, split
+from wengert.core.definition import Definition
+from wengert.core.levels import new_level
+from wengert.core.primitive import Primitive
+from wengert.modes.backward import backward_pass
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
-from wengert.modes.tape import Leaf, pull_back, reachable
-from wengert.transforms.checkpoint import checkpoint, checkpoint_loop, checkpoint_sequential, split
+from wengert.modes.tape import Leaf, sort_reachable
+from wengert.modes.tensor import Tensor
 
 
 def gradients(f, *args):
@@ -24,7 +28,7 @@ def gradients(f, *args):
 def reverse(f, x):
     leaf, level, found = Leaf(x), new_level(), {}
     y = f(Tensor(x, level, leaf)).sum()
-    pull_back({y.node: np.float64(1.0)}, found.__setitem__)
+    backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
     return found[leaf]
 
 
@@ -36,7 +40,7 @@ def forward(f, x):
 def kept(y):
     """Bytes that the tape holds for the walk back."""
     arrays = {}
-    for node in reachable([y.node]):
+    for node in sort_reachable([y.node]):
         for s in node.saved:
             for a in s if isinstance(s, tuple) else (s,):
                 if isinstance(a, np.ndarray):
@@ -232,7 +236,13 @@ class TestPolicy:
     def test_what_is_kept_does_not_run_again(self):
         runs = []
         square = Primitive(
-            "counted_square", lambda x: runs.append(1) or x * x, "elementwise", ("x",), [lambda t, x: 2.0 * t * x]
+            Definition(
+                name="counted_square",
+                impl=lambda x: runs.append(1) or x * x,
+                kind="elementwise",
+                inputs=("x",),
+                rules=(lambda t, x: 2.0 * t * x,),
+            )
         ).op
         x = wg.tensor(2.0, requires_grad=True)
         checkpoint(lambda x: np.sin(square(np.exp(x))), policy=lambda name: name == "counted_square")(x).backward()

@@ -1,4 +1,4 @@
-"""The walk back from user values: what it starts from, what it looks at, and where it ends."""
+"""The backward pass from the user's tensors: its seeds, what it records, and where it ends. `Tensor.backward`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import add_seed
 from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
-from wengert.modes.reverse import Tensor, accumulate, as_tensor, internal
-from wengert.modes.tape import Leaf, Node, pull_back
+from wengert.modes.backward import backward_pass
+from wengert.modes.tape import Leaf, TapeNode
+from wengert.modes.tensor import Tensor, accumulate, as_tensor, internal
 from wengert.ops.shape.casting import astype
 
 
-def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[Node, Any]:
+def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[TapeNode, Any]:
     """The cotangents to start from, checked."""
-    if create_graph and not recording.recording():
+    if create_graph and not recording.is_recording():
         raise user_error(
             GradientError, "create_graph=True inside inference_mode(), which records nothing", "Use no_grad() instead."
         )
-    seeds: dict[Node, Any] = {}
+    seeds: dict[TapeNode, Any] = {}
     for y, gradient in zip(outputs, gradients, strict=True):
         if isinstance(y, Array) and y.level:
             raise user_error(
@@ -58,11 +60,11 @@ def seeds_of(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: 
                 )
             t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
         t = t if create_graph else t.value
-        seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
+        add_seed(seeds, y.node, t)
     return seeds
 
 
-def lift(node: Node, saved: tuple) -> tuple:
+def lift(node: TapeNode, saved: tuple) -> tuple:
     """What a node saved, as tensors with their histories, so that the rules that run on them are recorded."""
     primitive = node.primitive
     assert primitive is not None
@@ -84,12 +86,12 @@ def lift(node: Node, saved: tuple) -> tuple:
     return tuple(lifted)
 
 
-def outputs_of(node: Node, values: Sequence[Any]) -> tuple[Tensor, ...]:
+def outputs_of(node: TapeNode, values: Sequence[Any]) -> tuple[Tensor, ...]:
     """The outputs of an operation that has several, each with its history."""
-    return tuple(Tensor(value, 0, Node(OUTPUT, {"index": i}, (node,), (), value)) for i, value in enumerate(values))
+    return tuple(Tensor(value, 0, TapeNode(OUTPUT, {"index": i}, (node,), (), value)) for i, value in enumerate(values))
 
 
-def sink_gradient(node: Node, t: Any) -> None:
+def add_to_grad(node: TapeNode, t: Any) -> None:
     """Add a complete cotangent to the `grad` of the tensor that a leaf belongs to."""
     tensor = node.owner() if isinstance(node, Leaf) and node.owner else None
     if tensor is None:
@@ -100,12 +102,12 @@ def sink_gradient(node: Node, t: Any) -> None:
             hook(tensor)
 
 
-def sink_into(inputs: Sequence[Tensor]) -> Callable[[Node, Any], None]:
-    """As `sink_gradient`, where the values asked for need not be leaves."""
+def add_to_inputs(inputs: Sequence[Tensor]) -> Callable[[TapeNode, Any], None]:
+    """As `add_to_grad`, where the values asked for need not be leaves."""
     intermediate = [x for x in inputs if not x.is_leaf and not x.retains_grad]
 
-    def sink(node: Node, t: Any) -> None:
-        sink_gradient(node, t)
+    def sink(node: TapeNode, t: Any) -> None:
+        add_to_grad(node, t)
         for x in intermediate:
             if x.node is node:
                 accumulate(x, t)
@@ -117,16 +119,16 @@ def has_nan(t: Any) -> bool:
     return bool(np.isnan(t.value if isinstance(t, Tensor) else t).any())
 
 
-def find_anomaly(node: Node, t: Any) -> None:
+def find_anomaly(node: TapeNode, t: Any) -> None:
     if has_nan(t):
-        place = node.hooks.place if node.hooks else None
+        place = node.hooks.line if node.hooks else None
         raise GradientError(
             f"The backward of {node.name} made a NaN; the operation was recorded at "
             f"{place or 'a line outside detect_anomaly()'}."
         )
 
 
-def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
+def find_targets(inputs: Sequence[Tensor]) -> set[TapeNode]:
     """The nodes of the values that a gradient is asked for."""
     if len(inputs) == 0:
         raise user_error(ValueError, "`inputs` is empty", "Leave it out for the gradients of all leaves.")
@@ -142,25 +144,25 @@ def targets_of(inputs: Sequence[Tensor]) -> set[Node]:
     return targets
 
 
-def walk(
+def differentiate(
     outputs: Sequence[Tensor],
     gradients: Sequence[Any],
     retain_graph: bool | None,
     create_graph: bool,
     inputs: Sequence[Tensor] | None = None,
-    sink: Callable[[Node, Any], None] = sink_gradient,
+    sink: Callable[[TapeNode, Any], None] = add_to_grad,
 ) -> None:
-    """The walk back from user values, by default into the `grad` of leaves, or of `inputs`."""
+    """Run the backward pass from tensors, by default into the `grad` of leaves, or of `inputs`."""
     targets = None
     if inputs is not None:
-        targets = targets_of(inputs)
-        if sink is sink_gradient:
-            sink = sink_into(inputs)
+        targets = find_targets(inputs)
+        if sink is add_to_grad:
+            sink = add_to_inputs(inputs)
     with recording.switched(enabled=True) if create_graph else nullcontext():
-        seeds = seeds_of(outputs, gradients, create_graph)
+        seeds = find_seeds(outputs, gradients, create_graph)
         if recording.current().check_nan and any(map(has_nan, seeds.values())):
             raise user_error(GradientError, "The gradient to start from has a NaN in it already")
-        pull_back(
+        backward_pass(
             seeds,
             sink,
             targets=targets,
@@ -168,3 +170,22 @@ def walk(
             lift=lift if create_graph else None,
             check=find_anomaly if recording.current().check_nan else None,
         )
+
+
+def backward(
+    tensor: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Add the derivative of this value to the `grad` of the leaves that it was computed from (or of `inputs`).
+
+    A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian
+    product. The history is released unless `retain_graph`; with `create_graph` the gradients have a history of
+    their own.
+    """
+    differentiate([tensor], [gradient], retain_graph, create_graph, [inputs] if isinstance(inputs, Tensor) else inputs)
+
+
+Tensor.backward = backward  # type: ignore[method-assign]  # declared in tensor.py

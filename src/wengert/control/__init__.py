@@ -1,0 +1,1 @@
+"""Operations that hold functions: calls, custom rules, checkpoints."""

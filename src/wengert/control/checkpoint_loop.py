@@ -1,0 +1,125 @@
+"""Loops whose states are computed again in the backward pass, by the binomial schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from wengert.control.call import Call, call_operation
+from wengert.control.linear_tape import LinearTape
+from wengert.control.values import as_tensors, is_smooth, strip_tensor
+from wengert.core import tree
+from wengert.core.array import Array
+from wengert.core.errors import user_error
+from wengert.core.primitive import SHAPED, Primitive
+from wengert.modes.tensor import Tensor, snapshot
+
+LOOP = call_operation("checkpoint_loop")
+
+
+def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
+    """The state after `n` steps, each of them `state = step(state, k, *args)`, with a gradient that needs memory for
+    few of the states.
+
+    The way back keeps at most `snapshots` states at a time, by default about log2(n), and computes others again from
+    the nearest of them. They are placed by the binomial schedule, which runs each step the fewest times: with log2(n)
+    of them, at most log2(n) times. States and further arguments are trees of arrays. Gradients are the same, to the
+    last bit, as those of a loop that keeps everything.
+
+    >>> x = Tensor(np.float64(0.5)).requires_grad_()
+    >>> checkpoint_loop(lambda x, k: np.sin(x), x, 100).backward()
+    """
+    if n < 0 or (snapshots is not None and snapshots < 1):
+        raise user_error(ValueError, f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}")
+    call = Loop("checkpoint_loop", (state, args), step, n, snapshots or max(1, n.bit_length()))
+    if not call.is_tracked or not n:
+        return call.advance(state, args, 0, n)
+    return call(LOOP)
+
+
+class Loop(Call):
+    """A loop whose states are computed again on the way back."""
+
+    def __init__(self, name: str, args: tuple, step: Callable, n: int, snapshots: int):
+        super().__init__(name, args)
+        self.step, self.n, self.snapshots = step, n, snapshots
+
+    def function(self, state: Any, args: tuple) -> Any:
+        return self.advance(state, args, 0, self.n)
+
+    def advance(self, state: Any, args: tuple, start: int, stop: int) -> Any:
+        for k in range(start, stop):
+            state = self.step(state, k, *args)
+        return state
+
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
+        return self.on_tape(primitive, top, x) if isinstance(top, Tensor) else self.straight(x)
+
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+        state, args = self.assemble(as_tensors(x, t))
+        arguments, structure = tree.flatten(args)
+        back = Back(self, t, arguments, structure)
+        back.through(state, 0, self.n, self.snapshots)
+        return self.among_arrays([*back.t, *back.totals])
+
+
+class Back:
+    """The way back through a loop: `t` are the cotangents of the state that it has come to, `totals` those of the
+    arguments so far.
+    """
+
+    def __init__(self, loop: Loop, t: Sequence[Any], arguments: list, structure: tree.Structure):
+        self.loop, self.t, self.arguments, self.structure = loop, t, arguments, structure
+        self.totals: list = [None] * len(arguments)
+
+    def through(self, state: Any, start: int, stop: int, spare: int) -> None:
+        """Back from step `stop` to step `start`, whose state is given, with so many further states at a time."""
+        while stop - start > 1:
+            middle = start + split(stop - start, spare)
+            args = tree.unflatten(self.structure, map(handle, self.arguments))
+            self.through(self.loop.advance(tree.map(handle, state), args, start, middle), middle, stop, spare - 1)
+            stop = middle
+        self.one(state, start)
+
+    def one(self, state: Any, k: int) -> None:
+        """Back through one step, on a tape of its own.
+
+        Cotangents of the arguments are added in the order of a tape of all steps.
+        """
+        leaves, structure = tree.flatten(state)
+        values = [*leaves, *self.arguments]
+        with LinearTape([strip_tensor(v) if isinstance(v, SHAPED) and is_smooth(v) else None for v in values]) as tape:
+            inputs = [handle(v) if i is None else i for v, i in zip(values, tape.inputs, strict=True)]
+            args = tree.unflatten(self.structure, inputs[len(leaves) :])
+            outs = tree.flatten(self.loop.step(tree.unflatten(structure, inputs[: len(leaves)]), k, *args))[0]
+            nodes = tape.nodes[len(leaves) :]
+            arrived = {
+                node: total
+                for node, total in zip(nodes, self.totals, strict=True)
+                if node is not None and total is not None
+            }
+            found = tape.transpose(outs, self.t, arrived)
+        self.t, self.totals = found[: len(leaves)], found[len(leaves) :]
+
+
+def handle(value: Any) -> Any:
+    """The same value as an object of its own, which a step may change in place."""
+    return value.copy() if isinstance(value, np.ndarray) else snapshot(value)
+
+
+def split(length: int, spare: int) -> int:
+    """After how many of these steps to keep the next state, with so many states to spare (Griewank's binomial
+    schedule).
+
+    With c states, comb(c + r, c) steps can be gone back through by running each of them at most r times.
+
+    >>> split(10, 1), split(10, 3)
+    (9, 4)
+    """
+    spare = max(spare, 1)
+    runs = next(r for r in count(1) if comb(spare + r, spare) >= length)
+    return min(comb(spare + runs - 1, spare), length - 1)

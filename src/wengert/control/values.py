@@ -1,0 +1,62 @@
+"""Values at the border of a function: how it gets them, and how its results are handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.array import Array
+from wengert.core.errors import user_error
+from wengert.core.levels import is_users
+from wengert.core.spec import Spec
+from wengert.core.tree import flatten
+from wengert.modes.tensor import Tensor, is_traced, snapshot
+
+
+def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
+    """Plain arrays as tensors without history, which protect their numbers.
+
+    Beside values of other modes, as arrays of their own.
+    """
+    if any(isinstance(a, Array) for a in (*x, *beside)):
+        return [a.copy() if isinstance(a, np.ndarray) else a for a in x]
+    return [Tensor(a) for a in x]
+
+
+def strip_tensor(y: Any) -> Any:
+    """The numbers of a tensor without history; in a trace, what it stands for there."""
+    if isinstance(y, Tensor) and y.node is None and not y.level:
+        return snapshot(y) if is_traced(y) else y.value
+    return y
+
+
+def to_owned(y: Any, name: str) -> Any:
+    """A plain result as an array that nobody else can change."""
+    array = np.array(y)
+    if array.dtype.kind not in "biufc":
+        raise user_error(
+            TypeError, f"{name} returned a {type(y).__name__} where an array or a tree of arrays was needed"
+        )
+    return array[()] if not array.ndim else array
+
+
+def is_smooth(x: Any) -> bool:
+    """Whether a value can have a derivative."""
+    return Spec.of(x).dtype.kind in "fc"
+
+
+def match_given(y: Any, given: Any) -> Any:
+    """A tensor without history as its numbers, unless there is one in the tree that was `given`: NumPy in, NumPy out.
+
+    It is a constant, or was computed from constants that were tensors.
+    """
+    if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(is_users, flatten(given)[0])):
+        return to_scalar(y.value)
+    return y
+
+
+def to_scalar(y: Any) -> Any:
+    """What has no axes as a NumPy scalar."""
+    return y[()] if y.__class__ is np.ndarray and not y.ndim else y

@@ -1,0 +1,261 @@
+"""The backward pass: cotangents pulled from seeds to leaves, each node once, after everything that used it.
+
+The engine does to every cotangent what no rule has to: it sums over broadcast axes, casts back, adds up, and follows the
+masks of dead elements (docs/design/dead_lanes.md). There is one general step, `pull_node`, and one fast path for the nodes
+that most programs are made of, in the loop of `backward_pass` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.core import parallel
+from wengert.core.array import Array
+from wengert.core.parallel import LARGE
+from wengert.core.primitive import OUTPUT
+from wengert.modes.blocks import pull_large
+from wengert.modes.tape import TapeNode, find_reaching, sort_reachable
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.complex_numbers import real
+from wengert.ops.elementwise.predicates import equal, logical_and, logical_not, logical_or
+from wengert.ops.reductions.logical import all as all_
+from wengert.ops.reductions.sums import sum as sum_
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.reshaping import broadcast_to, reshape
+
+Sink = Callable[[TapeNode, Any], None]
+
+
+def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call per node would cost a tenth of small programs
+    seeds: dict[TapeNode, Any],
+    sink: Sink,
+    *,
+    targets: Collection[TapeNode] | None = None,
+    through: bool = True,
+    retain: bool = False,
+    lift: Callable[[TapeNode, tuple], tuple] | None = None,
+    check: Callable[[TapeNode, Any], None] | None = None,
+) -> None:
+    """Pull cotangents from the seeds to the leaves, or to the targets, and give each to `sink` when it is complete.
+
+    The pass goes on behind a target that others lie behind, unless `through` is false: then each target is held while
+    the others change. `lift` turns what a node saved into tracked values, so that the pass itself is recorded; `check`
+    looks at every cotangent.
+    """
+    order = sort_reachable(seeds)
+    needed = None if targets is None else find_reaching(order, targets)
+    cotangents = dict(seeds)
+    owned: set[TapeNode] = set()  # nodes whose cotangent is a sum made here: safe to add to in place
+    dead: dict[TapeNode, Any] = {}  # elements whose zero must stay zero, whatever the local derivative is
+    take, get = cotangents.pop, cotangents.get
+    ndarray = np.ndarray
+    simple = lift is None and check is None
+    sharing = parallel.in_use() and simple and targets is None
+
+    with np.errstate(all="ignore"):
+        for node in order:
+            t = take(node, None)
+            if t is None or (needed is not None and node not in needed):
+                continue
+            primitive, hooks = node.primitive, node.hooks
+            if hooks is not None:
+                t = run_hooks(hooks.arrived, t)
+            if primitive is None or (targets is not None and node in targets):
+                sink(node, t)
+                if primitive is None or not through or needed is None or needed.isdisjoint(node.parents):
+                    continue  # the end of this path: the history behind a target stays as it is
+            if hooks is not None:
+                t = run_hooks(hooks.before, t)
+            if sharing and t.__class__ is ndarray and t.size >= LARGE and not dead:
+                if pull_large(node, t, order, cotangents, owned, retain):
+                    continue
+            if primitive.is_plain and simple and hooks is None and (not dead or node not in dead):  # the fast path
+                pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
+                i = 0
+                for parent in node.parents:
+                    if parent is not None and (needed is None or parent in needed):
+                        if primitive.into is not None:
+                            if parent in owned and cotangents[parent].__class__ is ndarray and can_add_into(t, dead):
+                                primitive.into(cotangents[parent], t, saved, params)
+                                i += 1
+                                continue
+                            if parent not in cotangents:
+                                owned.add(parent)  # what it pulls is a buffer of its own
+                        c = pulls[i](t, saved, params)
+                        if conforms and (c.shape != parent.shape or c.dtype is not parent.dtype):
+                            c = conform(c, parent.shape, parent.dtype)
+                        old = get(parent)
+                        if dead and old is not None:
+                            dead.pop(parent, None)
+                        if old is None:
+                            cotangents[parent] = c
+                        elif parent in owned and c.__class__ is ndarray and old.__class__ is ndarray:
+                            np.add(old, c, out=old)
+                        else:
+                            total = cotangents[parent] = old + c
+                            if total.__class__ is ndarray:
+                                owned.add(parent)
+                    i += 1  # cheaper than enumerate
+            elif primitive is OUTPUT:
+                add_output(node, t, cotangents)
+                dead.pop(node, None)
+                if not retain:
+                    node.saved = None  # still names the operation, which is released in its turn
+                continue
+            else:
+                saved = unpack_saved(node)
+                if lift is not None:
+                    saved = lift(node, saved)
+                for parent, c, mask in pull_node(node, t, saved, dead.pop(node, None), needed):
+                    if check is not None:
+                        check(node, c)
+                    add_cotangent(parent, c, mask, cotangents, dead)
+            if not retain:
+                node.saved, node.parents = None, ()
+
+
+def run_hooks(hooks: dict[int, Callable], t: Any) -> Any:
+    """The cotangent of a node's output, passed through each hook in turn."""
+    for hook in tuple(hooks.values()):
+        t = hook(t)
+    return t
+
+
+def can_add_into(t: Any, dead: dict[TapeNode, Any]) -> bool:
+    """Whether a rule may add what it pulls to a buffer: plain numbers, and no mask to apply."""
+    return not dead and not isinstance(t, Array)
+
+
+def add_output(node: TapeNode, t: Any, cotangents: dict[TapeNode, Any]) -> None:
+    """Add the cotangent of one output of an operation to the list that its node gathers."""
+    whole = node.parents[0]
+    if whole not in cotangents:
+        cotangents[whole] = [None] * len(whole.shape)
+    parts, index = cotangents[whole], node.params["index"]
+    parts[index] = t if parts[index] is None else parts[index] + t
+
+
+def add_cotangent(
+    node: TapeNode, t: Any, mask: Any, cotangents: dict[TapeNode, Any], dead: dict[TapeNode, Any]
+) -> None:
+    """Add a cotangent to those of a node. An element is dead as long as it is in all of them."""
+    if node not in cotangents:
+        cotangents[node] = t
+        if mask is not None:
+            dead[node] = mask
+        return
+    cotangents[node] = cotangents[node] + t
+    known = dead.pop(node, None)
+    if known is not None and mask is not None:
+        dead[node] = logical_and(known, mask)
+
+
+def unpack_saved(node: TapeNode) -> tuple:
+    """What a node saved, brought back from where the saved-tensor hooks may have put it."""
+    assert node.saved is not None
+    unpack = node.hooks and node.hooks.unpack
+    return tuple(map(unpack, node.saved)) if unpack else node.saved
+
+
+def pull_node(
+    node: TapeNode, t: Any, saved: Any, mask: Any, needed: set[TapeNode] | None
+) -> Iterator[tuple[TapeNode, Any, Any]]:
+    """What each parent receives from a node, with its mask of dead elements: every kind of operation, hooks included."""
+    primitive, params, parents = node.primitive, node.params, node.parents
+    assert primitive is not None
+    wanted = [parent is not None and (needed is None or parent in needed) for parent in parents]
+    try:
+        if primitive.definition.vjp:
+            found = primitive.pulls[0](t, saved, params)
+            pulled = [c if w else None for c, w in zip(found, wanted, strict=True)]
+        else:
+            pulled = [primitive.pulls[i](t, saved, params) if w else None for i, w in enumerate(wanted)]
+    except Exception as error:
+        if node.hooks and node.hooks.line:
+            error.add_note(f"In the backward of {node.name}, which was recorded at {node.hooks.line}.")
+        raise
+    if mask is not None and primitive.kind == "elementwise":
+        pulled = [c if c is None else where(mask, 0.0, c) for c in pulled]
+    pulled = [c if c is None else conform(c, p.shape, p.dtype) for c, p in zip(pulled, parents, strict=True)]
+    if node.hooks is not None:
+        for hook in tuple(node.hooks.after.values()):
+            pulled = hook(pulled, t)
+    for i, (parent, c) in enumerate(zip(parents, pulled, strict=True)):
+        if c is not None:
+            yield parent, c, dead_mask(node, i, t, saved, mask)
+
+
+# Shape and dtype.
+
+
+def conform(t: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """A cotangent for a value of this shape and dtype.
+
+    Sums over broadcast axes, drops the imaginary part for a real value, and casts back.
+    """
+    if t.shape != shape:
+        t = unbroadcast(t, shape)
+    if t.dtype != dtype:
+        if t.dtype.kind == "c" and dtype.kind != "c":
+            t = real(t)
+        t = astype(t, dtype)
+    return t
+
+
+def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
+    """Sum over the axes that broadcasting added or stretched; stretch where a rule returned less."""
+    axes = broadcast_axes(t.shape, shape)
+    if axes:
+        t = np.add.reduce(t, axes) if t.__class__ is np.ndarray else sum_(t, axis=axes)
+    if t.shape == shape:
+        return t
+    return reshape(t, shape) if t.size == np.prod(shape, dtype=int) else broadcast_to(t, shape)
+
+
+def broadcast_axes(wide: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of `wide` that broadcasting a value of this `shape` has added or stretched."""
+    lead = len(wide) - len(shape)
+    if wide[lead:] == shape:
+        return tuple(range(lead))
+    return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and wide[i + lead] != 1)
+
+
+# Masks of dead elements.
+
+
+def dead_mask(node: TapeNode, i: int, t: Any, saved: Any, mask: Any) -> Any:
+    """The elements of argument `i` that the result does not depend on, given those of the output."""
+    primitive = node.primitive
+    assert primitive is not None
+    if primitive.dead_masks and primitive.dead_masks[i] is not None:
+        untaken = primitive.dead_masks[i](t, saved, node.params)
+        mask = untaken if mask is None else logical_or(mask, untaken)
+    elif mask is None:
+        return None
+    elif primitive.definition.structural and primitive.outputs == 1:
+        return transpose_mask(node, i, mask, saved)
+    elif primitive.kind != "elementwise":
+        return None
+    return conform_mask(mask, node.shape, node.parents[i].shape)
+
+
+def conform_mask(mask: Any, wide: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """The mask of an operand of this shape, given that of a result of shape `wide`: dead wherever it went."""
+    mask = broadcast_to(mask, wide)
+    axes = broadcast_axes(wide, shape)
+    return reshape(all_(mask, axis=axes), shape) if axes else mask
+
+
+def transpose_mask(node: TapeNode, i: int, mask: Any, saved: tuple) -> Any:
+    """The mask behind a structural linear operation: where its transpose moves no live element to."""
+    primitive, operand = node.primitive, node.parents[i]
+    assert primitive is not None
+    live = astype(logical_not(mask), operand.dtype)
+    has_vjp = primitive.definition.vjp is not None
+    pulled = (
+        primitive.pulls[0](live, saved, node.params)[i] if has_vjp else primitive.pulls[i](live, saved, node.params)
+    )
+    return equal(conform(pulled, operand.shape, operand.dtype), 0)

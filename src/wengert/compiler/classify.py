@@ -37,11 +37,11 @@ class Kind(Enum):
     GIVEN = "input or constant"
     ELEMENT = "computed element by element"
     VIEW = "only moves elements"
-    CHOICE = "takes elements from one place or another"
+    CHOICE = "takes elements from one position or another"
     UNROLLED = "reduction of few terms, written out"
-    GATHER = "reads at places that are computed"
+    GATHER = "reads at positions that are computed"
     REDUCE = "reduction in a loop"
-    SCATTER = "adds at places that are computed"
+    SCATTER = "adds at positions that are computed"
     LIBRARY = "BLAS"
     FALLBACK = "NumPy"
     OUTPUT = "one result of a call of NumPy that has several"
@@ -91,17 +91,17 @@ def kind_of_reduction(node: Operation, rows: tuple[int, ...], tiny: bool) -> Kin
 
 
 def fills_key(node: Operation) -> bool:
-    """Whether what is scattered has the shape of the place, without broadcasting."""
+    """Whether what is scattered has the shape of the position, without broadcasting."""
     reading = GATHER if len(node.args) > 1 else GETITEM
-    place = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
-    return place.shape == node.args[0].shape and node.dtype.kind in "fi"
+    position = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
+    return position.shape == node.args[0].shape and node.dtype.kind in "fi"
 
 
 def is_reshape(node: Node) -> bool:
     return isinstance(node, Operation) and node.primitive in (RESHAPE, EXPAND_DIMS)
 
 
-def own_cost(node: Operation) -> int:
+def operation_cost(node: Operation) -> int:
     found = lowering.of(node.primitive)
     return found.cost if found is not None else 1
 

@@ -46,13 +46,18 @@ class Type(NamedTuple):
         """As in the names of LLVM's intrinsics: `v8f64`."""
         return f"v{self.lanes}{self.kind}" if self.lanes > 1 else self.kind
 
+    @property
+    def in_memory(self) -> Type:
+        """The type of the same elements in memory, where booleans are bytes."""
+        return self.of("i8") if self.kind == "i1" else self
+
     def of(self, kind: str) -> Type:
         """As many lanes of another kind."""
         return Type(kind, self.lanes)
 
     @classmethod
     def from_dtype(cls, dtype: np.dtype, lanes: int = 1) -> Type:
-        """The type of elements in memory; booleans are bytes there and `i1` in registers."""
+        """The type of elements in registers."""
         return cls("i1" if dtype.kind == "b" else f"{'f' if dtype.kind == 'f' else 'i'}{8 * dtype.itemsize}", lanes)
 
 

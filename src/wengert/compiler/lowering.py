@@ -5,7 +5,7 @@ say it.
 
     @lowering(_flip)
     @View
-    def flipped(place, x, axis): ...
+    def flipped(position, x, axis): ...
 
 `lowering` has the native code of an operation, `expansion` the simpler operations that it is made of. NumPy runs what
 has neither.
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.compiler.affine import Place, Read
+from wengert.compiler.affine import Position, Read
 from wengert.compiler.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec
@@ -90,23 +90,23 @@ def bits(body: Callable[..., Lanes]) -> Instructions:
 
 
 class View(Lowering):
-    """Shows elements of its operand: `place` gives the place in the operand for a place in the result, or None where
+    """Shows elements of its operand: `position` gives the position in the operand for a position in the result, or None where
     that is not affine.
 
-    It is called with the place, the operand's spec, and the operation's metadata by name.
+    It is called with the position, the operand's spec, and the operation's metadata by name.
     """
 
-    def __init__(self, place: Callable[..., Place | None]):
+    def __init__(self, position: Callable[..., Position | None]):
         super().__init__(cost=0)
-        self.place = place
+        self.position = position
 
 
 class Choice(Lowering):
-    """Takes each element from one operand or another: `reads` gives the places that it may come from, the first whose
+    """Takes each element from one operand or another: `reads` gives the positions that it may come from, the first whose
     guards hold.
 
-    It is called with a place in the result, the specs of the operands, and the operation's metadata by name, and gives
-    None where the places are not affine. `arity` is the number of operands, apart from the arrays in a key: with these
+    It is called with a position in the result, the specs of the operands, and the operation's metadata by name, and gives
+    None where the positions are not affine. `arity` is the number of operands, apart from the arrays in a key: with these
     it is no choice.
     """
 
@@ -116,11 +116,11 @@ class Choice(Lowering):
 
 
 class Scatter(Choice):
-    """A choice which with arrays in its key adds its elements at the places that they name."""
+    """A choice which with arrays in its key adds its elements at the positions that they name."""
 
 
 class Gather(Lowering):
-    """Reads its operand at the places that the arrays in its key name."""
+    """Reads its operand at the positions that the arrays in its key name."""
 
 
 class Reduction(Lowering):

@@ -8,7 +8,7 @@ soon as the last step that reads a value is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
@@ -136,8 +136,37 @@ def give(free: list[tuple[int, int]], offset: int, size: int) -> None:
 
 
 def address(code: Code, slot: Slot, is_fixed: bool = True) -> Lanes:
-    """The pointer to a place, from the table, which is fixed while a kernel runs, if not between kernels."""
+    """The address of a slot, from the table of pointers, which does not change while a kernel runs."""
     table = Lanes(code, "%table", PTR)
     entry = code.offset(table, slot.entry, Type("ptr"))
     base = code.add(f"load ptr, {entry.typed}" + (", !invariant.load !0" if is_fixed else ""), PTR)
     return code.offset(base, slot.offset, Type("i8"))
+
+
+class Pointers:
+    """The addresses that one kernel uses, each loaded once at its start."""
+
+    def __init__(self, code: Code, memory: Memory, aliases: Mapping[Node, Node]):
+        self.code, self.memory, self.aliases = code, memory, aliases
+        self.known: dict[Slot, Lanes] = {}
+
+    def source(self, node: Node) -> Lanes:
+        """The address that a value is read from."""
+        return self.at(self.memory.slot(self.aliases.get(node, node)))
+
+    def target(self, node: Node) -> Lanes:
+        """The address that a value is written to."""
+        return self.at(self.memory.target(node))
+
+    def partials(self, node: Node) -> Lanes:
+        """The address of the partial results of a reduction."""
+        return self.at(self.memory.partials[node])
+
+    def at(self, slot: Slot) -> Lanes:
+        """The address of a slot."""
+        if slot not in self.known:
+            lines, self.code.lines = self.code.lines, []
+            self.known[slot] = address(self.code, slot)
+            self.code.hoisted += self.code.lines
+            self.code.lines = lines
+        return self.known[slot]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from wengert.compiler import blas_calls
 from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
 from wengert.compiler.classify import Kind
-from wengert.compiler.kernel import KernelWriter, Written
+from wengert.compiler.kernel import KernelText, KernelWriter
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned, is_immediate
 from wengert.compiler.python_objects import ADDRESS, NEEDED_BY_UPCALL, NOTHING, PLACE, UPCALL
@@ -95,7 +95,7 @@ def write(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
     writers: list[KernelWriter | None] = []
     for i, step in enumerate(schedule.steps):
         writers.append(KernelWriter(step, schedule, memory, f"kernel.{i}") if isinstance(step, Kernel) else None)
-        extent = writers[-1].extent if writers[-1] is not None else None
+        extent = writers[-1].plan if writers[-1] is not None else None
         if extent is not None:
             bases = [schedule.aliases.get(node, node) for node in extent.nodes]
             reads.append([b for b in bases if b in schedule.stored])
@@ -107,7 +107,7 @@ def write(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
                 if step.spec.__class__ is Spec
                 else [u for u in schedule.consumers.get(step, ()) if u.primitive is OUTPUT]
             )
-    partials = [w.partials() if w is not None else {} for w in writers]
+    partials = [w.plan.partials() if w is not None else {} for w in writers]
     memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
     in_place = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
     written = [w.write() if w is not None else None for w in writers]
@@ -137,11 +137,11 @@ def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter
         k for k, step in enumerate(schedule.steps) if new in (step.roots if isinstance(step, Kernel) else (step,))
     )
     for step, writer in list(zip(schedule.steps, writers, strict=True))[home + 1 :]:
-        nodes = writer.extent.nodes if writer is not None else [stored_base(schedule, a) for a in step.args]
+        nodes = writer.plan.nodes if writer is not None else [stored_base(schedule, a) for a in step.args]
         if any(schedule.aliases.get(node, node) is old for node in nodes):
             return False
     writer = writers[home]
-    if writer is None or new not in writer.kernel.maps or not writer.is_element_by_element:
+    if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
         return False
     writer.elements.overwritten.add(old)
     return True
@@ -162,7 +162,7 @@ class ProgramWriter:
         self,
         schedule: Schedule,
         memory: Memory,
-        written: Sequence[Written | None],
+        written: Sequence[KernelText | None],
         in_place: tuple[tuple[int, int], ...],
     ):
         self.schedule, self.memory, self.written, self.in_place = schedule, memory, written, in_place
@@ -260,7 +260,7 @@ class ProgramWriter:
     def address(self, slot: Slot) -> Lanes:
         return address(self.code, slot, is_fixed=not self.calls_python)
 
-    def run_kernel(self, step: Kernel, kernel: Written, table: Lanes) -> None:
+    def run_kernel(self, step: Kernel, kernel: KernelText, table: Lanes) -> None:
         code = self.code
         extent = code.constant(kernel.extent, I64)
         if step.scatter is not None:
@@ -429,10 +429,10 @@ class ProgramWriter:
         declarations = self.declarations(quick) | {symbol(*key): declaration(*key) for key in calls}
         return text, "\n\n".join(["!0 = !{}", *declarations.values(), *self.texts(quick)]), tuple(calls)
 
-    def texts(self, kernels: Sequence[Written]) -> list[str]:
+    def texts(self, kernels: Sequence[KernelText]) -> list[str]:
         return [text for w in kernels for text in (w.text, w.combine) if text]
 
-    def declarations(self, kernels: Sequence[Written]) -> dict[str, str]:
+    def declarations(self, kernels: Sequence[KernelText]) -> dict[str, str]:
         return {name: text for w in kernels for name, text in w.code.declarations.items()}
 
     def run_text(self) -> str:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.compiler.affine import Affine, Counter, reshaped
+from wengert.compiler.affine import Affine, Counter, reshape_position
 from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
-from wengert.compiler.classify import COMPUTED, RESHAPE, Kind, is_reshape, kind_of, own_cost, work
+from wengert.compiler.classify import COMPUTED, RESHAPE, Kind, is_reshape, kind_of, operation_cost, work
 from wengert.compiler.short_rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
@@ -83,7 +83,7 @@ class Schedule:
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
         for node in self.graph.nodes:
-            self.place(node)
+            self.decide_stage(node)
         for out in self.graph.outputs:
             self.store(out)
         self.late_uses()
@@ -125,7 +125,7 @@ class Schedule:
 
     # Stages
 
-    def place(self, node: Node) -> None:
+    def decide_stage(self, node: Node) -> None:
         """Decide the stage of a node, and store what it needs in memory."""
         kind = self.kinds[node]
         if kind is Kind.GIVEN:
@@ -174,7 +174,7 @@ class Schedule:
         self.costs[node] = self.cost(node)
 
     def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
-        """Whether an operand is computed at the same place of the same loop: no view in between, or one that stays
+        """Whether an operand is computed at the same position of the same loop: no view in between, or one that stays
         within the row.
         """
         if self.domain(base) != domain:
@@ -239,19 +239,19 @@ class Schedule:
         self.store(node)
 
     def is_split(self, node: Operation) -> bool:
-        """Whether a view cannot be followed by affine places: a reshape that splits a looped axis."""
+        """Whether a view cannot be followed by affine positions: a reshape that splits a looped axis."""
         if node.primitive is not RESHAPE:
             return False
         if self.is_tiny or (in_rows(node, self.rows) and in_rows(node.args[0], self.rows)):
             return False
-        place = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
-        return reshaped(place, node.args[0].shape, node.shape) is None
+        position = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
+        return reshape_position(position, node.args[0].shape, node.shape) is None
 
     def is_worth_storing(self, base: Node, consumer: Node, domain: tuple[int, ...]) -> bool:
         """Whether a value that another loop needs is better kept than computed again there."""
         if self.is_tiny:
             return False
-        if math.prod(domain) >= 2 * base.size:  # several places of the loop need one element
+        if math.prod(domain) >= 2 * base.size:  # several positions of the loop need one element
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
 
@@ -263,7 +263,7 @@ class Schedule:
         inner = sum(1 if base in self.stored else self.costs[base] for base in bases)
         if self.kinds[node] is Kind.UNROLLED:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
-        return min(inner + own_cost(node), 1 << 20)
+        return min(inner + operation_cost(node), 1 << 20)
 
     def is_cheap(self, node: Node) -> bool:
         return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)

@@ -56,13 +56,13 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     if not in_rows(node, rows):
         return False
     lead = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(rows)])
-    place = lead + (Affine(0),) * (node.ndim - len(rows))
+    position = lead + (Affine(0),) * (node.ndim - len(rows))
     view, specs = lowering.of(node.primitive), [a.spec for a in node.args]
     if isinstance(view, View):
-        found = [(0, view.place(place, *specs, **node.params))]
+        found = [(0, view.position(position, *specs, **node.params))]
     else:
-        reads = lowering_of(node, Choice).reads(place, *specs, **node.params) or ()
-        found = [(r.operand, r.place) for r in reads if r.operand is not None]
+        reads = lowering_of(node, Choice).reads(position, *specs, **node.params) or ()
+        found = [(r.operand, r.position) for r in reads if r.operand is not None]
     return all(
         inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found
     )

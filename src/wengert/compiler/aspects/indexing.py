@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.compiler.affine import ZERO, Affine, Guard, Place, Read, broadcast, inside, number
+from wengert.compiler.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
 from wengert.compiler.lowering import Choice, Gather, Scatter, View, lowering
 from wengert.core.spec import Spec
 from wengert.ops.indexing import subscripts as ops
@@ -13,18 +13,18 @@ lowering.enter(Gather(), ops.gather)
 
 @lowering(ops._getitem)
 @View
-def sliced(place: Place, x: Spec, key: Index) -> Place:
+def sliced(position: Position, x: Spec, key: Index) -> Position:
     """For the keys of `getitem`: numbers, slices, new axes and an ellipsis."""
-    rest = list(place)
+    rest = list(position)
     found: list[Affine] = []
     for part, n in zip(key.parts(len(x.shape)), _lengths(key, x.shape), strict=True):
         if part is None:
             rest.pop(0)
         elif isinstance(part, slice):
             start, _, step = part.indices(n)
-            found.append(rest.pop(0).times(step).shifted(start))
+            found.append(rest.pop(0).times(step).plus(start))
         else:
-            found.append(number(part + n if part < 0 else part))
+            found.append(Affine(part + n if part < 0 else part))
     return tuple(found)
 
 
@@ -34,7 +34,7 @@ def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
     return [0 if part is None else next(axes) for part in key.parts(len(shape))]
 
 
-def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Place] | None:
+def unsliced(position: Position, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Position] | None:
     """The inverse of `sliced`: where in a slice an element of the whole array is, and the guards that it is there at
     all.
 
@@ -42,7 +42,7 @@ def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Gu
     """
     guards: list[Guard] = []
     found: list[Affine] = []
-    rest = iter(place)
+    rest = iter(position)
     for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
         if part is None:
             found.append(ZERO)
@@ -52,41 +52,41 @@ def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Gu
             start, stop, step = part.indices(n)
             length = len(range(start, stop, step))
             if abs(step) == 1 or not i.terms:
-                inner, remainder = i.shifted(-start), 0
+                inner, remainder = i.plus(-start), 0
                 if abs(step) == 1:
                     inner = inner.times(step)
                 else:
                     quotient, remainder = divmod(inner.constant, step)
-                    inner = number(quotient)
-                guards += [Guard(number(remainder), is_zero=True)] * (remainder != 0) + inside(inner, 0, length)
+                    inner = Affine(quotient)
+                guards += [Guard(Affine(remainder), is_zero=True)] * (remainder != 0) + bounds_guards(inner, length)
                 found.append(inner)
             else:
                 return None
         else:
-            guards.append(Guard(i.shifted(-(part + n if part < 0 else part)), is_zero=True))
+            guards.append(Guard(i.plus(-(part + n if part < 0 else part)), is_zero=True))
     return tuple(guards), tuple(found)
 
 
 @lowering(ops._scatter)
 @Scatter
-def scattered(place: Place, x: Spec, key: Index, shape: tuple[int, ...]) -> list[Read] | None:
+def scattered(position: Position, x: Spec, key: Index, shape: tuple[int, ...]) -> list[Read] | None:
     """Zeros, but for what was put at a key."""
-    there = unsliced(place, key, shape)
+    there = unsliced(position, key, shape)
     if there is None:
         return None
     guards, inner = there
-    return [Read(guards, 0, broadcast(inner, x.shape)), Read((), None, ())]
+    return [Read(guards, 0, broadcast_position(inner, x.shape)), Read((), None, ())]
 
 
-def replaced(place: Place, x: Spec, v: Spec, key: Index, reuse: bool) -> list[Read] | None:
+def replaced(position: Position, x: Spec, v: Spec, key: Index, reuse: bool) -> list[Read] | None:
     """x, but for what was put at a key."""
-    there = unsliced(place, key, x.shape)
+    there = unsliced(position, key, x.shape)
     if there is None:
         return None
     guards, inner = there
     extra = len(v.shape) - len(inner)
     inner = (ZERO,) * extra + inner if extra > 0 else inner
-    return [Read(guards, 1, broadcast(inner, v.shape)), Read((), 0, place)]
+    return [Read(guards, 1, broadcast_position(inner, v.shape)), Read((), 0, position)]
 
 
 lowering.enter(Choice(replaced, arity=2), ops._set_at)

@@ -17,7 +17,7 @@ from wengert.compiler.affine import (
     flat_index,
     reshape_position,
 )
-from wengert.compiler.aspects.indexing import unsliced
+from wengert.compiler.aspects.indexing import position_in_slice
 from wengert.compiler.gather import indexed_position
 from wengert.compiler.lowering import Choice, View, lowering
 from wengert.core.primitive import TABLE
@@ -274,9 +274,9 @@ def test_what_is_known_of_guards():
 
 def test_steps_need_a_division_only_for_counters():
     key = Index((slice(1, None, 2),))
-    assert unsliced(along(counters((6,))), key, (6,)) is None
-    guards, position = unsliced((Affine(3),), key, (6,))
+    assert position_in_slice(along(counters((6,))), key, (6,)) is None
+    guards, position = position_in_slice((Affine(3),), key, (6,))
     assert position == (Affine(1),)
     assert all(g.known for g in guards)
-    guards, _ = unsliced((Affine(2),), key, (6,))
+    guards, _ = position_in_slice((Affine(2),), key, (6,))
     assert any(g.known is False for g in guards)

@@ -22,7 +22,7 @@ from wengert.compiler.target import Loaded, object_code
 from wengert.core.spec import Spec
 
 needs_support = pytest.mark.skipif(
-    not python_objects.supported(), reason="this interpreter keeps its objects otherwise"
+    not python_objects.is_supported(), reason="this interpreter keeps its objects otherwise"
 )
 DTYPES = [np.dtype(name) for name in ("f8", "f4", "i8", "i4", "?", "c16")]
 NOTHING = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\n  ret i32 0\n}\n"
@@ -65,11 +65,11 @@ end:
 """
 
 
-def load(run: str, arguments=(), result: entry.Result = (), release_gil=False) -> Loaded:
-    return Loaded(object_code(entry.text(arguments, result, release_gil) + run), python_objects.symbols())
+def load(run: str, arguments=(), result: entry.ResultTree = (), release_gil=False) -> Loaded:
+    return Loaded(object_code(entry.write_entry(arguments, result, release_gil) + run), python_objects.python_addresses())
 
 
-def identity(values, result: entry.Result | None = None, status: int = 0, release_gil: bool = False):
+def identity(values, result: entry.ResultTree | None = None, status: int = 0, release_gil: bool = False):
     """A native function of values like these that returns copies of them, by default in a tuple."""
     arguments = [Argument.of(value) for value in values]
     assert all(arguments)
@@ -238,8 +238,8 @@ def test_descriptions():
         assert (Argument.of(np.ones(2, char)) is not None) == (Argument.of(np.dtype(char).type(1)) is not None) == known
     assert Argument.of(np.longdouble(1)) is None
     assert Argument.of(np.str_("x")) is None
-    with pytest.raises(ValueError, match="no numbers of dtype >f8"):
-        entry.text([], Spec((3,), np.dtype(">f8")))
+    with pytest.raises(ValueError, match="does not support dtype >f8"):
+        entry.write_entry([], Spec((3,), np.dtype(">f8")))
 
 
 @needs_support
@@ -430,11 +430,11 @@ assert good and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 def test_code_from_another_process():
     """Addresses are not in the code: what one process compiled, another loads."""
     run = copies([Spec.of(X)])
-    code = object_code(entry.text([Argument.of(X)], (Spec.of(X),)) + run)
+    code = object_code(entry.write_entry([Argument.of(X)], (Spec.of(X),)) + run)
     script = """
 import sys, numpy as np
 from wengert.compiler import entry, python_objects, target
-f = entry.callable_from(target.Loaded(sys.stdin.buffer.read(), python_objects.symbols()))
+f = entry.callable_from(target.Loaded(sys.stdin.buffer.read(), python_objects.python_addresses()))
 x = np.arange(6.0).reshape(2, 3) + 1
 assert np.array_equal(f(x)[0], x) and f(1) is NotImplemented
 """
@@ -446,13 +446,13 @@ def test_symbols_are_in_the_table():
     """Nothing in the text is outside but for the run and what `symbols` has, so that it can be joined to any module."""
     arguments = [Argument.of(value) for value in (X, 1.0, 2, *(dtype.type(1) for dtype in python_objects.NUMBERS))]
     result = tuple(Spec(shape, dtype) for dtype in python_objects.NUMBERS for shape in ((), (2,)))
-    lines = entry.text(arguments, result, release_gil=True).splitlines()
+    lines = entry.write_entry(arguments, result, release_gil=True).splitlines()
     outside = [
         line.split("@")[1].split("(")[0].split(" ")[0]
         for line in lines
         if line.startswith("declare") or "= external" in line
     ]
-    assert set(outside) <= python_objects.symbols().keys()
+    assert set(outside) <= python_objects.python_addresses().keys()
     assert len(outside) == len(set(outside)) > 40
 
 
@@ -483,8 +483,8 @@ def test_safe_call_refuses_other_specs():
 
 def test_support_is_refused_where_layouts_differ(monkeypatch):
     """The check can fail: with any of its assumptions wrong it says no."""
-    check = python_objects.supported.__wrapped__
-    assert check() == python_objects.supported()
+    check = python_objects.is_supported.__wrapped__
+    assert check() == python_objects.is_supported()
     for name, offset in {
         "DATA": 24,
         "NDIM": 28,

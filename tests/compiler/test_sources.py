@@ -85,7 +85,7 @@ def test_everything_is_part_of_the_key(monkeypatch):
     known.add(fingerprint.surroundings())
     made_for = fingerprint.target()
     for changed in ({"triple": "aarch64-apple-darwin"}, {"cpu": "generic"}, {"features": "+none"}, {"vector_bytes": 1}):
-        monkeypatch.setattr(fingerprint, "target", lambda changed=changed: made_for._replace(**changed))
+        monkeypatch.setattr(fingerprint, "machine_target", lambda changed=changed: made_for._replace(**changed))
         known.add(fingerprint.surroundings())
     assert len(known) == 6
 

@@ -31,7 +31,7 @@ np.testing.assert_array_equal(wg.compile(lambda x: x.astype(np.float16) * 2)(x),
 np.testing.assert_array_equal(wg.compile(lambda h: h.astype(np.float32) * 2)(half), half.astype(np.float32) * 2)
 whole = (x * 1000).astype(np.int32)
 np.testing.assert_array_equal(wg.compile(lambda i: i * i // 3)(whole), whole * whole // 3)
-print(target.target().cpu, target.vector_bytes(), wg.compile(f).report(y).is_warm)
+print(target.machine_target().cpu, target.vector_bytes(), wg.compile(f).report(y).is_warm)
 """
 
 
@@ -57,12 +57,12 @@ def chosen(monkeypatch):
 
     def choose(level: str) -> target.Target:
         monkeypatch.setenv("WENGERT_TARGET", level)
-        target.target.cache_clear()
-        return target.target()
+        target.machine_target.cache_clear()
+        return target.machine_target()
 
     yield choose
     monkeypatch.undo()
-    target.target.cache_clear()
+    target.machine_target.cache_clear()
 
 
 def test_native_is_the_default(chosen):

@@ -42,14 +42,14 @@ class Captures:
     """All that a function captures, as it is when it has been traced: what it fills in itself is there by then."""
 
     def __init__(self, f: Callable):
-        self.watched = [watch(name, read) for name, read in names(f)]
+        self.watched = [watch(name, read) for name, read in captured_names(f)]
 
     def add(self, arrays: Sequence[Any]) -> None:
         """Watch arrays that a trace has met, too."""
         known = {id(read()): name for name, read, _, _ in self.watched}
         for array in arrays:
             name = known.get(id(array), f"an array of shape {array.shape}")
-            self.watched.append(watch(name, partial(same, array)))
+            self.watched.append(watch(name, partial(constantly, array)))
 
     def compare(self, function: str) -> None:
         """Raise an error if anything is no longer what it was."""
@@ -59,7 +59,7 @@ class Captures:
                 raise user_error(
                     RuntimeError,
                     f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to "
-                    f"{show(now)}",
+                    f"{value_text(now)}",
                     "Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile "
                     "anew.",
                 )
@@ -67,14 +67,14 @@ class Captures:
 
 def watch(name: str, read: Callable[[], Any]) -> Watched:
     value = read()
-    return Watched(name, read, fingerprint(value), show(value))
+    return Watched(name, read, fingerprint(value), value_text(value))
 
 
-def same(x: Any) -> Any:
+def constantly(x: Any) -> Any:
     return x
 
 
-def show(x: Any) -> str:
+def value_text(x: Any) -> str:
     """A value in an error message."""
     if x is MISSING:
         return "nothing"
@@ -104,7 +104,7 @@ def fingerprint(x: Any, depth: int = DEPTH) -> Any:
         return type(x), *sorted(map(repr, x))
     if isinstance(x, dict) and depth:
         return type(x), *[(repr(key), fingerprint(item, depth - 1)) for key, item in x.items()]
-    is_object = hasattr(x, "__dict__") and not isinstance(x, type | FunctionType) and is_users(type(x).__module__)
+    is_object = hasattr(x, "__dict__") and not isinstance(x, type | FunctionType) and is_user_module(type(x).__module__)
     if depth < DEPTH and depth and is_object:
         return Same(x), fingerprint(vars(x), depth - 1)  # in a container: no name leads to its attributes
     return Same(x)
@@ -122,7 +122,7 @@ class Same:
     __hash__ = None  # type: ignore[assignment]  # compared, never looked up
 
 
-def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
+def captured_names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The names that a function, and the user's functions that it calls, read from outside, each with a way to read it
     again.
     """
@@ -136,17 +136,17 @@ def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
         plain = getattr(function, "__func__", function)
         if isinstance(function, partial):
             stack += [function.func, *function.args, *function.keywords.values()]
-        elif isinstance(plain, FunctionType) and is_users(plain.__globals__.get("__name__", "")):
-            found = list(chains(plain, getattr(function, "__self__", MISSING)))
+        elif isinstance(plain, FunctionType) and is_user_module(plain.__globals__.get("__name__", "")):
+            found = list(read_names(plain, getattr(function, "__self__", MISSING)))
             yield from found
             stack += [value for _, read in found if is_followed(value := read())]
             defaults = (plain.__defaults__ or (), plain.__kwdefaults__ or {})
-            yield f"a default of {plain.__name__}", partial(same, defaults)
+            yield f"a default of {plain.__name__}", partial(constantly, defaults)
             stack += [value for value in (*defaults[0], *defaults[1].values()) if is_followed(value)]
         elif isinstance(
             plain, FunctionType
         ):  # of a library: a transform, say, which has closed over a function of the user's
-            stack += [value for cell in plain.__closure__ or () if is_followed(value := content(cell))]
+            stack += [value for cell in plain.__closure__ or () if is_followed(value := cell_content(cell))]
         elif callable(getattr(function, "f", None)):  # a compiled function, or one with a rule
             stack.append(function.f)
         elif isinstance(call := vars(type(function)).get("__call__"), FunctionType):
@@ -158,23 +158,23 @@ def is_followed(value: Any) -> bool:
     return callable(value) and not isinstance(value, type | np.ufunc | Array)
 
 
-def is_users(module: str) -> bool:
+def is_user_module(module: str) -> bool:
     """Whether a module is none of a library."""
     package = module.partition(".")[0]
     return package == "__main__" or package not in sys.stdlib_module_names | {"wengert", "numpy", "scipy"}
 
 
-def chains(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+def read_names(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The names that a function's own code reads: closed over, global, and attributes of these (`model.scale`) or of a
     method's `owner`.
     """
     code = function.__code__
     roots: dict[str, Callable[[], Any]] = {}
     if owner is not MISSING and code.co_argcount:
-        roots[code.co_varnames[0]] = partial(same, owner)
+        roots[code.co_varnames[0]] = partial(constantly, owner)
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        roots[name] = partial(content, cell)
-    for path in paths(code):
+        roots[name] = partial(cell_content, cell)
+    for path in name_chains(code):
         root = path[0]
         if root not in roots and root in function.__globals__ and root not in code.co_varnames:
             roots[root] = partial(function.__globals__.get, root, MISSING)
@@ -182,7 +182,7 @@ def chains(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[
             yield ".".join(path), partial(follow, roots[root], path[1:])
 
 
-def content(cell: Any) -> Any:
+def cell_content(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
@@ -203,7 +203,7 @@ def follow(read: Callable[[], Any], attributes: Sequence[str]) -> Any:
     return value
 
 
-def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
+def name_chains(code: CodeType) -> Iterator[tuple[str, ...]]:
     """All chains of names in a piece of code and those inside it, as `("model", "scale")`."""
     found: dict[tuple[str, ...], None] = {}
     chain: tuple[str, ...] = ()
@@ -221,4 +221,4 @@ def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             own = {*inner.co_varnames, *inner.co_cellvars}
-            yield from (path for path in paths(inner) if path[0] not in own)
+            yield from (path for path in name_chains(inner) if path[0] not in own)

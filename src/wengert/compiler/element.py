@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.affine import ZERO, Affine, Counter, Position, Read, flat_index
-from wengert.compiler.classify import Kind
+from wengert.compiler.classify import Form
 from wengert.compiler.element_sources import SUM, Element, ElementSources
 from wengert.compiler.gather import IndexedPosition, gather_source
 from wengert.compiler.lane_operations import (
@@ -73,15 +73,15 @@ class Elements(ElementSources):
         if self.is_stored(node):
             return self.load(node, position)
         assert isinstance(node, Operation)
-        kind = self.schedule.kinds[node]
-        if kind is Kind.CHOICE:
+        form = self.schedule.forms[node]
+        if form is Form.CHOICE:
             return self.choose(node, self.reads(node, position))
-        if kind is Kind.GATHER:
+        if form is Form.GATHER:
             return self.gather(node, position)
         parts = [self.known[element] for element in self.sources(node, position)]
-        if kind is Kind.VIEW:
+        if form is Form.VIEW:
             return parts[0]
-        if kind is Kind.UNROLLED:
+        if form is Form.UNROLLED:
             return self.fold_terms(node, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
         value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from wengert.compiler.affine import Affine, Position, Read, broadcast_position
-from wengert.compiler.classify import Kind
+from wengert.compiler.classify import Form
 from wengert.compiler.gather import IndexedPosition, gather_source
 from wengert.compiler.lowering import Choice, View, lowering_of
 from wengert.compiler.schedule import Schedule
@@ -32,28 +32,28 @@ class ElementSources:
     def is_stored(self, node: Node) -> bool:
         """Whether a value is in memory when this kernel runs."""
         schedule = self.schedule
-        if schedule.kinds[node] is Kind.GIVEN:
+        if schedule.forms[node] is Form.GIVEN:
             return True
         base = schedule.aliases.get(node, node)
-        return schedule.kinds[base] is Kind.GIVEN or (base in schedule.stored and schedule.stages[base] < self.stage)
+        return schedule.forms[base] is Form.GIVEN or (base in schedule.stored and schedule.stages[base] < self.stage)
 
     def sources(self, node: Node, position: Position) -> list[Element]:
         """The elements that this one is computed from; none if it is in memory."""
         if self.is_stored(node):
             return []
         assert isinstance(node, Operation)
-        kind = self.schedule.kinds[node]
-        if kind is Kind.ELEMENT:
+        form = self.schedule.forms[node]
+        if form is Form.ELEMENT:
             return [(a, self.operand_position(a, node, position)) for a in node.args]
-        if kind is Kind.VIEW:
+        if form is Form.VIEW:
             found = lowering_of(node, View).position(position, node.args[0].spec, **node.params)
             assert found is not None, node.primitive.name
             return [(node.args[0], found)]
-        if kind is Kind.CHOICE:
+        if form is Form.CHOICE:
             return [(node.args[r.operand], r.position) for r in self.reads(node, position) if r.operand is not None]
-        if kind is Kind.GATHER:
+        if form is Form.GATHER:
             return self.index_elements(node.args[1:], gather_source(node, position))
-        if kind is Kind.UNROLLED:
+        if form is Form.UNROLLED:
             factors = self.factors(node)
             if factors is None:
                 return self.terms(node, position)

@@ -3,7 +3,7 @@ between.
 
 A compiled program is a module with `define i32 @wengert.run(ptr %inputs, ptr %outputs)`, which reads the data of each
 input, fills the data of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up.
-Behind the pointers to data are those to the objects that the data belong to, null where there is none. `text` writes
+Behind the pointers to data are those to the objects that the data belong to, null where there is none. `write_entry` writes
 the function that CPython calls (METH_FASTCALL) for one signature; it gives `NotImplemented` for arguments of any other,
 and the caller then takes the general path.
 """
@@ -17,19 +17,20 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
-from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, PIECES, UNOPTIMISED, native, symbol
+from wengert.compiler.python_calls import ENTRY_FUNCTIONS, UNOPTIMISED
+from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, dtype_name, python_symbol
 from wengert.compiler.target import Loaded
 from wengert.core.spec import Spec
 
 RUN, ENTRY = "wengert.run", "wengert.entry"
 
-Result: TypeAlias = "Spec | tuple[Result, ...]"
+ResultTree: TypeAlias = "Spec | tuple[Result, ...]"
 """What a call returns: an array, or a NumPy scalar if it has no axes, or tuples of these.
 
 Outputs are numbered from left to right.
 """
 
-MOST = 256
+MOST_VALUES = 256
 """So many arguments and results have a native entry, which keeps all of them on the stack."""
 
 _I8, _I32 = Type("i8"), Type("i32")
@@ -58,11 +59,11 @@ class Argument(NamedTuple):
         if kind is int:
             return cls("int", Spec((), np.dtype(np.int64)))
         if kind is np.ndarray:
-            return cls("array", Spec.of(value)) if is_known(value.dtype) else None
+            return cls("array", Spec.of(value)) if is_native_dtype(value.dtype) else None
         return cls("scalar", Spec((), value.dtype)) if kind in _SCALARS else None
 
 
-def is_known(dtype: np.dtype) -> bool:
+def is_native_dtype(dtype: np.dtype) -> bool:
     """Whether native code can take and return arrays of a dtype."""
     return type(dtype) in _DTYPES and dtype.isnative
 
@@ -71,21 +72,21 @@ _SCALARS, _DTYPES = {dtype.type for dtype in NUMBERS}, {type(dtype) for dtype in
 """Exact types: C's `long` and `long long` have equal dtypes of two types, of which native code knows one."""
 
 
-def leaves(result: Result) -> Iterator[Spec]:
+def output_specs(result: ResultTree) -> Iterator[Spec]:
     """The specs of all outputs, from left to right."""
     if isinstance(result, Spec):
         yield result
     else:
         for part in result:
-            yield from leaves(part)
+            yield from output_specs(part)
 
 
-def is_short(arguments: Sequence[Argument], result: Result) -> bool:
+def fits_entry(arguments: Sequence[Argument], result: ResultTree) -> bool:
     """Whether there are few enough arguments and results for a native entry."""
-    return len(arguments) + len(list(leaves(result))) + _count_tuples(result) <= MOST
+    return len(arguments) + len(list(output_specs(result))) + _count_tuples(result) <= MOST_VALUES
 
 
-def text(arguments: Sequence[Argument], result: Result, release_gil: bool = False) -> str:
+def write_entry(arguments: Sequence[Argument], result: ResultTree, release_gil: bool = False) -> str:
     """LLVM's text of `wengert.entry`, to be joined to a module that defines `wengert.run`."""
     return _Writer(arguments, result, release_gil).text()
 
@@ -97,11 +98,11 @@ class _Writer:
     kept in a list on the stack. Whatever fails on the way, dropping these is all that there is to undo.
     """
 
-    def __init__(self, arguments: Sequence[Argument], result: Result, release_gil: bool):
+    def __init__(self, arguments: Sequence[Argument], result: ResultTree, release_gil: bool):
         self.arguments, self.result, self.release_gil = arguments, result, release_gil
         self.code = Code()
         self.globals: dict[str, str] = {}
-        self.outputs = list(leaves(result))
+        self.outputs = list(output_specs(result))
         self.capacity = len(self.outputs) + _count_tuples(result)
         self.list = self.place(8 * self.capacity)
         self.length = 0
@@ -137,7 +138,7 @@ class _Writer:
         lines = [
             *self.globals.values(),
             *self.code.declarations.values(),
-            PIECES,
+            ENTRY_FUNCTIONS,
             head,
             "entry:",
             *self.code.hoisted,
@@ -161,16 +162,16 @@ class _Writer:
 
     def outside(self, name: str) -> Lanes:
         """The address of an object outside."""
-        self.globals[name] = f"{symbol(name)} = external global i8"
-        return Lanes(self.code, symbol(name), PTR)
+        self.globals[name] = f"{python_symbol(name)} = external global i8"
+        return Lanes(self.code, python_symbol(name), PTR)
 
     def python(self, name: str, type: Type | None, *args: Lanes) -> Lanes:
         """A call of a function outside."""
-        return self.code.call(symbol(name), type, *args)
+        return self.code.call(python_symbol(name), type, *args)
 
     def piece(self, name: str, *args: Lanes) -> Lanes:
         """A call of one of the functions in `PIECES`."""
-        return self.code.add(f"call ptr {symbol(name)}({', '.join(a.typed for a in args)})", PTR)
+        return self.code.add(f"call ptr {python_symbol(name)}({', '.join(a.typed for a in args)})", PTR)
 
     def null(self) -> Lanes:
         return Lanes(self.code, "null", PTR)
@@ -184,12 +185,12 @@ class _Writer:
 
     def described(self, spec: Spec) -> tuple[Lanes, Lanes, Lanes]:
         """An array's dtype, its number of axes and the address of its shape."""
-        name = symbol(f"shape.{'.'.join(map(str, spec.shape))}")
+        name = python_symbol(f"shape.{'.'.join(map(str, spec.shape))}")
         self.globals[name] = (
             f"{name} = private unnamed_addr constant [{spec.ndim} x i64] [{', '.join(f'i64 {n}' for n in spec.shape)}]"
         )
         return (
-            self.outside(f"{native(spec.dtype)}.dtype"),
+            self.outside(f"{dtype_name(spec.dtype)}.dtype"),
             self.code.constant(spec.ndim, _I32),
             Lanes(self.code, name, PTR),
         )
@@ -204,7 +205,7 @@ class _Writer:
         if kind == "int":
             return self.piece("int_data", given, self.place(8))
         return self.piece(
-            "number_data", given, self.outside("float" if kind == "float" else f"{native(spec.dtype)}.type")
+            "number_data", given, self.outside("float" if kind == "float" else f"{dtype_name(spec.dtype)}.type")
         )
 
     def new_array(self, spec: Spec) -> Lanes:
@@ -215,7 +216,9 @@ class _Writer:
         if dtype.kind == "b":
             return self.keep(self.python("PyArray_Scalar", PTR, number, self.outside("bool.dtype"), self.null()))
         new = self.keep(
-            self.python(f"{native(dtype)}.new", PTR, self.outside(f"{native(dtype)}.type"), self.code.constant(0, I64))
+            self.python(
+                f"{dtype_name(dtype)}.new", PTR, self.outside(f"{dtype_name(dtype)}.type"), self.code.constant(0, I64)
+            )
         )
         bits, align = Type(f"i{8 * dtype.itemsize}"), dtype.alignment
         self.code.store(self.code.load(number, bits, align), self.code.offset(new, NUMBER, _I8), align)
@@ -235,7 +238,7 @@ class _Writer:
         joints: list[tuple[Lanes, int, Lanes]] = []
         remaining = iter(values)
 
-        def build(result: Result) -> Lanes:
+        def build(result: ResultTree) -> Lanes:
             if isinstance(result, Spec):
                 return next(remaining)
             whole = self.keep(self.python("PyTuple_New", PTR, code.constant(len(result), I64)))
@@ -247,7 +250,7 @@ class _Writer:
             self.python("PyTuple_SetItem", _I32, owner, code.constant(i, I64), part)
         code.do(f"ret {whole.typed}")
 
-        drop = f"call void {symbol('drop')}({self.list.typed}, i64 {self.capacity})"
+        drop = f"call void {python_symbol('drop')}({self.list.typed}, i64 {self.capacity})"
         code.begin("stopped")
         code.do(drop)
         code.branch(self.python("PyErr_Occurred", PTR).eq(self.null()), "gave_up", "raised")
@@ -255,11 +258,11 @@ class _Writer:
         number = self.python("PyLong_FromLongLong", PTR, code.add(f"sext {self.status.typed} to i64", I64))
         self.require(number.ne(self.null()), "raised")
         answer = self.python("PyObject_CallOneArg", PTR, Lanes(code, "%self", PTR), number)
-        code.do(f"call void {symbol('Py_DecRef')}({number.typed})")
+        code.do(f"call void {python_symbol('Py_DecRef')}({number.typed})")
         code.do(f"ret {answer.typed}")
         code.begin("other")
         refused = self.outside("NotImplemented")
-        code.do(f"call void {symbol('Py_IncRef')}({refused.typed})")
+        code.do(f"call void {python_symbol('Py_IncRef')}({refused.typed})")
         code.do(f"ret {refused.typed}")
         code.begin("failed")
         code.do(drop)
@@ -268,7 +271,7 @@ class _Writer:
         code.do("ret ptr null")
 
 
-def _count_tuples(result: Result) -> int:
+def _count_tuples(result: ResultTree) -> int:
     return 0 if isinstance(result, Spec) else 1 + sum(map(_count_tuples, result))
 
 

@@ -27,14 +27,14 @@ def expand(graph: Graph) -> Graph:
     """The same program in simpler operations."""
     new: dict[Node, Node] = {}
     for node in graph.nodes:
-        new[node] = expanded(node, new) if isinstance(node, Operation) else node
+        new[node] = expand_node(node, new) if isinstance(node, Operation) else node
     return graph.replaced([new[node] for node in graph.outputs])
 
 
-def expanded(node: Operation, new: dict[Node, Node]) -> Node:
+def expand_node(node: Operation, new: dict[Node, Node]) -> Node:
     args = [new[a] for a in node.args]
     if node.primitive is OUTPUT:
-        return picked(args[0], node.params["index"], node, args)
+        return output_slice(args[0], node.params["index"], node, args)
     rule = expansion.of(node.primitive)
     if rule is not None and all(a.spec.__class__ is Spec and a.dtype in SUPPORTED for a in args):
         result = rule(*[a.value if isinstance(a, Constant) and a.weak else Symbol(a) for a in args], **node.params)
@@ -45,7 +45,7 @@ def expanded(node: Operation, new: dict[Node, Node]) -> Node:
     return node if all(a is b for a, b in zip(args, node.args, strict=True)) else node.with_args(args)
 
 
-def picked(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> Node:
+def output_slice(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> Node:
     """One output of an operation that has several: of pieces of an array, a slice."""
     assert isinstance(whole, Operation)
     if whole.primitive not in (SPLIT, UNSTACK):

@@ -15,7 +15,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.compiler.target import target
+from wengert.compiler.target import machine_target
 from wengert.core import IMPORTED
 from wengert.core.blas import integer_bits
 
@@ -31,7 +31,7 @@ def surroundings() -> str | None:
     has imported.
     """
     try:
-        parts = contents(), versions(), target()
+        parts = contents(), versions(), machine_target()
         return hashlib.sha256(repr(parts).encode()).hexdigest() if is_unchanged(len(sys.modules)) else None
     except OSError:  # the package is no folder of files
         return None

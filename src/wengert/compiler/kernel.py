@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wengert.compiler.accumulators import Accumulators, write_combination
 from wengert.compiler.affine import Affine
-from wengert.compiler.classify import Kind
+from wengert.compiler.classify import Form
 from wengert.compiler.element import Elements
 from wengert.compiler.gather import scatter_target
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
@@ -68,7 +68,7 @@ class KernelWriter:
     def write(self) -> KernelText:
         """The text of the kernel."""
         plan, elements = self.plan, self.elements
-        if self.kernel.scatter is not None or any(self.schedule.kinds[n] is Kind.GATHER for n in plan.nodes):
+        if self.kernel.scatter is not None or any(self.schedule.forms[n] is Form.GATHER for n in plan.nodes):
             elements.out_of_bounds = self.code.variable(Type("i1"), False)
         is_cut, outer = plan.cut_axis is not None, next(iter([*plan.kept_axes, *plan.reduced_axes]), None)
         begin, end = Lanes(self.code, "%begin", I64), Lanes(self.code, "%end", I64)

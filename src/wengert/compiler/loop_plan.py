@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from wengert.compiler.affine import ZERO, Affine, Counter, Position, flat_index
-from wengert.compiler.classify import Kind, operation_cost
+from wengert.compiler.classify import Form, operation_cost
 from wengert.compiler.element_sources import ElementSources
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.compiler.target import vector_bytes
@@ -54,13 +54,13 @@ class LoopPlan:
         widest, per_element, has_one_shape = 4, 0, True
         while stack:
             node = stack.pop()
-            if node.size != 1 or schedule.kinds[node] is not Kind.GIVEN:
+            if node.size != 1 or schedule.forms[node] is not Form.GIVEN:
                 if node.dtype.kind in "fi":
                     widest = max(widest, node.dtype.itemsize)
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue
-            has_one_shape = has_one_shape and schedule.kinds[node] is Kind.ELEMENT
+            has_one_shape = has_one_shape and schedule.forms[node] is Form.ELEMENT
             if isinstance(node, Operation):
                 inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
                 per_element += operation_cost(node) * inner
@@ -107,9 +107,7 @@ class LoopPlan:
         for node in self.kernel.maps:
             found.append(flat_index(self.position(node) + next(iter(self.inner_positions(node))), node.shape))
         stack = [
-            (node, self.position(node) + inner)
-            for node in self.kernel.wanted
-            for inner in self.inner_positions(node)
+            (node, self.position(node) + inner) for node in self.kernel.wanted for inner in self.inner_positions(node)
         ]
         seen = set(stack)
         while stack:

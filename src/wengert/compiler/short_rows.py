@@ -33,7 +33,7 @@ READ_AGAIN = 4
 """What is read so many times is laid out by columns first."""
 
 
-def candidates(graph: Graph) -> list[tuple[int, ...]]:
+def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
     """The first axes of arrays with short rows, those of most elements first."""
     sizes: dict[tuple[int, ...], int] = {}
     for node in graph.operations:
@@ -68,7 +68,7 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     )
 
 
-def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
+def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
     """The graph with copies of what is read again for each of the first axes, in which lanes are neighbours.
 
     And the copies.
@@ -84,7 +84,7 @@ def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
             axis = lane_axis(node, a, rows)
             if axis is not None:
                 if a not in columns:
-                    columns[a], copied = moved(args[i], axis)
+                    columns[a], copied = move_axis_last(args[i], axis)
                     copies.add(copied)
                 args[i] = columns[a]
         if any(x is not y for x, y in zip(args, node.args, strict=True)):
@@ -103,7 +103,7 @@ def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
     return axis if alone and 1 < math.prod(a.shape[axis + 1 :]) <= LONGEST_ROW else None
 
 
-def moved(a: Node, axis: int) -> tuple[Node, Node]:
+def move_axis_last(a: Node, axis: int) -> tuple[Node, Node]:
     """A value with one axis last in memory, seen as before; and the copy behind it."""
     order = (*[i for i in range(a.ndim) if i != axis], axis)
     copied = operation(COPY, [operation(TRANSPOSE, [a], axes=order)])

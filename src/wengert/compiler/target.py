@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 @cache
-def target() -> Target:
+def machine_target() -> Target:
     """This machine, or the level of it that WENGERT_TARGET names, read when code is first made."""
     chosen = os.environ.get("WENGERT_TARGET", "").strip() or "native"
     host, triple = llvm.get_host_cpu_features(), llvm.get_process_triple()
@@ -80,13 +80,13 @@ def runnable_levels() -> list[str]:
 
 def vector_bytes() -> int:
     """The width of the widest vectors that code is made for."""
-    return target().vector_bytes
+    return machine_target().vector_bytes
 
 
-def machine(level: int = 2) -> llvm.TargetMachine:
+def target_machine(level: int = 2) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    made_for = target()
+    made_for = machine_target()
     return llvm.Target.from_triple(made_for.triple).create_target_machine(
         cpu=made_for.cpu, features=made_for.features, opt=level, jit=True
     )
@@ -100,7 +100,7 @@ def object_code(text: str, is_long: bool = False) -> bytes:
     takes long.
     """
     with _LOCK:
-        translator = machine(0 if is_long else 2)
+        translator = target_machine(0 if is_long else 2)
         module = llvm.parse_assembly(text)
         module.verify()
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -136,7 +136,7 @@ class Loaded:
         with _LOCK:
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
             for part in [code] if isinstance(code, bytes) else code:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(part))
             self._engine.finalize_object()

@@ -1,7 +1,4 @@
-"""Operations that move and join: where in their operands an element comes from.
-
-And copies, in the same dtype or another.
-"""
+"""Shapes: where an element of a view or a choice comes from; and copies, which may convert the dtype."""
 
 from __future__ import annotations
 
@@ -11,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.affine import Guard, Position, Read, bounds_guards, broadcast_position, reshape_position
-from wengert.compiler.aspects.elementwise import same
-from wengert.compiler.lowering import Choice, View, expansion, lowering, scalars
+from wengert.compiler.aspects.elementwise import identity
+from wengert.compiler.lowering import Choice, View, expansion, lowering, on_scalars
 from wengert.core.spec import Spec
 from wengert.ops.shape import casting, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to
 
-lowering.enter(scalars(same, cost=0), casting._copy)
-lowering.enter(scalars(lambda x, dtype: x), casting._astype, casting._astype_discrete)
+lowering.enter(on_scalars(identity, cost=0), casting._copy)
+lowering.enter(on_scalars(lambda x, dtype: x), casting._astype, casting._astype_discrete)
 
 # Views: the position in the operand
 
@@ -35,7 +32,8 @@ lowering.enter(View(lambda position, x, shape: broadcast_position(position, x.sh
 
 @lowering(rearranging._flip)
 @View
-def flipped(position: Position, x: Spec, axis: Sequence[int]) -> Position:
+def flip_position(position: Position, x: Spec, axis: Sequence[int]) -> Position:
+    """From the other end along some axes."""
     return tuple(
         [i.times(-1).plus(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(position, x.shape, strict=True))]
     )
@@ -43,7 +41,8 @@ def flipped(position: Position, x: Spec, axis: Sequence[int]) -> Position:
 
 @lowering(rearranging._diagonal)
 @View
-def on_diagonal(position: Position, x: Spec, offset: int, axis1: int, axis2: int) -> Position:
+def diagonal_position(position: Position, _: Spec, offset: int, axis1: int, axis2: int) -> Position:
+    """One index for two axes."""
     *lead, k = position
     found = list(lead)
     for axis in sorted((axis1, axis2)):
@@ -54,8 +53,8 @@ def on_diagonal(position: Position, x: Spec, offset: int, axis1: int, axis2: int
 # Choices: which operand an element comes from depends on its position
 
 
-def joined(position: Position, *specs: Spec, axis: int) -> list[Read]:
-    """Pieces one behind the other; the last one needs no guard."""
+def concatenate_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
+    """One array after the other; the last one needs no guard."""
     reads, start = [], 0
     for k, spec in enumerate(specs):
         end = start + spec.shape[axis]
@@ -66,19 +65,21 @@ def joined(position: Position, *specs: Spec, axis: int) -> list[Read]:
     return reads
 
 
-def stacked(position: Position, *specs: Spec, axis: int) -> list[Read]:
+def stack_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
+    """The index along the new axis is the number of the operand."""
     inner = (*position[:axis], *position[axis + 1 :])
     last = len(specs) - 1
     return [Read(() if k == last else (Guard(position[axis].times(-1).plus(k)),), k, inner) for k in range(len(specs))]
 
 
-lowering.enter(Choice(joined, arity=None), rearranging._concatenate)
-lowering.enter(Choice(stacked, arity=None), joining._stack)
+lowering.enter(Choice(concatenate_reads, arity=None), rearranging._concatenate)
+lowering.enter(Choice(stack_reads, arity=None), joining._stack)
 
 
 @lowering(joining._pad)
 @Choice
-def padded(position: Position, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
+def pad_reads(position: Position, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
+    """Zeros around the operand."""
     inner = tuple([i.plus(-before) for i, (before, _) in zip(position, pad_width, strict=True)])
     guards = [g for i, n in zip(inner, x.shape, strict=True) for g in bounds_guards(i, n)]
     return [Read(tuple(guards), 0, inner), Read((), None, ())]
@@ -86,7 +87,8 @@ def padded(position: Position, x: Spec, pad_width: Sequence[tuple[int, int]]) ->
 
 @lowering(rearranging._embed_diagonal)
 @Choice
-def embedded(position: Position, x: Spec, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> list[Read]:
+def embed_diagonal_reads(position: Position, x: Spec, offset: int, axis1: int, axis2: int, **_: Any) -> list[Read]:
+    """Zeros, but for the operand on one diagonal."""
     k = position[axis1].plus(-max(-offset, 0))
     on = position[axis2].plus(-max(offset, 0))
     guards = (Guard(k.plus(on.times(-1)), is_zero=True), *bounds_guards(k, x.shape[-1]))
@@ -94,20 +96,21 @@ def embedded(position: Position, x: Spec, shape: tuple[int, ...], offset: int, a
     return [Read(guards, 0, inner), Read((), None, ())]
 
 
-def triangle(position: Position, x: Spec, k: int, lower: bool) -> list[Read]:
-    """Rows less columns tell on which side of the diagonal an element is; one row stands for all."""
+def triangle_reads(position: Position, x: Spec, k: int, lower: bool) -> list[Read]:
+    """Zeros on one side of the diagonal; the difference of row and column decides which side an element is on."""
     below = position[-2].plus(position[-1].times(-1)).plus(k)
-    return [Read((Guard(below if lower else below.times(-1)),), 0, broadcast_position(position, x.shape)), Read((), None, ())]
+    guard = Guard(below if lower else below.times(-1))
+    return [Read((guard,), 0, broadcast_position(position, x.shape)), Read((), None, ())]
 
 
-lowering.enter(Choice(lambda position, x, k: triangle(position, x, k, True)), rearranging._tril)
-lowering.enter(Choice(lambda position, x, k: triangle(position, x, k, False)), rearranging._triu)
+lowering.enter(Choice(lambda position, x, k: triangle_reads(position, x, k, True)), rearranging._tril)
+lowering.enter(Choice(lambda position, x, k: triangle_reads(position, x, k, False)), rearranging._triu)
 
 
 @lowering(rearranging._roll)
 @Choice
-def rolled(position: Position, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
-    """Each axis comes from one of two pieces: 2**k reads for k axes."""
+def roll_reads(position: Position, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
+    """Along each axis, one of two pieces: 2**k reads for k axes."""
     total: dict[int, int] = {}
     for s, a in zip(shift, axis, strict=True):
         total[a] = total.get(a, 0) + s
@@ -125,10 +128,11 @@ def rolled(position: Position, x: Spec, shift: tuple[int, ...], axis: tuple[int,
     return reads
 
 
-# Written out
+# Expansions
 
 
 @expansion(joining._full_like)
-def full_like(x: Any, fill_value: Any, dtype: Any, order: str, shape: Any) -> Any:
+def expand_full_like(x: Any, fill_value: Any, dtype: Any, shape: Any, **_: Any) -> Any:
+    """By broadcasting."""
     spec = Spec(x.shape if shape is None else shape, np.dtype(x.dtype if dtype is None else dtype))
     return broadcast_to(astype(fill_value, spec.dtype), spec.shape)

@@ -79,7 +79,7 @@ def two_product(x: Lanes, y: Lanes | Number) -> Double:
     return Double(product, fma(x, y, -product))
 
 
-def constant(x: Lanes, high: float, low: float) -> Double:
+def double_constant(x: Lanes, high: float, low: float) -> Double:
     """The constant `high + low` in two parts of the type of x."""
     if x.type.kind == "f32":
         rounded = float(np.float32(high))

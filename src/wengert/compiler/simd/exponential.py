@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_of_fraction
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import exponential
@@ -63,7 +63,7 @@ RANGES = {
 }
 
 
-class Reduced(NamedTuple):
+class ReducedArgument(NamedTuple):
     """e^x = 2^n (1 + r + r^2 / 2 + r^3 third + low); `n` stands in the bits of the exponent, modulo their number."""
 
     n: Lanes
@@ -99,7 +99,7 @@ class Reduced(NamedTuple):
         return Double(high, fma(small, power, (low + difference.low) + more))
 
 
-def reduced(x: Lanes, low: Lanes | None = None) -> Reduced:
+def reduce_argument(x: Lanes, low: Lanes | None = None) -> ReducedArgument:
     """x + low split at a multiple of log 2, where `low` is less than an ulp of x."""
     form = FORMATS[x.type.kind]
     magic = 1.5 * 2.0**form.digits
@@ -111,18 +111,18 @@ def reduced(x: Lanes, low: Lanes | None = None) -> Reduced:
     if low is not None:
         # an ulp of x may be many of r
         r, error = two_sum(r, error + low)
-    return finished(shifted, r, error)
+    return exponential_of_rest(shifted, r, error)
 
 
-def finished(shifted: Lanes, r: Lanes, low: Lanes) -> Reduced:
+def exponential_of_rest(shifted: Lanes, r: Lanes, low: Lanes) -> ReducedArgument:
     """The exponential of r + low, and n from the low bits of a shifted number."""
     # even and odd powers apart, which do not wait for each other
     square, third = r * r, RANGES[r.type.kind].third
     even, odd = (polynomial(square, third[(len(third) - 1 - parity) % 2 :: 2]) for parity in (0, 1))
-    return Reduced(shifted.bits() << FORMATS[r.type.kind].digits, r, fma(odd, r, even), low)
+    return ReducedArgument(shifted.bits() << FORMATS[r.type.kind].digits, r, fma(odd, r, even), low)
 
 
-def scaled(x: Lanes, n: Lanes, subnormal: Lanes) -> Lanes:
+def scale_by_power(x: Lanes, n: Lanes, subnormal: Lanes) -> Lanes:
     """2^n x, where n stands in the bits of the exponent; rounded once more where the result may be subnormal."""
     lift = RANGES[x.type.kind].lift
     lifted = select(subnormal, n + (lift << FORMATS[x.type.kind].digits), n)
@@ -138,8 +138,8 @@ def at_least(x: Lanes, bound: float) -> Lanes:
 def exp(x: Lanes) -> Lanes:
     bounds = RANGES[x.type.kind]
     y = at_least(x, bounds.smallest)
-    parts = reduced(y)
-    result = scaled(parts.mantissa().value(), parts.n, y < bounds.subnormal)
+    parts = reduce_argument(y)
+    result = scale_by_power(parts.mantissa().value(), parts.n, y < bounds.subnormal)
     return select(x <= bounds.largest, result, x + math.inf)
 
 
@@ -150,17 +150,17 @@ def exp2(x: Lanes) -> Lanes:
     magic = 1.5 * 2.0**form.digits
     shifted = y + magic
     f = y - (shifted - magic)
-    ln2 = constant(x, *LN2)
+    ln2 = double_constant(x, *LN2)
     r, low = two_product(f, ln2.high)
-    parts = finished(shifted, r, fma(f, ln2.low, low))
-    result = scaled(parts.mantissa().value(), parts.n, y < 2.0 - form.bias)
+    parts = exponential_of_rest(shifted, r, fma(f, ln2.low, low))
+    result = scale_by_power(parts.mantissa().value(), parts.n, y < 2.0 - form.bias)
     return select(x < form.bias + 1.0, result, x + math.inf)
 
 
 @vector(exponential.expm1)
 def expm1(x: Lanes) -> Lanes:
     bounds = RANGES[x.type.kind]
-    parts = reduced(at_least(x, bounds.negligible))
+    parts = reduce_argument(at_least(x, bounds.negligible))
     # halved, because 2^n may overflow where the result does not
     power = parts.power(1)
     result = parts.minus_exactly(two_sum(power, -0.5), power).value() * 2.0
@@ -181,26 +181,27 @@ def sigmoid(x: Lanes) -> Lanes:
     """1 / (1 + e^-x) above zero, e^x / (1 + e^x) below: the exponential never overflows."""
     bounds = RANGES[x.type.kind]
     y = at_least(-x.abs(), bounds.smallest)
-    parts = reduced(y)
+    parts = reduce_argument(y)
     mantissa = fast_two_sum(*parts.mantissa())
     power = select(y < bounds.negligible, 0.0, parts.power())
     high, low = fast_two_sum(x.like(1.0), mantissa.high * power)
     below = x < 0.0
     numerator = Double(select(below, mantissa.high, 1.0), select(below, mantissa.low, 0.0))
     result = quotient(numerator, Double(high, fma(mantissa.low, power, low)))
-    return select(x.is_nan(), x, scaled(result, select(below, parts.n, 0), below & (y < bounds.subnormal)))
+    return select(x.is_nan(), x, scale_by_power(result, select(below, parts.n, 0), below & (y < bounds.subnormal)))
 
 
 def log_one_plus_exp(x: Lanes, low: Lanes | None = None) -> Double:
     """log(1 + e^x) for x <= 0; the low part is not normalised."""
     bounds = RANGES[x.type.kind]
-    parts = reduced(x, low)
+    parts = reduce_argument(x, low)
     mantissa = fast_two_sum(*parts.mantissa())
     negligible = x < bounds.negligible
     power = select(negligible, 0.0, parts.power())
     high, rest = log1p_of_fraction(mantissa.high * power, mantissa.low * power)
     return Double(
-        select(negligible, scaled(mantissa.high, parts.n, x < bounds.subnormal), high), select(negligible, 0.0, rest)
+        select(negligible, scale_by_power(mantissa.high, parts.n, x < bounds.subnormal), high),
+        select(negligible, 0.0, rest),
     )
 
 

@@ -17,11 +17,11 @@ from fractions import Fraction
 from functools import cache
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.logarithm import LN2, normal_split
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.logarithm import LN2, split_any
 from wengert.compiler.simd.power import log_double
-from wengert.compiler.simd.trigonometric import replaced
-from wengert.compiler.simd.vector_functions import call, function, vector
+from wengert.compiler.simd.trigonometric import replace_rare
+from wengert.compiler.simd.vector_functions import call, vector, vector_function
 from wengert.ops.special import gamma as ops
 
 PI = (3.141592653589793, 1.2246467991473532e-16)
@@ -125,13 +125,13 @@ THREE_HALVES_LESS_ZERO = (0.03836785503163766, 1.6445603550442201e-18)
 
 
 @vector(ops.gammaln)
-@function("lgamma")
+@vector_function("lgamma")
 def lgamma(x: Lanes) -> Lanes:
     if x.type.kind == "f32":
         return call("lgamma", x.to("f64")).to("f32")
     size = x.abs()
     below, far = size < 1.0, size >= 2.5
-    log = log_double(*normal_split(select(below | far, size, select(size < 2.0, 1.0, size - 1.0))))
+    log = log_double(*split_any(select(below | far, size, select(size < 2.0, 1.0, size - 1.0))))
 
     v = size - select(below, x.like(0.5), select(size < 2.0, x.like(1.5), 2.5))
     factor = two_product(select(below, size, v + 0.5), v - 0.5)
@@ -149,7 +149,7 @@ def lgamma(x: Lanes) -> Lanes:
     )
     result = select(far, total.high + (total.low + rest), near_value)
     result = select((size > LARGEST) | size.eq(0.0), math.inf, result)
-    return replaced(result, x < -NEGLIGIBLE, "lgamma.negative", x)
+    return replace_rare(result, x < -NEGLIGIBLE, "lgamma.negative", x)
 
 
 @vector(ops.digamma)
@@ -167,13 +167,13 @@ def digamma(x: Lanes) -> Lanes:
     near = two_sum(select(below, -inverse, 0.0), between.high)
     near_value = near.high + (near.low + (between.low - select(below, inverse_low, 0.0)))
 
-    log = log_double(*normal_split(x))
+    log = log_double(*split_any(x))
     square = inverse * inverse
     total = fast_two_sum(log.high, inverse * -0.5)
     rest = fma(-square, polynomial(square, DIGAMMA_STIRLING), fma(inverse_low, -0.5, log.low))
     result = select(far, total.high + (total.low + rest), near_value)
     result = select(x.eq(math.inf), math.inf, select(x.abs() < NEGLIGIBLE, -inverse, result))
-    return replaced(result, x < -NEGLIGIBLE, "digamma.negative", x)
+    return replace_rare(result, x < -NEGLIGIBLE, "digamma.negative", x)
 
 
 def _leading(v: Lanes, rest: tuple[float, ...], leading: tuple[tuple[float, float], tuple[float, float]]) -> Double:
@@ -205,23 +205,23 @@ STEPS = 16
 """Stirling's series is used so far above a negative argument's size: there its terms fall below 2^-105."""
 
 
-@function("lgamma.negative")
+@vector_function("lgamma.negative")
 def _lgamma_of_negative(x: Lanes) -> Lanes:
     """log(pi (y + 1) ... (y + 15) / |sin(pi y)|) - log gamma(y + 16), with y = -x."""
     y, fraction, sine, cosine, inner = _reflected(x)
-    product = constant(y, *PI)
+    product = double_constant(y, *PI)
     for i in range(1, STEPS):
         product = product.times(two_sum(y, float(i)))
     bottom = Double(*(select(inner, s, c) for s, c in zip(sine, cosine, strict=True)))
     top = two_sum(y, float(STEPS))
     inverse = Double(y.like(1.0), y.like(0.0)).over(top)
     series = inverse.times(_series(inverse.times(inverse), _stirling(False), 6))
-    main = _log(top).plus(-1.0).times(top.plus(-0.5)).plus(constant(y, *OFFSET))
+    main = _log(top).plus(-1.0).times(top.plus(-0.5)).plus(double_constant(y, *OFFSET))
     result = _log(product.over(bottom)).plus(-main).plus(-series)
     return select(fraction.eq(0.0), math.inf, _near_zeros(x, result.value(), ZEROS))
 
 
-@function("digamma.negative")
+@vector_function("digamma.negative")
 def _digamma_of_negative(x: Lanes) -> Lanes:
     """digamma(y + 16) - 1/(y + 1) - ... - 1/(y + 15) + pi cot(pi y), with y = -x."""
     y, fraction, sine, cosine, inner = _reflected(x)
@@ -237,7 +237,7 @@ def _digamma_of_negative(x: Lanes) -> Lanes:
     total = total.plus(-numerator.over(denominator))
     above = Double(*(select(inner, c, s) for s, c in zip(sine, cosine, strict=True)))
     below = Double(*(select(inner, s, c) for s, c in zip(sine, cosine, strict=True)))
-    cotangent = above.over(below).times(constant(y, *PI))
+    cotangent = above.over(below).times(double_constant(y, *PI))
     left = fraction < 0.0
     result = total.plus(Double(*(select(left, -part, part) for part in cotangent)))
     return select(fraction.eq(0.0), math.nan, _near_zeros(x, result.value(), DIGAMMA_ZEROS))
@@ -254,7 +254,7 @@ def _reflected(x: Lanes) -> tuple[Lanes, Lanes, Double, Double, Lanes]:
     fraction = y - y.rint()
     size = fraction.abs()
     inner = size <= 0.25
-    angle = constant(y, *PI).times(select(inner, size, 0.5 - size))
+    angle = double_constant(y, *PI).times(select(inner, size, 0.5 - size))
     square = angle.times(angle)
     sine = angle.times(_series(square, _alternating_factorials(1), 8))
     return y, fraction, sine, _series(square, _alternating_factorials(0), 8), inner
@@ -271,12 +271,12 @@ def _near_zeros(x: Lanes, value: Lanes, zeros: tuple[tuple[float, float, float, 
 
 def _log(x: Double) -> Double:
     """The logarithm in twice the precision: k log 2 + 2 atanh(s), with x = 2^k m and s = (m - 1)/(m + 1)."""
-    k, m = normal_split(x.high)
+    k, m = split_any(x.high)
     low = x.low * (m / x.high)
     top, below = two_sum(m, -1.0).plus(low), two_sum(m, 1.0).plus(low)
     s = top.over(below)
     series = s.times(_series(s.times(s), _odd_reciprocals(), 10))
-    return constant(m, *LN2).times(k).plus(series)
+    return double_constant(m, *LN2).times(k).plus(series)
 
 
 def _series(x: Double, coefficients: tuple[tuple[float, float], ...], leading: int) -> Double:

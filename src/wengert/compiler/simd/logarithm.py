@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import exponential
 
@@ -60,7 +60,7 @@ LOG10_E = (float.fromhex("0x1.bcb7b1526e50ep-2"), float.fromhex("0x1.95355baaafa
 LOG10_2 = (float.fromhex("0x1.34413509f79ffp-2"), float.fromhex("-0x1.9dc1da994fd21p-59"))
 
 
-def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+def split_positive(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """k as an integer and as a float, and m, with x = 2^k m and m between sqrt(1/2) and sqrt(2), for a positive normal
     x.
     """
@@ -73,11 +73,11 @@ def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     return k, (k + magic.bits()).floats() - magic, m
 
 
-def normal_split(x: Lanes) -> tuple[Lanes, Lanes]:
+def split_any(x: Lanes) -> tuple[Lanes, Lanes]:
     """k as a float, and m, also where x is subnormal."""
     form = FORMATS[x.type.kind]
     tiny = x < 2.0 ** (1 - form.bias)
-    _, k, m = split(select(tiny, x * 2.0 ** (form.digits + 2), x))
+    _, k, m = split_positive(select(tiny, x * 2.0 ** (form.digits + 2), x))
     return k - select(tiny, x.like(form.digits + 2), 0.0), m
 
 
@@ -118,7 +118,7 @@ def where_positive(x: Lanes, result: Lanes, zero: float) -> Lanes:
 
 @vector(exponential.log)
 def log(x: Lanes) -> Lanes:
-    k, m = normal_split(x)
+    k, m = split_any(x)
     return where_positive(x, log_of_sum(k, m - 1.0).value(), 0.0)
 
 
@@ -126,7 +126,7 @@ def log1p_double(x: Lanes, low: Lanes | None = None) -> Double:
     """log(1 + x + low) for finite x > -1, where `low` is less than an ulp of x; the low part is not normalised."""
     form = FORMATS[x.type.kind]
     one, rest = two_sum(x.like(1.0), x)
-    k, k_float, m = split(one)
+    k, k_float, m = split_positive(one)
     scale = ((form.bias - k) << form.digits).floats()
     # beyond 2^(digits + 10) the rest does not count, and 2^-k may not be a float
     rest = select(x > 2.0 ** (form.digits + 10), 0.0, (rest if low is None else rest + low) * scale)
@@ -154,7 +154,7 @@ def log1p(x: Lanes) -> Lanes:
 
 def log_parts(x: Lanes) -> tuple[Lanes, Double]:
     """k, and log(m) to about 2^-57 of itself."""
-    k, m = normal_split(x)
+    k, m = split_any(x)
     f = m - 1.0
     half_square, error = two_product(f, f * 0.5)
     total, rest = fast_two_sum(f, -half_square)
@@ -164,7 +164,7 @@ def log_parts(x: Lanes) -> tuple[Lanes, Double]:
 @vector(exponential.log2)
 def log2(x: Lanes) -> Lanes:
     k, y = log_parts(x)
-    result = y.times(constant(x, *LOG2_E))
+    result = y.times(double_constant(x, *LOG2_E))
     total, error = fast_two_sum(k, result.high)
     return where_positive(x, total + (error + result.low), 0.0)
 
@@ -172,8 +172,8 @@ def log2(x: Lanes) -> Lanes:
 @vector(exponential.log10)
 def log10(x: Lanes) -> Lanes:
     k, y = log_parts(x)
-    result = y.times(constant(x, *LOG10_E))
-    base = constant(x, *LOG10_2)
+    result = y.times(double_constant(x, *LOG10_E))
+    base = double_constant(x, *LOG10_2)
     multiple, rest = two_product(k, base.high)
     total, error = fast_two_sum(multiple, result.high)
     return where_positive(x, total + (error + (fma(k, base.low, rest) + result.low)), 0.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product
-from wengert.compiler.simd.exponential import RANGES, reduced
-from wengert.compiler.simd.logarithm import FORMATS, LN2, normal_split, split
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
+from wengert.compiler.simd.exponential import RANGES, reduce_argument
+from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
@@ -60,7 +60,7 @@ def log_double(k: Lanes, m: Lanes) -> Double:
     s_low = fma(-s, divisor.low, fma(-s, divisor.high, f)) * inverse
     z, z_low = two_product(s, s)
     z_low = fma(s + s, s_low, z_low)
-    thirds = constant(m, *TWO_THIRDS)
+    thirds = double_constant(m, *TWO_THIRDS)
     factor, factor_low = fast_two_sum(thirds.high, z * polynomial(z, ATANH))
     factor_low = fma(z_low, ATANH[-1], factor_low + thirds.low)
     cube, cube_low = two_product(s, z)
@@ -80,7 +80,7 @@ def exp_double(x: Double) -> Lanes:
     bounds, digits = RANGES[kind], FORMATS[kind].digits
     high = select(x.high > bounds.largest + 1.0, bounds.largest + 1.0, x.high)
     high = select(x.high < bounds.smallest, bounds.smallest, high)
-    parts = reduced(high, select(high.eq(x.high), x.low, 0.0))
+    parts = reduce_argument(high, select(high.eq(x.high), x.low, 0.0))
     # scaled in two steps, of which the second rounds, overflows or underflows
     below = high < 0.0
     n = parts.n + select(below, high.bits().like(bounds.lift << digits), -(bounds.lift << digits))
@@ -106,7 +106,7 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
     """exp(y log(size)), where the logarithm is `limit` if the size is zero or infinite."""
-    log = log_double(*normal_split(size))
+    log = log_double(*split_any(size))
     high = select((size > 0.0) & (size < math.inf), log.high, limit)
     product = y * high
     return exp_double(Double(product, fma(y, log.low, fma(y, high, -product))))
@@ -114,7 +114,7 @@ def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
 
 def _single_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
     """The same in double precision: rounded to single once, it needs no second parts, and short polynomials."""
-    _, k, m = split(size.to("f64"))
+    _, k, m = split_positive(size.to("f64"))
     f = m - 1.0
     s = f / (f + 2.0)
     z = s * s
@@ -134,7 +134,7 @@ def cbrt(x: Lanes) -> Lanes:
     """2^q t r^2, with |x| = 2^(3 q) t and r the inverse cube root of t, corrected once with the exact remainder."""
     form = FORMATS[x.type.kind]
     size = x.abs()
-    k, m = normal_split(size)
+    k, m = split_any(size)
     magic = 1.5 * 2.0**form.digits
     shifted = fma(k, 1.0 / 3.0, magic)
     j = fma(shifted - magic, -3.0, k)

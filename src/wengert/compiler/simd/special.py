@@ -10,7 +10,7 @@ shorter polynomials and without them.
 from __future__ import annotations
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.special import error as ops
 
@@ -172,7 +172,7 @@ def _power_of_two(n: Lanes) -> Lanes:
 def _near_zero(x: Lanes) -> Double:
     """erf for |x| <= 0.5, as a float and a correction."""
     square = x * x
-    main = constant(x, *TWO_OVER_ROOT_PI).times(x)
+    main = double_constant(x, *TWO_OVER_ROOT_PI).times(x)
     return Double(main.high, fma(x * square, polynomial(square, ERROR_FUNCTION), main.low))
 
 

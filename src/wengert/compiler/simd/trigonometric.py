@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, Type, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.vector_functions import call, function, vector
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.vector_functions import call, vector, vector_function
 from wengert.ops.elementwise import trigonometric
 
 
@@ -135,7 +135,7 @@ def _reduced_huge(x: Lanes) -> Angle:
     quarters = terms[0].rint()
     fraction = fast_two_sum(*two_sum(terms[0] - quarters, terms[1]))
     low = fraction.low + (terms[2] + terms[3])
-    rest = fast_two_sum(fraction.high, low).times(constant(x, *PRECISIONS["f64"].half_pi[:2]))
+    rest = fast_two_sum(fraction.high, low).times(double_constant(x, *PRECISIONS["f64"].half_pi[:2]))
     return Angle(quarters.to("i64"), rest)
 
 
@@ -216,7 +216,7 @@ def _tan(x: Lanes, angle: Angle) -> Lanes:
     return (fma(remainder, inverse, quotient).bits() ^ flip ^ _sign(x)).floats()
 
 
-def replaced(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
+def replace_rare(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
     """The value, but where the rare condition holds that of a function, which is called if any lane needs it and is
     never inlined.
     """
@@ -240,7 +240,7 @@ def replaced(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
 
 def _of_any_size(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
     size = x.abs()
-    return replaced(function(x, _reduced(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
+    return replace_rare(function(x, _reduced(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
 
 
 def _huge(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
@@ -267,16 +267,16 @@ def tan(x: Lanes) -> Lanes:
     return _of_any_size(x, "tan", _tan)
 
 
-@function("sin.huge")
+@vector_function("sin.huge")
 def _sin_huge(x: Lanes) -> Lanes:
     return _huge(x, "sin", _sin)
 
 
-@function("cos.huge")
+@vector_function("cos.huge")
 def _cos_huge(x: Lanes) -> Lanes:
     return _huge(x, "cos", _cos)
 
 
-@function("tan.huge")
+@vector_function("tan.huge")
 def _tan_huge(x: Lanes) -> Lanes:
     return _huge(x, "tan", _tan)

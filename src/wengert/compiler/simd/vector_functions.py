@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 from wengert.compiler.lanes import Code, Lanes, Type
-from wengert.compiler.lowering import floats, lowering
+from wengert.compiler.lowering import lowering, on_floats
 from wengert.compiler.target import object_code
 from wengert.core.aspects import Operation, primitive_of
 
@@ -33,14 +33,14 @@ def vector(*operations: Operation) -> Callable[[Body], Body]:
 
     def decorate(body: Body) -> Body:
         for primitive in map(primitive_of, operations):
-            function(primitive.name)(body)
-            lowering.enter(floats(partial(call, primitive.name), COST), primitive)
+            vector_function(primitive.name)(body)
+            lowering.enter(on_floats(partial(call, primitive.name), COST), primitive)
         return body
 
     return decorate
 
 
-def function(name: str) -> Callable[[Body], Body]:
+def vector_function(name: str) -> Callable[[Body], Body]:
     """Make the decorated body a function that other functions call by this name."""
 
     def decorate(body: Body) -> Body:
@@ -55,10 +55,10 @@ def call(name: str, x: Lanes, *rest: Lanes) -> Lanes:
     code, type = x.code, x.type
     code.calls[name, type] = code.calls.get((name, type), 0) + 1
     arguments = ", ".join(a.typed for a in (x, *rest))
-    return code.add(f"call {type.text} @{symbol(name, type)}({arguments})", type)
+    return code.add(f"call {type.text} @{vector_symbol(name, type)}({arguments})", type)
 
 
-def symbol(name: str, type: Type) -> str:
+def vector_symbol(name: str, type: Type) -> str:
     return f"wengert.{name}.{type.suffix}"
 
 
@@ -85,7 +85,7 @@ def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") ->
             parameters = ", ".join(f"{type.text} %x{i}" for i in range(arity))
             inline = "alwaysinline" if own == "internal" else ""
             texts.append(
-                f"define {own} {type.text} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn "
+                f"define {own} {type.text} @{vector_symbol(name, type)}({parameters}) {inline} nounwind willreturn "
                 f"memory(none) {{\n" + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])
             )
             declarations |= code.declarations
@@ -96,11 +96,11 @@ def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") ->
 def declaration(name: str, type: Type) -> str:
     """How a module names a function that is compiled on its own."""
     parameters = ", ".join([type.text] * FUNCTIONS[name].__code__.co_argcount)
-    return f"declare {type.text} @{symbol(name, type)}({parameters}) nounwind willreturn memory(none)"
+    return f"declare {type.text} @{vector_symbol(name, type)}({parameters}) nounwind willreturn memory(none)"
 
 
 @cache
-def object_of(name: str, type: Type) -> bytes:
+def function_code(name: str, type: Type) -> bytes:
     """The machine code of one function, made once."""
     texts, declarations = definitions([(name, type)], linkage="")
     return object_code("\n".join([*declarations.values(), *texts]))

@@ -225,7 +225,7 @@ def test_gathers(shape, data):
         position = []
         for axis in found.axes:
             if axis.operand is None:
-                position.append(at(axis.index, values))
+                position.append(at(axis.affine, values))
             else:
                 index = arrays[axis.operand]
                 position.append(index[tuple([at(i, values) for i in broadcast_position(found.in_arrays, index.shape)])])

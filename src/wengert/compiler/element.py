@@ -256,8 +256,8 @@ class Elements(ElementSources):
         elements = iter(reversed(self.index_elements(arrays, indexed)))
         for axis in reversed(indexed.axes):
             if axis.operand is None:
-                assert axis.index is not None
-                affine = affine.plus(axis.index.times(stride))
+                assert axis.affine is not None
+                affine = affine.plus(axis.affine.times(stride))
             else:
                 index = self.known[next(elements)].to("i64")
                 index = select(index < 0, index + axis.extent, index)

@@ -1,7 +1,7 @@
-"""Operations that are made of simpler ones, written out: what remains is elementwise, a view, a plain reduction, a
-matrix product, or rare.
+"""The expansion of operations that consist of simpler ones.
 
-The rules are written in the operations themselves, and compute what NumPy's implementations do.
+Elementwise operations, views, plain reductions, matrix products and rare operations remain. The rules are written in
+operations, and compute what NumPy's implementations do.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def expand(graph: Graph) -> Graph:
 
 
 def expand_node(node: Operation, new: dict[Node, Node]) -> Node:
+    """An operation in simpler ones; `new` has its operands."""
     args = [new[a] for a in node.args]
     if node.primitive is OUTPUT:
         return output_slice(args[0], node.params["index"], node, args)
@@ -46,7 +47,7 @@ def expand_node(node: Operation, new: dict[Node, Node]) -> Node:
 
 
 def output_slice(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> Node:
-    """One output of an operation that has several: of pieces of an array, a slice."""
+    """One output of an operation with several: a slice, if they are parts of an array."""
     assert isinstance(whole, Operation)
     if whole.primitive not in (SPLIT, UNSTACK):
         return node if whole is node.args[0] else node.with_args(args)

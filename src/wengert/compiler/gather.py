@@ -17,7 +17,7 @@ INDEX_DTYPES = frozenset(map(np.dtype, ("i8", "i4")))
 class IndexedAxis(NamedTuple):
     """One axis of the indexed array: its index is affine, or an element of an index array (the number `operand`)."""
 
-    index: Affine | None
+    affine: Affine | None
     operand: int | None
     extent: int
 

@@ -144,7 +144,7 @@ class KernelWriter:
         value = elements.at(node.args[0], position)
         target = scatter_target(node, position)
         if len(node.args) == 1:
-            elements.store(node, tuple([axis.index for axis in target.axes if axis.index is not None]), value)
+            elements.store(node, tuple([axis.affine for axis in target.axes if axis.affine is not None]), value)
             return
         for element in elements.index_elements(node.args[1:], target):
             elements.at(*element)

@@ -9,7 +9,7 @@ from wengert.compiler.lanes import Code, Type
 from wengert.compiler.program import OperandSource
 from wengert.compiler.python_calls import ADDRESS, NEEDED_BY_UPCALL, NOTHING, UPCALL, UPCALL_OPERAND
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
-from wengert.compiler.threads import NEEDED, PARALLEL
+from wengert.compiler.threads import NEEDED_BY_PARALLEL, PARALLEL
 
 LONG, LONG_KERNEL = 4000, 400
 """In a program of so many lines, kernels that are not large are compiled quickly, with few optimisations.
@@ -45,7 +45,7 @@ def write_modules(
         declarations |= vector_declarations
     if any(kernel.is_large for kernel in kernels):
         functions.append(PARALLEL)
-        declarations |= NEEDED
+        declarations |= NEEDED_BY_PARALLEL
     if upcall_tables:
         functions += [*upcall_tables, UPCALL]
         declarations |= NEEDED_BY_UPCALL

@@ -13,7 +13,7 @@ RAISED, NO_MEMORY, OUT_OF_BOUNDS = 1, 2, 3
 """What `wengert.run` returns if it fails; if Python raised an exception, it is still set."""
 
 SMALL = 1 << 15
-"""Operands of at most so many bytes are copied for Python, which is faster than to find out whether Python kept them."""
+"""Operands of at most so many bytes are copied for Python, which is faster than to find out if Python kept them."""
 
 
 class OperandSource(NamedTuple):

@@ -13,7 +13,6 @@ from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, align
 from wengert.compiler.module_text import upcall_table, write_modules
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.schedule import Kernel, Schedule
-from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
@@ -39,7 +38,8 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
         KernelWriter(step, schedule, memory, f"kernel.{i}") if isinstance(step, Kernel) else None
         for i, step in enumerate(schedule.steps)
     ]
-    reads, writes = [], []
+    reads: list[list[Node]] = []
+    writes: list[Sequence[Node]] = []
     for step, writer in zip(schedule.steps, writers, strict=True):
         reads.append(values_read(schedule, step, writer))
         if isinstance(step, Kernel):

@@ -1,4 +1,4 @@
-"""The exponential and what it makes: exp, exp2, expm1, sigmoid, softplus, logaddexp.
+"""The exponential and functions of it: exp, exp2, expm1, sigmoid, softplus, logaddexp.
 
 With n the integer nearest to x / log 2, e^x = 2^n e^r and |r| <= log(2) / 2. The polynomial gives e^r = 1 + r + rest,
 with `rest` small beside r, and the sum stays in parts until the last rounding. Adding 1.5 * 2^52 (2^23) rounds to an
@@ -18,9 +18,9 @@ from wengert.ops.elementwise import exponential
 
 
 class Range(NamedTuple):
-    """Where e^x is a float: up to `largest`, and zero below `smallest`; below `negligible` it does not count beside 1.
+    """The range of e^x: infinite above `largest`, zero below `smallest`; below `negligible`, 1 + e^x is 1.
 
-    Below `subnormal` a result is computed times 2^lift first. `third` approximates (e^r - 1 - r - r^2 / 2) / r^3.
+    Below `subnormal` a result is first multiplied by 2^lift. `third` approximates (e^r - 1 - r - r^2 / 2) / r^3.
     """
 
     largest: float
@@ -64,7 +64,7 @@ RANGES = {
 
 
 class ReducedArgument(NamedTuple):
-    """e^x = 2^n (1 + r + r^2 / 2 + r^3 third + low); `n` stands in the bits of the exponent, modulo their number."""
+    """e^x = 2^n (1 + r + r^2 / 2 + r^3 third + low); `n` is in the bits of the exponent, modulo their number."""
 
     n: Lanes
     r: Lanes
@@ -77,7 +77,7 @@ class ReducedArgument(NamedTuple):
         return (self.n + (form.bias - less << form.digits)).floats()
 
     def rest(self) -> Lanes:
-        """All but 1 + r."""
+        """All terms after 1 + r."""
         return fma(self.r * self.r, fma(self.third, self.r, 0.5), self.low)
 
     def mantissa(self) -> Double:
@@ -109,21 +109,21 @@ def reduce_argument(x: Lanes, low: Lanes | None = None) -> ReducedArgument:
     r = fma(n, -form.ln2[1], high)
     error = fma(n, -form.ln2[1], high - r)
     if low is not None:
-        # an ulp of x may be many of r
+        # an ulp of x may be many ulps of r
         r, error = two_sum(r, error + low)
     return exponential_of_rest(shifted, r, error)
 
 
 def exponential_of_rest(shifted: Lanes, r: Lanes, low: Lanes) -> ReducedArgument:
     """The exponential of r + low, and n from the low bits of a shifted number."""
-    # even and odd powers apart, which do not wait for each other
+    # even and odd powers are independent
     square, third = r * r, RANGES[r.type.kind].third
     even, odd = (polynomial(square, third[(len(third) - 1 - parity) % 2 :: 2]) for parity in (0, 1))
     return ReducedArgument(shifted.bits() << FORMATS[r.type.kind].digits, r, fma(odd, r, even), low)
 
 
 def scale_by_power(x: Lanes, n: Lanes, subnormal: Lanes) -> Lanes:
-    """2^n x, where n stands in the bits of the exponent; rounded once more where the result may be subnormal."""
+    """2^n x, where n is in the bits of the exponent; rounded once more if the result may be subnormal."""
     lift = RANGES[x.type.kind].lift
     lifted = select(subnormal, n + (lift << FORMATS[x.type.kind].digits), n)
     return (x.bits() + lifted).floats() * select(subnormal, x.like(2.0**-lift), 1.0)
@@ -136,6 +136,7 @@ def at_least(x: Lanes, bound: float) -> Lanes:
 
 @vector(exponential.exp)
 def exp(x: Lanes) -> Lanes:
+    """e^x."""
     bounds = RANGES[x.type.kind]
     y = at_least(x, bounds.smallest)
     parts = reduce_argument(y)
@@ -145,6 +146,7 @@ def exp(x: Lanes) -> Lanes:
 
 @vector(exponential.exp2)
 def exp2(x: Lanes) -> Lanes:
+    """2^x."""
     form = FORMATS[x.type.kind]
     y = at_least(x, -2.0 - form.bias - form.digits)
     magic = 1.5 * 2.0**form.digits
@@ -159,6 +161,7 @@ def exp2(x: Lanes) -> Lanes:
 
 @vector(exponential.expm1)
 def expm1(x: Lanes) -> Lanes:
+    """e^x - 1."""
     bounds = RANGES[x.type.kind]
     parts = reduce_argument(at_least(x, bounds.negligible))
     # halved, because 2^n may overflow where the result does not
@@ -178,7 +181,7 @@ def quotient(x: Double, y: Double) -> Lanes:
 
 @vector(exponential.sigmoid)
 def sigmoid(x: Lanes) -> Lanes:
-    """1 / (1 + e^-x) above zero, e^x / (1 + e^x) below: the exponential never overflows."""
+    """1 / (1 + e^-x) for positive x, e^x / (1 + e^x) for negative: the exponential never overflows."""
     bounds = RANGES[x.type.kind]
     y = at_least(-x.abs(), bounds.smallest)
     parts = reduce_argument(y)
@@ -216,10 +219,7 @@ def softplus(x: Lanes) -> Lanes:
 
 @vector(exponential.logaddexp)
 def logaddexp(x: Lanes, y: Lanes) -> Lanes:
-    """log(e^x + e^y).
-
-    It cancels where that is near one: there it is accurate beside the larger argument, not beside the result.
-    """
+    """log(e^x + e^y). Near zero it cancels: the error is then relative to the larger argument, not to the result."""
     if x.type.kind == "f32":
         return logaddexp(x.to("f64"), y.to("f64")).to("f32")
     larger, smaller = select(x > y, x, y), select(x > y, y, x)

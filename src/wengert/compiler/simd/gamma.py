@@ -1,13 +1,13 @@
 """The logarithm of the gamma function, and its derivative, digamma.
 
-Between 1 and 2 both are a polynomial times what their zeros are; from 2.5 (digamma: 2) on they are Stirling's formula
-with a polynomial in 1/x^2 for the rest; below 1, and from 2 to 2.5, they are one step of the recurrence away. The
-leading terms are sums of two doubles.
+Between 1 and 2 both are a polynomial times the factors of their zeros; from 2.5 (digamma: 2) on, Stirling's formula
+with a polynomial in 1/x^2 for the rest; below 1, and from 2 to 2.5, one step of the recurrence. The leading terms are
+sums of two doubles.
 
-Negative arguments are reflected, log|gamma(-y)| = log(pi / (y |sin(pi y)|)) - log gamma(y), and the terms cancel near
-zeros: a function of its own has them wholly in twice the precision, from series with rational coefficients. Close to
-such a zero, at z, the relative error is about 2^-102 / |x - z|, which is too much for the floats next to a few of them:
-those have Taylor's polynomial. Singles are computed as doubles.
+Negative arguments are reflected, log|gamma(-y)| = log(pi / (y |sin(pi y)|)) - log gamma(y). The terms cancel near
+zeros, so a separate function computes them in twice the precision, by series with rational coefficients. Close to a
+zero z, the relative error is about 2^-102 / |x - z|, which is too much for the floats next to a few zeros: there a
+Taylor polynomial is used. Singles are computed as doubles.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ THREE_HALVES_LESS_ZERO = (0.03836785503163766, 1.6445603550442201e-18)
 @vector(ops.gammaln)
 @vector_function("lgamma")
 def lgamma(x: Lanes) -> Lanes:
+    """The logarithm of the absolute value of the gamma function."""
     if x.type.kind == "f32":
         return call("lgamma", x.to("f64")).to("f32")
     size = x.abs()
@@ -154,6 +155,7 @@ def lgamma(x: Lanes) -> Lanes:
 
 @vector(ops.digamma)
 def digamma(x: Lanes) -> Lanes:
+    """The derivative of log gamma."""
     if x.type.kind == "f32":
         return call("digamma", x.to("f64")).to("f32")
     below, far = x < 1.0, x >= 2.0
@@ -177,9 +179,7 @@ def digamma(x: Lanes) -> Lanes:
 
 
 def _leading(v: Lanes, rest: tuple[float, ...], leading: tuple[tuple[float, float], tuple[float, float]]) -> Double:
-    """A polynomial for |v| <= 1/2 whose last two coefficients are sums of two, with the last two steps of Horner's rule
-    in both.
-    """
+    """A polynomial for |v| <= 1/2 whose last two coefficients are sums of two, as are the last two steps."""
     (linear, linear_low), (absolute, absolute_low) = leading
     slope = fast_two_sum(v.like(linear), v * polynomial(v, rest))
     rise = two_product(slope.high, v)
@@ -187,8 +187,7 @@ def _leading(v: Lanes, rest: tuple[float, ...], leading: tuple[tuple[float, floa
     return Double(total.high, total.low + (fma(slope.low + linear_low, v, rise.low) + absolute_low))
 
 
-# Zeros z that are closer to a float than others, in two parts, then the coefficients of (x - z), in two parts, and (x -
-# z)^2.
+# Zeros z that are close to a float, in two parts; the coefficients of (x - z), in two parts, and of (x - z)^2.
 ZEROS = (
     (-2.7476826467274127, 9.055340329338315e-17, -1.9143501856115988, -6.288473508186805e-17, 9.575189475709667),
     (-2.4570247382208006, -3.7075610815513266e-17, 1.5156034480216574, -4.0695290379659363e-17, 4.8583209516339965),
@@ -202,13 +201,13 @@ DIGAMMA_ZEROS = (
     (-87.80536027839507, 1.2758561644425609e-17, 29.93590397378115, 2.165475355342108e-16, -134.18778851297517),
 )
 STEPS = 16
-"""Stirling's series is used so far above a negative argument's size: there its terms fall below 2^-105."""
+"""Stirling's series is used at |x| + STEPS for a negative argument x, where its terms fall below 2^-105."""
 
 
 @vector_function("lgamma.negative")
 def _lgamma_of_negative(x: Lanes) -> Lanes:
     """log(pi (y + 1) ... (y + 15) / |sin(pi y)|) - log gamma(y + 16), with y = -x."""
-    y, fraction, sine, cosine, inner = _reflected(x)
+    y, fraction, sine, cosine, inner = _reflect(x)
     product = double_constant(y, *PI)
     for i in range(1, STEPS):
         product = product.times(two_sum(y, float(i)))
@@ -224,7 +223,7 @@ def _lgamma_of_negative(x: Lanes) -> Lanes:
 @vector_function("digamma.negative")
 def _digamma_of_negative(x: Lanes) -> Lanes:
     """digamma(y + 16) - 1/(y + 1) - ... - 1/(y + 15) + pi cot(pi y), with y = -x."""
-    y, fraction, sine, cosine, inner = _reflected(x)
+    y, fraction, sine, cosine, inner = _reflect(x)
     one = Double(y.like(1.0), y.like(0.0))
     top = two_sum(y, float(STEPS))
     inverse = one.over(top)
@@ -243,12 +242,10 @@ def _digamma_of_negative(x: Lanes) -> Lanes:
     return select(fraction.eq(0.0), math.nan, _near_zeros(x, result.value(), DIGAMMA_ZEROS))
 
 
-def _reflected(x: Lanes) -> tuple[Lanes, Lanes, Double, Double, Lanes]:
-    """y = -x; its distance f from an integer; |sin| and cos of pi f, or exchanged where f is not `inner`.
+def _reflect(x: Lanes) -> tuple[Lanes, Lanes, Double, Double, Lanes]:
+    """y = -x; its distance f from an integer; |sin| and cos of pi f, or exchanged unless `inner`; `inner`: |f| <= 1/4.
 
-    Whether it is.
-
-    All floats beyond 2^52 are integers, and so is what takes the place of lanes that are not negative.
+    Floats above 2^52 are integers; lanes that are not negative become 1.
     """
     y = select((x < 0.0) & (x > -(2.0**52)), -x, 1.0)
     fraction = y - y.rint()
@@ -280,7 +277,7 @@ def _log(x: Double) -> Double:
 
 
 def _series(x: Double, coefficients: tuple[tuple[float, float], ...], leading: int) -> Double:
-    """A power series whose terms fall, by Horner's rule: the first so many in twice the precision, the others in one."""
+    """A power series with falling terms, by Horner's rule: the `leading` ones in twice the precision."""
     total = Double(polynomial(x.high, tuple(high for high, _ in reversed(coefficients[leading:]))), x.high.like(0.0))
     for high, low in reversed(coefficients[:leading]):
         product, error = two_product(total.high, x.high)
@@ -305,11 +302,11 @@ def _stirling(derivative: bool) -> tuple[tuple[float, float], ...]:
 
 @cache
 def _alternating_factorials(first: int) -> tuple[tuple[float, float], ...]:
-    """Those of sin(r)/r, or of cos(r), in r^2; thirteen terms reach 2^-105 at pi/4."""
+    """The coefficients of sin(r)/r, or of cos(r), in r^2; thirteen terms reach 2^-105 at pi/4."""
     return _parts([Fraction((-1) ** k, math.factorial(2 * k + first)) for k in range(14)])
 
 
 @cache
 def _odd_reciprocals() -> tuple[tuple[float, float], ...]:
-    """Those of 2 atanh(s)/s in s^2; the last is 2^-107 of the first at the largest s."""
+    """The coefficients of 2 atanh(s)/s in s^2; the last is 2^-107 of the first at the largest s."""
     return _parts([Fraction(2, 2 * k + 1) for k in range(21)])

@@ -1,6 +1,4 @@
-"""sinh, cosh, tanh from the exponential, and their inverses from the logarithm, each in twice the precision until the
-last rounding.
-"""
+"""sinh, cosh and tanh by the exponential, their inverses by the logarithm, in twice the precision up to the end."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import trigonometric
 
 LARGEST = {"f64": 710.4758600739439, "f32": 89.41598510742188}
-"""Where sinh and cosh are still floats: log 2 beyond the exponential."""
+"""The largest arguments of sinh and cosh, log 2 above those of the exponential."""
 
 
 @vector(trigonometric.tanh)
@@ -28,7 +26,7 @@ def tanh(x: Lanes) -> Lanes:
 
 
 def quarter_exponential(parts: ReducedArgument) -> tuple[Double, Lanes, Lanes]:
-    """a = e^x / 4, 1 / a, and by how much of itself that inverse is too small."""
+    """a = e^x / 4, 1 / a, and the relative error of that inverse."""
     power = parts.power(2)
     high, low = fast_two_sum(*parts.mantissa())
     a = Double(high * power, low * power)
@@ -63,7 +61,7 @@ def cosh(x: Lanes) -> Lanes:
 
 
 def log_sum(x: Lanes, y: Double, root: Double) -> Lanes:
-    """log(1 + y + root), or log(2 x) for an x so large that it is the same."""
+    """log(1 + y + root), or log(2 x) for large x, where it is the same."""
     large = x > 2.0 ** (FORMATS[x.type.kind].digits + 10)
     high, low = two_sum(y.high, root.high)
     high, low = fast_two_sum(high, low + (y.low + root.low))

@@ -1,7 +1,6 @@
-"""Arcsine, arccosine and the arctangents: one polynomial each, on a short interval, added to a multiple of pi/4 in two
-parts.
+"""Arcsine, arccosine and the arctangents: a polynomial on a short interval, plus a multiple of pi/4 in two parts.
 
-Quotients and roots carry what their rounding loses.
+Quotients and roots carry their rounding errors.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from wengert.ops.elementwise import trigonometric
 TANGENT_OF_EIGHTH = 0.41421356237309503
 
 
-class Precision(NamedTuple):
-    """What the functions need for one kind of floats."""
+class InverseConstants(NamedTuple):
+    """The constants of the functions for one precision."""
 
     quarter_pi: tuple[float, float]
     tiny: float
-    """Quotients of numbers below this, and above `huge`, are of scaled numbers."""
+    """Numbers below this, and above `huge`, are scaled before a division."""
     huge: float
     enlarged: float
     reduced: float
@@ -32,7 +31,7 @@ class Precision(NamedTuple):
 # atan(t) = t + t^3 P(t^2) for |t| <= 1.002 tan(pi/8); relative errors of the fits 2^-59.4 for doubles, 2^-30.4 for
 # singles. asin(s) = s + s^3 P(s^2) for |s| <= 0.5; relative errors of the fits 2^-59.8 and 2^-27.6.
 PRECISIONS = {
-    "f64": Precision(
+    "f64": InverseConstants(
         (0.7853981633974483, 3.061616997868383e-17),
         2.0**-900,
         2.0**800,
@@ -67,7 +66,7 @@ PRECISIONS = {
             0.16666666666666763,
         ),
     ),
-    "f32": Precision(
+    "f32": InverseConstants(
         (0.7853981852531433, -2.1855694143368964e-08),
         2.0**-80,
         2.0**80,
@@ -80,7 +79,7 @@ PRECISIONS = {
 
 
 def _sum(quarters: Lanes, main: Lanes, tail: Lanes) -> Lanes:
-    """A multiple of pi/4, zero or larger than the rest, and the rest in two parts."""
+    """A multiple of pi/4, zero or larger than the rest, plus the rest in two parts."""
     high, low = PRECISIONS[main.type.kind].quarter_pi
     base = quarters * high
     base_low = fma(quarters, low, fma(quarters, high, -base))
@@ -108,6 +107,7 @@ def _arctangent(a: Lanes, b: Lanes) -> tuple[Lanes, Double]:
 
 @vector(trigonometric.arctan)
 def arctan(x: Lanes) -> Lanes:
+    """The arctangent."""
     size = x.abs()
     size = select(size > 2.0**80, 2.0**80, size)
     steep = size > 1.0
@@ -138,18 +138,19 @@ def arctan2(y: Lanes, x: Lanes) -> Lanes:
 
 
 def _arcsine(x: Lanes) -> tuple[Lanes, Double]:
-    """Where |x| is at most one half, and the arcsine of it there, of sqrt((1 - |x|)/2) elsewhere."""
+    """Whether |x| is at most one half, and the arcsine of |x| if so, else of sqrt((1 - |x|)/2)."""
     size = x.abs()
     small = size <= 0.5
     z = select(small, x * x, (1.0 - size) * 0.5)
     root = z.sqrt()
-    lost = fma(-root, root, z) * (0.5 / (root + 1e-30))  # the number keeps 0 / 0 out, and is lost in any other root
+    lost = fma(-root, root, z) * (0.5 / (root + 1e-30))  # which avoids 0 / 0, and is lost in any other root
     s, low = select(small, size, root), select(small, 0.0, lost)
     return small, Double(s, fma(s * z, polynomial(z, PRECISIONS[x.type.kind].arcsine), fma(low * z, 0.5, low)))
 
 
 @vector(trigonometric.arcsin)
 def arcsin(x: Lanes) -> Lanes:
+    """The arcsine."""
     small, (s, tail) = _arcsine(x)
     factor = select(small, s.like(1.0), -2.0)
     return _sum(select(small, s.like(0.0), 2.0), factor * s, factor * tail).copysign(x)
@@ -157,6 +158,7 @@ def arcsin(x: Lanes) -> Lanes:
 
 @vector(trigonometric.arccos)
 def arccos(x: Lanes) -> Lanes:
+    """The arccosine."""
     small, (s, tail) = _arcsine(x)
     factor = select(small, s.like(-1.0), 2.0) * s.like(1.0).copysign(x)
     quarters = select(small, s.like(2.0), select(x > 0.0, s.like(0.0), 4.0))

@@ -1,4 +1,4 @@
-"""Logarithms: log, log2, log10, log1p, and the logarithm in twice the precision that others are made of.
+"""Logarithms: log, log2, log10, log1p, and logarithms in twice the precision for other functions.
 
 A positive number is 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). With s = f / (2 + f), log(1 + f) = 2
 atanh(s), and 2 s = f - s f, so log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 P(s^2)): the first term is exact, the others
@@ -17,9 +17,7 @@ from wengert.ops.elementwise import exponential
 
 
 class Format(NamedTuple):
-    """What depends on the precision: the bits after the point, log 2 in two parts (k times the high one is exact), and
-    P.
-    """
+    """Constants of a precision: the bits of the mantissa, log 2 in two parts (k times the first is exact), and P."""
 
     digits: int
     bias: int
@@ -61,9 +59,7 @@ LOG10_2 = (float.fromhex("0x1.34413509f79ffp-2"), float.fromhex("-0x1.9dc1da994f
 
 
 def split_positive(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """k as an integer and as a float, and m, with x = 2^k m and m between sqrt(1/2) and sqrt(2), for a positive normal
-    x.
-    """
+    """k as an integer and as a float, and m: x = 2^k m with sqrt(1/2) <= m < sqrt(2), for a positive normal x."""
     form = FORMATS[x.type.kind]
     above = x.bits() - form.root_half
     k = above >> form.digits
@@ -74,7 +70,7 @@ def split_positive(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
 
 
 def split_any(x: Lanes) -> tuple[Lanes, Lanes]:
-    """k as a float, and m, also where x is subnormal."""
+    """k as a float, and m, also for subnormal x."""
     form = FORMATS[x.type.kind]
     tiny = x < 2.0 ** (1 - form.bias)
     _, k, m = split_positive(select(tiny, x * 2.0 ** (form.digits + 2), x))
@@ -82,7 +78,7 @@ def split_any(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def tail(f: Lanes, half_square: Lanes) -> Lanes:
-    """s (f^2 / 2 + s^2 P(s^2)): what log(1 + f) is above f - f^2 / 2."""
+    """s (f^2 / 2 + s^2 P(s^2)), which is log(1 + f) - (f - f^2 / 2)."""
     s = f / (f + 2.0)
     z = s * s
     return s * fma(z, polynomial(z, FORMATS[f.type.kind].atanh), half_square)
@@ -118,6 +114,7 @@ def where_positive(x: Lanes, result: Lanes, zero: float) -> Lanes:
 
 @vector(exponential.log)
 def log(x: Lanes) -> Lanes:
+    """The natural logarithm."""
     k, m = split_any(x)
     return where_positive(x, log_of_sum(k, m - 1.0).value(), 0.0)
 
@@ -128,11 +125,11 @@ def log1p_double(x: Lanes, low: Lanes | None = None) -> Double:
     one, rest = two_sum(x.like(1.0), x)
     k, k_float, m = split_positive(one)
     scale = ((form.bias - k) << form.digits).floats()
-    # beyond 2^(digits + 10) the rest does not count, and 2^-k may not be a float
+    # above 2^(digits + 10) the rest is negligible, and 2^-k may not be a float
     rest = select(x > 2.0 ** (form.digits + 10), 0.0, (rest if low is None else rest + low) * scale)
     f, f_low = fast_two_sum(m - 1.0, rest)
     if low is not None:
-        # where x is small, adding it to 1 would lose `low`
+        # if x is small, adding it to 1 would lose `low`
         f, f_low = select(k.eq(0), x, f), select(k.eq(0), low, f_low)
     return log_of_double_sum(k_float, f, f_low)
 
@@ -147,6 +144,7 @@ def log1p_of_fraction(x: Lanes, low: Lanes) -> Double:
 
 @vector(exponential.log1p)
 def log1p(x: Lanes) -> Lanes:
+    """log(1 + x)."""
     result = log1p_double(x).value()
     result = select(x.abs() < 2.0 ** -(FORMATS[x.type.kind].digits + 2), x, result)
     return where_positive(x, result, -1.0)
@@ -163,6 +161,7 @@ def log_parts(x: Lanes) -> tuple[Lanes, Double]:
 
 @vector(exponential.log2)
 def log2(x: Lanes) -> Lanes:
+    """The logarithm to base 2."""
     k, y = log_parts(x)
     result = y.times(double_constant(x, *LOG2_E))
     total, error = fast_two_sum(k, result.high)
@@ -171,6 +170,7 @@ def log2(x: Lanes) -> Lanes:
 
 @vector(exponential.log10)
 def log10(x: Lanes) -> Lanes:
+    """The logarithm to base 10."""
     k, y = log_parts(x)
     result = y.times(double_constant(x, *LOG10_E))
     base = double_constant(x, *LOG10_2)

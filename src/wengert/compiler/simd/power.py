@@ -49,7 +49,7 @@ INVERSE_CUBE_ROOT = (
 
 
 def log_double(k: Lanes, m: Lanes) -> Double:
-    """log(2^k m) to about 2^-65 of itself, so that its product with any exponent is accurate beside one.
+    """log(2^k m) with a relative error of about 2^-65, so that its product with any exponent is accurate.
 
     2 atanh(s) = 2 s + s z (2/3 + ...) with z = s^2: all but the dots in twice the precision.
     """
@@ -75,13 +75,13 @@ def log_double(k: Lanes, m: Lanes) -> Double:
 
 
 def exp_double(x: Double) -> Lanes:
-    """e^x: infinite or zero where it is beyond the floats."""
+    """e^x, infinite or zero if it is out of range."""
     kind = x.high.type.kind
     bounds, digits = RANGES[kind], FORMATS[kind].digits
     high = select(x.high > bounds.largest + 1.0, bounds.largest + 1.0, x.high)
     high = select(x.high < bounds.smallest, bounds.smallest, high)
     parts = reduce_argument(high, select(high.eq(x.high), x.low, 0.0))
-    # scaled in two steps, of which the second rounds, overflows or underflows
+    # scaled in two steps, the second of which rounds, overflows or underflows
     below = high < 0.0
     n = parts.n + select(below, high.bits().like(bounds.lift << digits), -(bounds.lift << digits))
     mantissa = parts.mantissa().value()
@@ -90,7 +90,7 @@ def exp_double(x: Double) -> Lanes:
 
 @vector(exponential._power)
 def power(x: Lanes, y: Lanes) -> Lanes:
-    """exp(y log |x|), with the sign of x where y is odd, and NaN where x is negative and y no integer."""
+    """exp(y log |x|), with the sign of x if y is odd, and NaN if x is negative and y not an integer."""
     size = x.abs()
     zero_or_infinite = select(size.eq(0.0), x.like(-math.inf), math.inf)
     result = (_single_power if x.type.kind == "f32" else _double_power)(size, y, zero_or_infinite)
@@ -113,7 +113,7 @@ def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
 
 
 def _single_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
-    """The same in double precision: rounded to single once, it needs no second parts, and short polynomials."""
+    """The same in double precision, with short polynomials and one rounding to single precision."""
     _, k, m = split_positive(size.to("f64"))
     f = m - 1.0
     s = f / (f + 2.0)
@@ -155,7 +155,7 @@ def cbrt(x: Lanes) -> Lanes:
 
 @vector(trigonometric.hypot)
 def hypot(x: Lanes, y: Lanes) -> Lanes:
-    """sqrt(x^2 + y^2), scaled by a power of two where squares overflow or underflow."""
+    """sqrt(x^2 + y^2), scaled by a power of two if squares overflow or underflow."""
     if x.type.kind == "f32":
         u, v = x.to("f64"), y.to("f64")
         result = fma(u, u, v * v).sqrt().to("f32")

@@ -1,10 +1,8 @@
 """The error function and its complement.
 
-Those of the gamma function, in a file of their own, are registered with them.
-
-erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and one polynomial has it for all x >= 0.
-The square, the exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with
-shorter polynomials and without them.
+erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and is one polynomial for all x >= 0. The
+square, the exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with
+shorter polynomials and without such sums.
 """
 
 from __future__ import annotations
@@ -65,7 +63,7 @@ COMPLEMENT = (
 )
 COMPLEMENT_LEADING = ((-0.13562110612458134, 5.608986759429881e-18), (1.2530080582697296, 4.220779978687284e-17))
 
-# G'(t), for what t has lost; error of the fit 0.015.
+# G'(t), for the rounding error of t; error of the fit 0.015.
 COMPLEMENT_SLOPE = (-0.526927, 0.585893, -0.0930348, -0.149739)
 
 # The same as G from 0 to 10.6; relative error of the fit 2^-30.4.
@@ -107,13 +105,13 @@ ERROR_FUNCTION_OF_SINGLES = (
 
 
 def _alternating(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
-    """A polynomial of odd degree as two in x^2 that do not wait for each other."""
+    """A polynomial of odd degree as two independent ones in x^2."""
     square = x * x
     return fma(x, polynomial(square, coefficients[0::2]), polynomial(square, coefficients[1::2]))
 
 
 def _complement(x: Lanes) -> tuple[Double, Lanes]:
-    """erfc of doubles from 0.49 to 28, as two parts and the power of two they are multiplied by."""
+    """erfc of doubles from 0.49 to 28, as two parts and a power of two."""
     top, below, factor = two_sum(x, -CENTRE), two_sum(x, CENTRE), two_sum(x + x, 1.0)
     common = 1.0 / (below.high * factor.high)
     inverse = common * factor.high
@@ -142,7 +140,7 @@ def _complement(x: Lanes) -> tuple[Double, Lanes]:
 
 
 def _complement_of_single(x: Lanes) -> tuple[Lanes, Lanes]:
-    """The same of doubles from 0 to 10.6, right to 2^-29."""
+    """The same for doubles from 0 to 10.6, right to 2^-29."""
     common = 1.0 / ((x + CENTRE) * fma(x, 2.0, 1.0))
     t = (x - CENTRE) * fma(x, 2.0, 1.0) * common
     square = x * x
@@ -153,7 +151,7 @@ def _complement_of_single(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def _rounded(x: Lanes) -> tuple[Lanes, Lanes]:
-    """The nearest integers, as floats and as integers; something where x is NaN, which a conversion need not give."""
+    """The nearest integers, as floats and as integers; defined even for NaN, unlike a conversion."""
     rounder = x.like(1.5 * 2.0**52)
     shifted = x + rounder
     return shifted - rounder, shifted.bits() - rounder.bits()
@@ -178,6 +176,7 @@ def _near_zero(x: Lanes) -> Double:
 
 @vector(ops.erfc)
 def erfc(x: Lanes) -> Lanes:
+    """The complementary error function."""
     if x.type.kind == "f32":
         size = x.to("f64").abs()
         value, n = _complement_of_single(select(size > 10.6, 10.6, size))
@@ -188,7 +187,7 @@ def erfc(x: Lanes) -> Lanes:
     scale = _power_of_two(select(n < -100, -100, n))
     near = _near_zero(x)
     small = size < 0.5
-    # 1 - erf(x) near zero, and 2 - erfc(-x) on the left.
+    # 1 - erf(x) near zero, and 2 - erfc(-x) for negative x.
     total = fast_two_sum(select(small, x.like(1.0), 2.0), select(small, -near.high, high * -scale))
     difference = total.high + (total.low + select(small, -near.low, low * -scale))
     return select(small | (x < 0.0), difference, _scaled(high + low, n))
@@ -196,6 +195,7 @@ def erfc(x: Lanes) -> Lanes:
 
 @vector(ops.erf)
 def erf(x: Lanes) -> Lanes:
+    """The error function."""
     if x.type.kind == "f32":
         wide = x.to("f64")
         size = wide.abs()

@@ -258,4 +258,4 @@ def result_tree(structure: Structure, specs: Iterator[Spec]) -> ResultTree | Non
     if structure.make is not tuple:
         return None
     parts = [result_tree(child, specs) for child in structure.children]
-    return None if None in parts else tuple(parts)
+    return None if None in parts else tuple(parts)  # type: ignore[arg-type]  # None is not among them

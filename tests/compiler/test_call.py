@@ -1,4 +1,4 @@
-"""Compiled functions and transforms, either inside the other, to higher orders, against the same without the compiler."""
+"""Compiled functions and transforms, either inside the other, to higher orders, against the eager results."""
 
 from __future__ import annotations
 

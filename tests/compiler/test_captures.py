@@ -94,10 +94,15 @@ def log(x):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: x * WEIGHTS.sum(), lambda x: x * NAMES.index("b"), lambda x: x * OPTIONS.get("k"), lambda x: x * sum(OPTIONS.values()),
-        log, lambda x: LAYERS[0](x), lambda x: sum([x * k for k in range(3)]),
+        lambda x: x * WEIGHTS.sum(),
+        lambda x: x * NAMES.index("b"),
+        lambda x: x * OPTIONS.get("k"),
+        lambda x: x * sum(OPTIONS.values()),
+        log,
+        lambda x: LAYERS[0](x),
+        lambda x: sum([x * k for k in range(3)]),
     ],
-)  # fmt: skip
+)
 def test_check_raises_no_false_alarm(f, monkeypatch):
     compiled = wg.compile(f, check=True)
     compiled(X)

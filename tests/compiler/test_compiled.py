@@ -49,7 +49,7 @@ def test_decorator_and_call():
     assert list(inspect.signature(powered).parameters) == ["x", "n"]
     assert repr(decorated) == "<compiled decorated>"
     assert wg.compile(decorated) is decorated
-    with pytest.raises(TypeError, match=r"takes a function.*test_compile.py"):
+    with pytest.raises(TypeError, match=r"takes a function.*test_compiled.py"):
         wg.compile(3.0)
 
 

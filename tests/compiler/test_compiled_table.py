@@ -87,7 +87,7 @@ def crossed(primitive, dtype: str) -> list[np.ndarray]:
 
 
 def assert_same(found, expected, ulps: float = 0, signs: bool = True, size: float = 0.0) -> None:
-    """Equal in shape, dtype and numbers, those up to so many units in the last place, of numbers of at least that size."""
+    """Equal in shape, dtype and values, up to `ulps` units in the last place of values of at least `size`."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     if expected.dtype.kind == "c":

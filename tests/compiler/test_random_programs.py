@@ -105,8 +105,8 @@ def test_drafts_reach_what_they_are_for():
     rng = np.random.default_rng(0)
     drawn = [Draft(lambda n: int(rng.integers(n)), 30) for _ in range(60)]
     source = "\n".join(d.source for d in drawn)
-    words = """transpose reshape broadcast_to flip roll diagonal pad tri stack concatenate split repeat einsum @ outer where None ... ::-1
-        [i take_along_axis argmax cumsum sort .add( .set( keepdims=True logsumexp"""
+    words = """transpose reshape broadcast_to flip roll diagonal pad tri stack concatenate split repeat einsum @ outer
+        where None ... ::-1 [i take_along_axis argmax cumsum sort .add( .set( keepdims=True logsumexp"""
     for word in words.split():
         assert word in source
     assert {d.size_class for d in drawn} == set(EXTENTS)

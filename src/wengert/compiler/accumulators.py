@@ -33,11 +33,11 @@ class Accumulators:
         for node in plan.kernel.reductions:
             type = accumulator_type(node, plan.lanes)
             identity = lowering_of(node, Reduction).identity(type)
-            for kept in dict.fromkeys(self.kept(node, inner) for inner in plan.inner_positions(node.args[0])):
+            for kept in dict.fromkeys(self.kept_position(node, inner) for inner in plan.inner_positions(node.args[0])):
                 variables = [self.code.variable(type, identity) for _ in range(plan.accumulators)]
                 self.all.append(Accumulator(node, kept, variables))
 
-    def kept(self, node: Operation, inner: Position) -> Position:
+    def kept_position(self, node: Operation, inner: Position) -> Position:
         """The part of a position along the unrolled axes that a reduction keeps."""
         lead = len(self.plan.kernel.domain)
         return tuple([i for k, i in enumerate(inner) if k + lead not in node.params["axis"]])
@@ -48,7 +48,7 @@ class Accumulators:
             (operand,), elements, variable = node.args, self.elements, variables[which]
             type, fold = accumulator_type(node, self.plan.lanes), lowering_of(node, Reduction).fold
             factors, lead = elements.factors(node), self.plan.position(operand)
-            positions = [lead + i for i in self.plan.inner_positions(operand) if self.kept(node, i) == kept]
+            positions = [lead + i for i in self.plan.inner_positions(operand) if self.kept_position(node, i) == kept]
             old = total = self.code.load(variable, type)
             if factors is not None:
                 for position in positions:

@@ -113,7 +113,7 @@ class Signature:
             if isinstance(x, Array) and x.level and x.has_derivative
         }
         batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
-        if batched or any(depends(assignment.node, live) for assignment in self.assigned()):
+        if batched or any(depends(assignment.node, live) for assignment in self.lifted_assignments()):
             raise user_error(
                 GradientError,
                 f"{self.name} assigns to a tensor that it captures, inside "
@@ -122,7 +122,7 @@ class Signature:
                 because="the value of the tensor afterwards is not defined.",
             )
 
-    def assigned(self) -> list[Assignment]:
+    def lifted_assignments(self) -> list[Assignment]:
         """The assignments, with the nodes of the lifted graph."""
         last = len(self.graph.outputs) - len(self.assignments)
         return [a._replace(node=node) for a, node in zip(self.assignments, self.graph.outputs[last:], strict=True)]

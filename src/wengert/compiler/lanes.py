@@ -74,7 +74,7 @@ def _text(kind: str, lanes: int) -> str:
 I64, PTR, BOOL = Type("i64"), Type("ptr"), Type("i1")
 
 
-def literal(value: Number, type: Type) -> str:
+def constant_text(value: Number, type: Type) -> str:
     """A constant in LLVM text: floats by their bits, exactly."""
     if type.is_float:
         rounded = np.float32(value) if type.kind == "f32" else float(value)
@@ -115,7 +115,7 @@ class Code:
         self.lines.append(f"  {text}")
 
     def constant(self, value: Number, type: Type) -> Lanes:
-        return Lanes(self, literal(value, type), type)
+        return Lanes(self, constant_text(value, type), type)
 
     def intrinsic(self, name: str, type: Type, *args: Lanes, overload: str = "") -> Lanes:
         """Call one of LLVM's intrinsics, such as `llvm.fma`, by the type of its result."""
@@ -174,7 +174,7 @@ class Code:
 
     def number(self, type: Type, value: Number) -> Lanes:
         """The address of a constant, for functions that take addresses."""
-        text = literal(value, type)
+        text = constant_text(value, type)
         name = f"@wengert.{type.kind}.{text}"
         self.declarations[name] = f"{name} = private unnamed_addr constant {type.text} {text}"
         return Lanes(self, name, PTR)
@@ -209,7 +209,7 @@ class Lanes:
 
     def like(self, value: Lanes | Number) -> Lanes:
         """A number as a constant of this type."""
-        return value if value.__class__ is Lanes else Lanes(self.code, literal(value, self.type), self.type)  # type: ignore[arg-type]  # a number
+        return value if value.__class__ is Lanes else Lanes(self.code, constant_text(value, self.type), self.type)  # type: ignore[arg-type]  # a number
 
     def _binary(self, float_op: str, int_op: str, x: Any, y: Any) -> Lanes:
         op = float_op if self.type.is_float else int_op

@@ -50,7 +50,7 @@ class LoopPlan:
         """The values, the work, the bytes of the widest element, and whether the loop is flat."""
         kernel, schedule, shape = self.kernel, self.schedule, self.kernel.domain
         sources = ElementSources(schedule, kernel.stage)
-        seen, stack = set(kernel.wanted), kernel.wanted
+        seen, stack = set(kernel.computed_values), kernel.computed_values
         widest, per_element, has_one_shape = 4, 0, True
         while stack:
             node = stack.pop()
@@ -107,7 +107,9 @@ class LoopPlan:
         for node in self.kernel.maps:
             found.append(flat_index(self.position(node) + next(iter(self.inner_positions(node))), node.shape))
         stack = [
-            (node, self.position(node) + inner) for node in self.kernel.wanted for inner in self.inner_positions(node)
+            (node, self.position(node) + inner)
+            for node in self.kernel.computed_values
+            for inner in self.inner_positions(node)
         ]
         seen = set(stack)
         while stack:

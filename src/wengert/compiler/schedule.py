@@ -60,7 +60,7 @@ class Kernel:
         return [*self.maps, *self.folds]
 
     @property
-    def wanted(self) -> list[Node]:
+    def computed_values(self) -> list[Node]:
         """The values that it computes element by element."""
         scattered = self.scatter.args if self.scatter is not None else ()
         return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]

@@ -1,4 +1,4 @@
-"""erf, erfc, lgamma and digamma on vectors: beside mpmath to an ulp, and with the limits of C's and SciPy's functions."""
+"""erf, erfc, lgamma and digamma on vectors: within an ulp of mpmath, with the limits of C's and SciPy's functions."""
 
 from __future__ import annotations
 

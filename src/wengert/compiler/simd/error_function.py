@@ -125,7 +125,7 @@ def _complement(x: Lanes) -> tuple[Double, Lanes]:
     g = fast_two_sum(g.high, g.low + (rise_low + absolute[1]))
 
     square = two_product(x, x)
-    n, power_of_two = _rounded(square.high * (-1.0 / LOG_2[0]))
+    n, power_of_two = _round_to_integer(square.high * (-1.0 / LOG_2[0]))
     r = fma(n, -LOG_2[0], -square.high)
     r_low = fma(n, -LOG_2[1], -square.low)
     power = fast_two_sum(r.like(1.0), r)
@@ -144,20 +144,20 @@ def _complement_of_single(x: Lanes) -> tuple[Lanes, Lanes]:
     common = 1.0 / ((x + CENTRE) * fma(x, 2.0, 1.0))
     t = (x - CENTRE) * fma(x, 2.0, 1.0) * common
     square = x * x
-    n, power_of_two = _rounded(square * (-1.0 / LOG_2[0]))
+    n, power_of_two = _round_to_integer(square * (-1.0 / LOG_2[0]))
     r = fma(n, -LOG_2[0], -square)
     power = fma(r * r, polynomial(r, EXPONENTIAL_OF_SINGLES), r + 1.0)
     return power * polynomial(t, COMPLEMENT_OF_SINGLES) * (common * (x + CENTRE)), power_of_two
 
 
-def _rounded(x: Lanes) -> tuple[Lanes, Lanes]:
+def _round_to_integer(x: Lanes) -> tuple[Lanes, Lanes]:
     """The nearest integers, as floats and as integers; defined even for NaN, unlike a conversion."""
     rounder = x.like(1.5 * 2.0**52)
     shifted = x + rounder
     return shifted - rounder, shifted.bits() - rounder.bits()
 
 
-def _scaled(x: Lanes, n: Lanes) -> Lanes:
+def _scale(x: Lanes, n: Lanes) -> Lanes:
     """x 2^n, in two steps that underflow once."""
     half = n >> 1
     return x * _power_of_two(half) * _power_of_two(n - half)
@@ -190,7 +190,7 @@ def erfc(x: Lanes) -> Lanes:
     # 1 - erf(x) near zero, and 2 - erfc(-x) for negative x.
     total = fast_two_sum(select(small, x.like(1.0), 2.0), select(small, -near.high, high * -scale))
     difference = total.high + (total.low + select(small, -near.low, low * -scale))
-    return select(small | (x < 0.0), difference, _scaled(high + low, n))
+    return select(small | (x < 0.0), difference, _scale(high + low, n))
 
 
 @vector(ops.erf)

@@ -29,7 +29,11 @@ f = wg.compile(lambda x: np.maximum(x, 0.5))
 out = f(np.zeros(3)).tolist()
 print(json.dumps([out, f.report(np.zeros(3)).is_warm]))
 """
-FILE, OLD, NEW = "compiler/aspects/elementwise.py", "on_scalars(maximum),", "on_scalars(minimum),"
+FILE, OLD, NEW = (
+    "compiler/aspects/elementwise.py",
+    "on_scalars(maximum), choices.maximum",
+    "on_scalars(minimum), choices.maximum",
+)
 
 
 @pytest.fixture

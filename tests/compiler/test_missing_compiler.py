@@ -41,6 +41,6 @@ REASONS = {
 def test_eager_code_works_and_compile_says_why_not(system):
     done = subprocess.run([sys.executable, "-c", WITHOUT[system] + EAGER], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("There is no compiler here, at <string>:")
+    assert done.stdout.startswith("There is no compiler here: it ")
     assert REASONS[system] in done.stdout
     assert done.stdout.strip().endswith("Functions run without wg.compile, and have all their derivatives.")

@@ -2,8 +2,6 @@
 
 import sys
 
-from wengert.core.errors import user_error
-
 
 def missing_part() -> str | None:
     """Why there is no native code on this system; None if there is."""
@@ -19,11 +17,8 @@ def missing_part() -> str | None:
 
 
 if (_why := missing_part()) is not None:
-    raise user_error(
-        ImportError,
-        "There is no compiler here",
-        "Functions run without wg.compile, and have all their derivatives.",
-        because=f"{_why}.",
+    raise ImportError(  # not user_error: the innermost line outside the package is one of importlib
+        f"There is no compiler here: {_why}. Functions run without wg.compile, and have all their derivatives."
     )
 
 from wengert.compiler import aspects  # noqa: E402, F401  # defines the native code of each operation

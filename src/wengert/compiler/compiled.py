@@ -131,7 +131,7 @@ class Compiled:
 
     def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call with any arguments: find or make their signature, and run it."""
-        leaves, structure = self.open(args, kwargs)
+        leaves, structure = self.flatten_arguments(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
         if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in layers(x)):
             return self.f(*args, **kwargs)  # part of a larger trace, or of a mode that observes operations
@@ -158,7 +158,7 @@ class Compiled:
             outs = signature.write_back(outs)
         return unflatten(signature.result, outs)
 
-    def open(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
+    def flatten_arguments(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list, Structure]:
         """The leaves of the arguments and their structure; a static argument is one leaf."""
         if self.static_positions or self.static_names:
             positions = {i + len(args) if i < 0 else i for i in self.static_positions}
@@ -182,11 +182,11 @@ class Compiled:
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph of the function, traced with arguments like these."""
-        return self.signature(*self.open(args, kwargs)).graph
+        return self.signature(*self.flatten_arguments(args, kwargs)).graph
 
     def report(self, *args: Any, **kwargs: Any) -> Report:
         """The report on the program for arguments like these: kernels, fallbacks, memory, time, LLVM text."""
-        signature = self.signature(*self.open(args, kwargs))
+        signature = self.signature(*self.flatten_arguments(args, kwargs))
         return Report(self.name, signature.native.build, signature.native.is_warm)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

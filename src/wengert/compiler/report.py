@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from wengert.compiler.native import Build
+from wengert.compiler.native import Build
 
 
 class Report:

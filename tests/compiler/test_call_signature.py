@@ -46,7 +46,7 @@ def powered(x, n):
         {"static_argnames": ["n"]},
     ],
 )
-def test_static_by_place_and_name(static):
+def test_static_by_position_and_name(static):
     def f(x, n=2):
         return sum([x * k for k in range(n)], start=x)
 
@@ -57,7 +57,7 @@ def test_static_by_place_and_name(static):
         assert np.array_equal(compiled(X, n), f(X, n))
         assert np.array_equal(compiled(X, n=n), f(X, n))
     assert np.array_equal(compiled(X), f(X))
-    assert len(calls) == 7  # three numbers by place, three by name, one left out
+    assert len(calls) == 7  # three numbers by position, three by name, one left out
     compiled(X, 4)
     assert len(calls) == 7
 
@@ -88,14 +88,14 @@ def test_static_arguments_may_be_anything_hashable():
     assert np.array_equal(apply(np.negative, X), -X)
 
 
-def test_static_arguments_in_signatures_that_do_not_tell():
+def test_static_arguments_of_functions_without_a_signature():
     f = wg.compile(lambda *args: args[0] * sum(args[1]), static_argnums=-1)
     assert np.array_equal(f(X, (1, 2)), 3 * X)
     g = wg.compile(lambda x, **options: x * options["scale"][0], static_argnames="scale")
     assert np.array_equal(g(X, scale=(3,)), 3 * X)
 
 
-def test_static_arguments_that_cannot_be():
+def test_static_arguments_that_are_errors():
     with pytest.raises(ValueError, match=rf"no argument 2.*test_call_signature.py:{here() + 1}"):
         wg.compile(lambda x, n: x, static_argnums=2)
     with pytest.raises(ValueError, match="no argument 'm'"):
@@ -134,7 +134,7 @@ def test_each_structure_shape_and_dtype_is_traced_once():
     assert len(calls) == len(inputs) + 3
 
 
-def test_python_numbers_give_way_to_arrays():
+def test_the_dtype_of_python_numbers_follows_arrays():
     single = X.astype(np.float32)
     f = wg.compile(lambda x, a: (x * a, a * 2.0, x + (a * 3 - 1)))
     for a in (2.0, 2):
@@ -151,7 +151,7 @@ def test_large_integers():
         assert np.array_equal(f(X, n), X * n)
 
 
-def test_truth_values_and_texts_are_constants():
+def test_booleans_and_strings_are_constants():
     g, calls = counted(lambda x, flip, kind: (-x if flip else x) + (1.0 if kind == "up" else 0.0))
     f = wg.compile(g)
     for _ in range(2):
@@ -162,16 +162,16 @@ def test_truth_values_and_texts_are_constants():
 
 
 @pytest.mark.parametrize("bad", [{1, 2}, bytearray(b"ab")], ids=["set", "bytearray"])
-def test_arguments_that_cannot_be_told_apart(bad):
+def test_arguments_that_are_not_hashable(bad):
     line = rf"at .*test_call_signature.py:{here() + 2}"
     with pytest.raises(TypeError, match=rf"hashable; this is a {type(bad).__name__}, {line}"):
         wg.compile(lambda x, other: x)(X, bad)
 
 
 @pytest.mark.parametrize(
-    "bad", [np.array(["a"]), np.array([None, 1]), np.datetime64("2020-01-01")], ids=["text", "object", "date"]
+    "bad", [np.array(["a"]), np.array([None, 1]), np.datetime64("2020-01-01")], ids=["string", "object", "date"]
 )
-def test_arrays_that_hold_no_numbers(bad):
+def test_arrays_without_numbers(bad):
     with pytest.raises(TypeError, match=rf"arrays of numbers.*test_call_signature.py:{here() + 1}"):
         wg.compile(lambda x: x)(bad)
     with pytest.raises(TypeError, match="Return arrays, numbers"):
@@ -241,7 +241,7 @@ def test_captured_values_of_a_transform_are_not_kept():
 @pytest.mark.parametrize(
     "name", ["nextafter", "remainder", "fmod", "floor_divide", "equal", "arctan2", "copysign", "add", "maximum"]
 )
-def test_numbers_of_python_as_arguments_give_way_in_every_operation(name, dtype):
+def test_the_dtype_of_python_arguments_follows_arrays_in_every_operation(name, dtype):
     """Also where NumPy runs the operation: 0.1 is that of float32 beside an array of float32."""
     ufunc = getattr(np, name)
     x = np.full(5, 0.1).astype(dtype)

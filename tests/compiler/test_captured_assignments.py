@@ -131,7 +131,7 @@ def test_assignment_without_a_derivative_inside_a_gradient():
         lambda f: lambda x: wg.jvp(f, (x,), (V,)),
     ],
 )
-def test_assignment_without_a_meaning_is_an_error(transform):
+def test_assignments_that_are_not_defined_are_errors(transform):
     t = wg.tensor(np.zeros(3))
     with pytest.raises(GradientError, match="captures was assigned to inside"):
         wg.compile(transform(partial(accumulate, t)))(X)
@@ -197,11 +197,11 @@ def test_parameters_are_updated_in_their_own_buffers(n):
 
 def test_what_others_hold_is_not_overwritten():
     w = wg.tensor(np.ones(1024))
-    seen, twin = w.numpy(), w.detach()
+    seen, detached = w.numpy(), w.detach()
     step = wg.compile(lambda x: w.__imul__(x).sum())
     assert step(2.0) == 2048.0
     np.testing.assert_array_equal(seen, 1.0)
-    np.testing.assert_array_equal(twin, 1.0)
+    np.testing.assert_array_equal(detached, 1.0)
     np.testing.assert_array_equal(w, 2.0)
     old = wg.compile(lambda x: (w * 1.0, w.__imul__(x))[0])
     np.testing.assert_array_equal(old(3.0), 2.0)
@@ -241,7 +241,7 @@ def test_a_tensor_that_is_assigned_to_and_never_read():
 
 
 @pytest.mark.parametrize("n", [3, 1024])
-def test_tensors_that_change_places(n):
+def test_tensors_that_are_swapped(n):
     def swap(a, b, x):
         old = a * 1.0
         a[...] = b + x

@@ -157,7 +157,7 @@ def test_constants_and_python_numbers():
     assert wg.compile(lambda: {"a": [np.ones(2) * 2.0]})()["a"][0].tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("bad", ["text", object(), np.add], ids=["text", "object", "function"])
+@pytest.mark.parametrize("bad", ["text", object(), np.add], ids=["string", "object", "function"])
 def test_results_that_are_no_numbers(bad):
     with pytest.raises(TypeError, match="Return arrays, numbers"):
         wg.compile(lambda x: (x, bad))(X)

@@ -1,6 +1,4 @@
-"""Every operation of the table, compiled: the same shapes, dtypes and numbers as NumPy's, NaN, infinities and signed
-zeros included.
-"""
+"""Every operation of the table, compiled: NumPy's shapes, dtypes and values, with NaN, infinities and signed zeros."""
 
 from __future__ import annotations
 
@@ -334,11 +332,11 @@ def test_reductions_over_all_axes(shape, dtype):
 @pytest.mark.parametrize("n", [1, 3, 8, 9, 31, 64, 200])
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 0.0, -0.0])
 def test_reductions_of_special_numbers(n, special):
-    """In every place, beside numbers and beside its like."""
+    """At every position, next to numbers and to each other."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(8, n)) - 0.5
-    for row, places in enumerate([[0], [-1], [n // 2], range(n), range(0, n, 2), range(n - 1), [], [0, -1]]):
-        x[row, list(places)] = special
+    for row, indices in enumerate([[0], [-1], [n // 2], range(n), range(0, n, 2), range(n - 1), [], [0, -1]]):
+        x[row, list(indices)] = special
 
     def eager(x):
         return (

@@ -112,8 +112,8 @@ define i32 @wengert.run(ptr %inputs, ptr %outputs) {
 entry:
   %mine = load ptr, ptr %inputs
   store volatile i64 1, ptr %mine
-  %place = getelementptr ptr, ptr %inputs, i64 1
-  %other = load ptr, ptr %place
+  %other.at = getelementptr ptr, ptr %inputs, i64 1
+  %other = load ptr, ptr %other.at
   br label %again
 again:
   %i = phi i64 [ 0, %entry ], [ %next, %again ]

@@ -1,4 +1,4 @@
-"""What operations are made of: an expanded program computes the same, in operations that the compiler knows."""
+"""Expansions: an expanded program computes the same, in operations that have native code."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Compiled functions take arrays as they lie in memory, numbers as Python has them, and give the same whatever the
-number of threads.
-"""
+"""Arguments and results of compiled functions: any memory layout, Python numbers, any number of threads."""
 
 from __future__ import annotations
 
@@ -90,7 +88,7 @@ def test_gradients_of_layouts(layout):
 
 
 @pytest.mark.parametrize("dtype", ["i8", "i4", "?", "u1", "i2", "f2", "c16", "c8", ">f8", ">i4"])
-def test_dtypes_without_arithmetic_of_their_own(dtype):
+def test_dtypes_that_numpy_computes(dtype):
     """What the compiler does not compute with, NumPy does."""
     x = np.array([0, 1, 1, 0, 1]).astype(dtype)
     g = lambda x: (np.stack([x, x])[:, ::-1], x[1:])
@@ -99,7 +97,7 @@ def test_dtypes_without_arithmetic_of_their_own(dtype):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_texts_are_refused():
+def test_strings_are_errors():
     with pytest.raises(TypeError, match="numbers"):
         wg.compile(lambda x: x[::-1])(np.array(["a", "b"]))
 

@@ -1,4 +1,4 @@
-"""How operations become native code: what is registered against them, in which form."""
+"""Lowerings and expansions: which operations have them, and how new ones are entered."""
 
 from __future__ import annotations
 

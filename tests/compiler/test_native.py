@@ -1,4 +1,4 @@
-"""Compiled functions beyond one call: on disk, in other processes, in threads, and when they are gone."""
+"""Compiled functions on disk, in other processes, in threads, after forks, and when they are deleted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The target: what code is made for can be chosen, is right at each level, and is part of what the disk cache knows a
-program by.
-"""
+"""The target: it can be chosen, is right at each level, and is part of the keys of the disk cache."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Operations that NumPy or the user runs inside a program: what they are given outlives the call, what they raise comes
-out once.
-"""
+"""Operations that NumPy or the user runs inside a program: operands outlive the call, exceptions are raised once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, hyperbolic functions and powers on vectors: within an ulp of mpmath, with NumPy's limits."""
+"""Exponentials, logarithms, hyperbolic functions and powers on vectors: within an ulp of mpmath, NumPy's limits."""
 
 from __future__ import annotations
 

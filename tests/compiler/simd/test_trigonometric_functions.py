@@ -1,4 +1,4 @@
-"""Trigonometric functions and their inverses on vectors: within an ulp of mpmath for any argument, with NumPy's limits."""
+"""Trigonometric functions and their inverses on vectors: within an ulp of mpmath for any argument."""
 
 from __future__ import annotations
 

@@ -29,21 +29,21 @@ class Format(NamedTuple):
 FORMATS = {
     # P(z) = (2 atanh(s) / s - 2) / z with z = s^2 < 0.0295: z P to 2^-58.4 of 2 and to 2^-29.1.
     "f64": Format(
-        52,
-        1023,
-        (float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")),
-        0x3FE6A09E667F3BCD,
-        (
+        digits=52,
+        bias=1023,
+        ln2=(float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")),
+        root_half=0x3FE6A09E667F3BCD,
+        atanh=(
             0.14798799667383708, 0.15313784249105922, 0.1818357395137594, 0.22222198404457907, 0.28571428743855104,
             0.3999999999940895, 0.6666666666666735,
         ),
     ),
     "f32": Format(
-        23,
-        127,
-        (float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")),
-        0x3F3504F3,
-        (0.29872167110443115, 0.39977556467056274, 0.6666677594184875),
+        digits=23,
+        bias=127,
+        ln2=(float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")),
+        root_half=0x3F3504F3,
+        atanh=(0.29872167110443115, 0.39977556467056274, 0.6666677594184875),
     ),
 }  # fmt: skip
 

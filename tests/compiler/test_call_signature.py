@@ -187,7 +187,7 @@ def test_captured_arrays_keep_the_numbers_they_had():
     assert np.array_equal(f(X), X * [1.0, 2.0, 3.0])
     table[:] = 10.0
     assert np.array_equal(f(X), X * [1.0, 2.0, 3.0])
-    assert np.array_equal(f(X.astype(np.float32)), X * 10.0)  # traced anew
+    assert np.array_equal(f(X.astype(np.float32)), X * 10.0)  # traced again
 
 
 def test_an_array_that_changes_while_it_is_traced():

@@ -225,7 +225,7 @@ def test_no_memory(result):
 
 @needs_support
 def test_symbols_are_in_the_table():
-    """Nothing in the text is outside but for the run and what `symbols` has, so that it can be joined to any module."""
+    """An entry uses the program and `python_addresses` only, so that it can be appended to any module."""
     arguments = [Argument.of(value) for value in (X, 1.0, 2, *(dtype.type(1) for dtype in python_objects.NUMBERS))]
     result = tuple(Spec(shape, dtype) for dtype in python_objects.NUMBERS for shape in ((), (2,)))
     lines = entry.write_entry(arguments, result, release_gil=True).splitlines()

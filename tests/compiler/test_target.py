@@ -51,7 +51,7 @@ def test_each_level_is_right_and_cached_on_its_own(tmp_path):
 
 @pytest.fixture
 def chosen(monkeypatch):
-    """Sets the variable and reads it anew."""
+    """Set the variable and read it again."""
 
     def choose(level: str) -> target.Target:
         monkeypatch.setenv("WENGERT_TARGET", level)

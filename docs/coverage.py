@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import wengert
-from wengert.compiler.classify import Kind, kind_of
+from wengert.compiler.classify import Form, form_of
 from wengert.compiler.expand import expand
 from wengert.core.aspects import ASPECTS, Aspect
 from wengert.core.errors import TrackedValueError
@@ -119,8 +119,8 @@ WAYS = ("native", "BLAS", "NumPy")
 
 def way(graph: Graph) -> str:
     """The least native of what a graph is made of."""
-    kinds = {kind_of(node, ()) for node in expand(graph).nodes}
-    return "NumPy" if Kind.FALLBACK in kinds else "BLAS" if Kind.LIBRARY in kinds else "native"
+    forms = {form_of(node, ()) for node in expand(graph).nodes}
+    return "NumPy" if Form.FALLBACK in forms else "BLAS" if Form.BLAS in forms else "native"
 
 
 def shape_rule(primitive: Primitive) -> str:

@@ -1,8 +1,7 @@
-"""Random programs as Python source: each line makes one value of earlier ones, so a failure prints as a program that
-can be run.
+"""Random programs as Python source: each line computes one value from earlier ones, and a failure prints the program.
 
-The shapes of all values are known while a program is drawn, because it is run at the same time. Values are kept small
-(`tanh`), and are compared with numbers that no computation gives, so that rounding decides nothing.
+The shapes of all values are known while a program is drawn, because it runs at the same time. Values are kept small
+(`tanh`), and are compared with numbers that are never results, so that rounding decides nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Pick = Callable[[int], int]
 """A number below the given one."""
 
 LARGEST = 6000
-"""So many elements a value has at most."""
+"""The most elements of a value."""
 
 EXTENTS = {
     "tiny": (1, 2, 3, 4),
@@ -30,26 +29,30 @@ EXTENTS = {
 }
 
 UNARY = (
-    "np.sin({x})", "np.cos({x})", "np.tanh({x})", "np.exp(-{x} * {x})", "np.arctan({x})", "-{x}", "np.abs({x} + "
-                                                                                                  "0.3713)", "{x} * 0.5",
-    "1.5 - {x}", "np.sqrt({x} * {x} + 1)", "np.log1p({x} ** 2)", "{x} / (1.0 + np.square({x}))", "wg.relu({x} + "
-                                                                                                 "0.1371)",
-    "wg.sigmoid({x})", "wg.softplus({x})", "{x}.astype(np.float32)", "{x}.astype(np.float64)", "wg.stop_gradient({x})",
-    "np.copysign(1.0, {x} - 0.7173)", "np.sign({x} - 0.2929) * {x}", "np.floor({x} * 3.17)", "np.where(np.isfinite({x}), {x}, 0.0)",
+    "np.sin({x})", "np.cos({x})", "np.tanh({x})", "np.exp(-{x} * {x})", "np.arctan({x})", "-{x}",
+    "np.abs({x} + 0.3713)", "{x} * 0.5", "1.5 - {x}", "np.sqrt({x} * {x} + 1)", "np.log1p({x} ** 2)",
+    "{x} / (1.0 + np.square({x}))", "wg.relu({x} + 0.1371)", "wg.sigmoid({x})", "wg.softplus({x})",
+    "{x}.astype(np.float32)", "{x}.astype(np.float64)", "wg.stop_gradient({x})", "np.copysign(1.0, {x} - 0.7173)",
+    "np.sign({x} - 0.2929) * {x}", "np.floor({x} * 3.17)", "np.where(np.isfinite({x}), {x}, 0.0)",
     "np.ones_like({x})", "np.full_like({x}, 2)", "({x} > 0.1717) * {x}", "{x} * 2", "np.clip({x}, -1.0713, 0.9313)",
-    "np.reciprocal(2.0 + np.cos({x}))", "np.cbrt({x} * {x} + 1)", "np.hypot({x}, 1.0)", "np.sinc({x})", "np.power({x}, "
-                                                                                                        "3)",
+    "np.reciprocal(2.0 + np.cos({x}))", "np.cbrt({x} * {x} + 1)", "np.hypot({x}, 1.0)", "np.sinc({x})",
+    "np.power({x}, 3)",
 )  # fmt: skip
 BINARY = (
-    "{x} + {y}", "{x} - {y}", "{x} * {y}", "{x} / ({y} * {y} + 1.0)", "np.where({x} > 0.3317, {x}, {y})", "np.arctan2({x}, {y} * {y} + 1)",
-    "np.maximum({x}, {y} + 0.6111)", "np.minimum({x} - 0.5177, {y})", "np.where({y} < -0.1517, {x}, 0.0)", "np.logaddexp({x}, {y})",
+    "{x} + {y}", "{x} - {y}", "{x} * {y}", "{x} / ({y} * {y} + 1.0)", "np.where({x} > 0.3317, {x}, {y})",
+    "np.arctan2({x}, {y} * {y} + 1)", "np.maximum({x}, {y} + 0.6111)", "np.minimum({x} - 0.5177, {y})",
+    "np.where({y} < -0.1517, {x}, 0.0)", "np.logaddexp({x}, {y})",
     "{x} * np.logical_and({x} > 0.0571, {y} > 0.1571)", "np.hypot({x}, {y} + 7.0)", "(np.abs({x}) + 1.0) ** {y}",
 )  # fmt: skip
+KINDS = (
+    *("unary", "unary", "binary", "binary", "binary", "view", "view", "view"),
+    *("join", "index", "index", "reduce", "reduce", "contract"),
+)
 REDUCTIONS = ("np.sum", "np.mean", "np.max", "np.min", "wg.logsumexp", "np.var", "np.prod")
 
 
 class Draft:
-    """A program in the making: its lines, and its values on the inputs that were drawn with it."""
+    """A program while it is drawn: its lines, and its values for the inputs that were drawn with it."""
 
     def __init__(self, pick: Pick, count: int):
         self.pick = pick
@@ -87,31 +90,14 @@ class Draft:
         return options[self.pick(len(options))]
 
     def name(self) -> str:
-        """A value, rather a late one."""
+        """The name of a value, preferably a late one."""
         floats = [n for n in self.values if n != "i"]
         back = min(self.pick(len(floats)), self.pick(len(floats)))
         return floats[-1 - back]
 
     def extend(self) -> None:
-        """One line more, or none where what was drawn does not fit."""
-        kind = self.choose(
-            (
-                "unary",
-                "unary",
-                "binary",
-                "binary",
-                "binary",
-                "view",
-                "view",
-                "view",
-                "join",
-                "index",
-                "index",
-                "reduce",
-                "reduce",
-                "contract",
-            )
-        )
+        """Add a line, or none if the drawn operation does not fit."""
+        kind = self.choose(KINDS)
         text = getattr(self, kind)()
         if text is None:
             return
@@ -201,37 +187,44 @@ class Draft:
 
     def view(self) -> str | None:
         x = self.name()
-        value = self.values[x]
-        shape, rank = value.shape, value.ndim
         which = self.pick(13)
+        text = self.whole_view(x, which)
+        if text is None and self.values[x].ndim:
+            text = self.axis_view(x, which, self.pick(self.values[x].ndim))
+        return text or f"{x}[{self.key(self.values[x].shape, arrays=False)}]"
+
+    def whole_view(self, x: str, which: int) -> str | None:
+        """A view that needs no axis."""
+        shape, rank = self.values[x].shape, self.values[x].ndim
         if which == 0:
             axes = list(range(rank))
             order = [axes.pop(self.pick(len(axes))) for _ in range(rank)]
             return f"np.transpose({x}, {tuple(order)})"
         if which == 1:
-            return f"np.reshape({x}, {self.factors(value.size)})"
+            return f"np.reshape({x}, {self.factors(self.values[x].size)})"
         if which == 2:
             lead = [1 + self.pick(4) for _ in range(self.pick(3))]
             return f"np.broadcast_to({x}, {(*lead, *[n if n != 1 else 1 + self.pick(5) for n in shape])})"
-        if which == 3 and rank:
-            return f"np.flip({x}, {self.pick(rank)})"
-        if which == 4 and rank:
-            return f"np.roll({x}, {self.pick(9) - 4}, axis={self.pick(rank)})"
-        if which == 5 and rank >= 2:
-            i = self.pick(rank)
-            return f"np.diagonal({x}, {self.pick(5) - 2}, {i}, {(i + 1) % rank})"
-        if which == 6 and rank:
-            return f"np.pad({x}, {[(self.pick(3), self.pick(3)) for _ in range(rank)]})"
-        if which == 7 and rank >= 2:
-            return f"np.{self.choose(('tril', 'triu'))}({x}, {self.pick(5) - 2})"
-        if which == 8:
+        if which == 3:
             return f"np.expand_dims({x}, {self.pick(rank + 1)})"
-        if which == 9 and rank:
-            axis = self.pick(rank)
+        return None
+
+    def axis_view(self, x: str, which: int, axis: int) -> str | None:
+        """A view along an axis."""
+        shape, rank = self.values[x].shape, self.values[x].ndim
+        if which == 4:
+            return f"np.flip({x}, {axis})"
+        if which == 5:
+            return f"np.roll({x}, {self.pick(9) - 4}, axis={axis})"
+        if which == 6 and rank >= 2:
+            return f"np.diagonal({x}, {self.pick(5) - 2}, {axis}, {(axis + 1) % rank})"
+        if which == 7:
+            return f"np.pad({x}, {[(self.pick(3), self.pick(3)) for _ in range(rank)]})"
+        if which == 8 and rank >= 2:
+            return f"np.{self.choose(('tril', 'triu'))}({x}, {self.pick(5) - 2})"
+        if which == 9:
             return f"np.split({x}, [{self.pick(shape[axis] + 1)}], axis={axis})[{self.pick(2)}]"
-        if which == 10 and rank:
-            return f"np.repeat({x}, {self.pick(3)}, axis={self.pick(rank)})"
-        return f"{x}[{self.key(shape, arrays=False)}]"
+        return f"np.repeat({x}, {self.pick(3)}, axis={axis})" if which == 10 else None
 
     def factors(self, size: int) -> tuple[int, ...]:
         """A shape for so many elements."""

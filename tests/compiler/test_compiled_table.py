@@ -1,6 +1,4 @@
-"""Every operation of the table, compiled: the same shapes, dtypes and numbers as NumPy's, NaN, infinities and signed
-zeros included.
-"""
+"""Every operation of the table, compiled: NumPy's shapes, dtypes and values, with NaN, infinities and signed zeros."""
 
 from __future__ import annotations
 
@@ -24,24 +22,8 @@ EXACT = {p for p in TABLE.values() if isinstance(lowering.of(p), Instructions) a
 
 DTYPES = ("f8", "f4", "i8", "i4", "?", "c16")
 FINITE = (
-    0.0,
-    1.0,
-    0.5,
-    2.0,
-    3.0,
-    1.5,
-    0.1,
-    1e-10,
-    1e10,
-    1e22,
-    1 - 2**-24,
-    1 + 2**-23,
-    np.pi,
-    np.pi / 2,
-    np.pi / 4,
-    35.0,
-    88.5,
-    100.0,
+    *(0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 0.1, 1e-10, 1e10, 1e22, 1 - 2**-24, 1 + 2**-23),
+    *(np.pi, np.pi / 2, np.pi / 4, 35.0, 88.5, 100.0),
 )
 ENDS = {
     "f8": (5e-324, 2.3e-308, 1e-300, 1e300, 1.7e308, 709.5, 710.5, 745.0, 746.0),
@@ -103,7 +85,7 @@ def crossed(primitive, dtype: str) -> list[np.ndarray]:
 
 
 def assert_same(found, expected, ulps: float = 0, signs: bool = True, size: float = 0.0) -> None:
-    """Equal in shape, dtype and numbers, those up to so many units in the last place, of numbers of at least that size."""
+    """Equal in shape, dtype and values, up to `ulps` units in the last place of values of at least `size`."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     if expected.dtype.kind == "c":
@@ -350,11 +332,11 @@ def test_reductions_over_all_axes(shape, dtype):
 @pytest.mark.parametrize("n", [1, 3, 8, 9, 31, 64, 200])
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 0.0, -0.0])
 def test_reductions_of_special_numbers(n, special):
-    """In every place, beside numbers and beside its like."""
+    """At every position, next to numbers and to each other."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(8, n)) - 0.5
-    for row, places in enumerate([[0], [-1], [n // 2], range(n), range(0, n, 2), range(n - 1), [], [0, -1]]):
-        x[row, list(places)] = special
+    for row, indices in enumerate([[0], [-1], [n // 2], range(n), range(0, n, 2), range(n - 1), [], [0, -1]]):
+        x[row, list(indices)] = special
 
     def eager(x):
         return (

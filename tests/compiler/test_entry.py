@@ -1,82 +1,24 @@
-"""The native call and the one through ctypes, around small programs written by hand."""
+"""Native entries and calls by ctypes, around small programs written by hand: arguments and results."""
 
 from __future__ import annotations
 
 import copy
 import ctypes
-import gc
-import os
 import pickle
-import subprocess
 import sys
-import threading
-import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.compiler.entry_programs import copies, identity_entry, load_entry, needs_support
 
 from wengert.compiler import entry, python_objects
 from wengert.compiler.entry import Argument, Caller, callable_from
-from wengert.compiler.target import Loaded, object_code
 from wengert.core.spec import Spec
 
-needs_support = pytest.mark.skipif(
-    not python_objects.supported(), reason="this interpreter keeps its objects otherwise"
-)
 DTYPES = [np.dtype(name) for name in ("f8", "f4", "i8", "i4", "?", "c16")]
+
+
 NOTHING = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\n  ret i32 0\n}\n"
-
-
-def copies(specs: list[Spec], status: int = 0) -> str:
-    """A program that copies input i to output i."""
-    lines = []
-    for i, spec in enumerate(specs):
-        for name in ("inputs", "outputs"):
-            lines += [
-                f"  %{name}.{i} = getelementptr ptr, ptr %{name}, i64 {i}",
-                f"  %{name}.data{i} = load ptr, ptr %{name}.{i}",
-            ]
-        size = spec.size * spec.dtype.itemsize
-        lines.append(f"  call void @copy(ptr %outputs.data{i}, ptr %inputs.data{i}, i64 {size})")
-    return "\n".join(
-        [COPY, "define i32 @wengert.run(ptr %inputs, ptr %outputs) {", *lines, f"  ret i32 {status}", "}", ""]
-    )
-
-
-COPY = """
-define internal void @copy(ptr %to, ptr %from, i64 %size) {
-entry:
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult i64 %i, %size
-  br i1 %more, label %body, label %end
-body:
-  %source = getelementptr i8, ptr %from, i64 %i
-  %place = getelementptr i8, ptr %to, i64 %i
-  %byte = load i8, ptr %source
-  store i8 %byte, ptr %place
-  %next = add i64 %i, 1
-  br label %head
-end:
-  ret void
-}
-"""
-
-
-def load(run: str, arguments=(), result: entry.Result = (), release_gil=False) -> Loaded:
-    return Loaded(object_code(entry.text(arguments, result, release_gil) + run), python_objects.symbols())
-
-
-def identity(values, result: entry.Result | None = None, status: int = 0, release_gil: bool = False):
-    """A native function of values like these that returns copies of them, by default in a tuple."""
-    arguments = [Argument.of(value) for value in values]
-    assert all(arguments)
-    specs = [argument.spec for argument in arguments]
-    return callable_from(
-        load(copies(specs, status), arguments, tuple(specs) if result is None else result, release_gil)
-    )
 
 
 @needs_support
@@ -85,7 +27,7 @@ def identity(values, result: entry.Result | None = None, status: int = 0, releas
 def test_arrays_of_every_dtype(dtype, shape):
     x = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
     x = np.asarray(x + x.dtype.type(1) if dtype.kind not in "b" else x)
-    f = identity([x])
+    f = identity_entry([x])
     (out,) = f(x)
     assert type(out) is (np.ndarray if shape else dtype.type)
     assert out.dtype == dtype
@@ -103,7 +45,7 @@ def test_arrays_of_every_dtype(dtype, shape):
 def test_scalars_of_every_dtype(dtype):
     for number in (0, 1):
         x = dtype.type(number)
-        f = identity([x], Spec((), dtype))
+        f = identity_entry([x], Spec((), dtype))
         out = f(x)
         assert type(out) is dtype.type
         assert out == x
@@ -113,7 +55,7 @@ def test_scalars_of_every_dtype(dtype):
 
 @needs_support
 def test_python_numbers():
-    f = identity([1.5, 7])
+    f = identity_entry([1.5, 7])
     out = f(-2.25, -(2**63))
     assert out == (-2.25, -(2**63))
     assert [type(part) for part in out] == [np.float64, np.int64]
@@ -137,22 +79,22 @@ def test_python_numbers():
 def test_nested_results():
     x, y = np.arange(3.0), np.arange(4, dtype=np.int32)
     a, b, c = Spec((3,), x.dtype), Spec((), np.dtype(np.bool)), Spec((4,), y.dtype)
-    f = identity([x, np.True_, y], ((), (a, ((b,), c)), ()))
+    f = identity_entry([x, np.True_, y], ((), (a, ((b,), c)), ()))
     empty, (first, ((second,), third)), last = f(x, np.True_, y)
     assert empty == last == ()
     np.testing.assert_array_equal(first, x)
     assert second is np.True_
     np.testing.assert_array_equal(third, y)
-    assert type(identity([x], a)(x)) is np.ndarray
-    assert callable_from(load(NOTHING))() == ()
+    assert type(identity_entry([x], a)(x)) is np.ndarray
+    assert callable_from(load_entry(NOTHING))() == ()
 
 
 @needs_support
 def test_many_arguments_and_results():
     values = [np.full(i % 4, float(i)) for i in range(150)] + [0.5, 3]
-    out = identity(values)(*values)
+    out = identity_entry(values)(*values)
     assert all(np.array_equal(a, b) for a, b in zip(values, out, strict=True))
-    assert identity([np.ones(2)] * 9)(*[np.ones(2)] * 8, np.ones(3)) is NotImplemented
+    assert identity_entry([np.ones(2)] * 9)(*[np.ones(2)] * 8, np.ones(3)) is NotImplemented
 
 
 class Sub(np.ndarray):
@@ -201,14 +143,14 @@ X = np.arange(6.0).reshape(2, 3)
 @needs_support
 @pytest.mark.parametrize("name", [*layouts(X), *mismatches(X)])
 def test_anything_else_is_not_taken(name):
-    f = identity([X])
+    f = identity_entry([X])
     assert f(X) is not NotImplemented
     assert f((layouts(X) | mismatches(X))[name]) is NotImplemented
 
 
 @needs_support
 def test_number_of_arguments():
-    f = identity([X, 1.0])
+    f = identity_entry([X, 1.0])
     for wrong in [(), (X,), (X, 1.0, 1.0), (X, 1.0, None, None)]:
         assert f(*wrong) is NotImplemented
     with pytest.raises(TypeError):
@@ -222,9 +164,9 @@ def test_read_only_and_pickled_arrays_are_taken():
     pickled = pickle.loads(pickle.dumps(X))
     assert pickled.dtype is not X.dtype
     for x in (fixed, pickled, copy.deepcopy(X), X[:], np.frombuffer(X.tobytes()).reshape(2, 3)):
-        np.testing.assert_array_equal(identity([X])(x)[0], X)
+        np.testing.assert_array_equal(identity_entry([X])(x)[0], X)
     swapped = pickle.loads(pickle.dumps(X.dtype.newbyteorder()))
-    assert identity([X])(X.astype(swapped)) is NotImplemented
+    assert identity_entry([X])(X.astype(swapped)) is NotImplemented
 
 
 def test_descriptions():
@@ -238,14 +180,14 @@ def test_descriptions():
         assert (Argument.of(np.ones(2, char)) is not None) == (Argument.of(np.dtype(char).type(1)) is not None) == known
     assert Argument.of(np.longdouble(1)) is None
     assert Argument.of(np.str_("x")) is None
-    with pytest.raises(ValueError, match="no numbers of dtype >f8"):
-        entry.text([], Spec((3,), np.dtype(">f8")))
+    with pytest.raises(ValueError, match="does not support dtype >f8"):
+        entry.write_entry([], Spec((3,), np.dtype(">f8")))
 
 
 @needs_support
 @pytest.mark.parametrize("release_gil", [False, True])
 def test_a_run_that_gave_up(release_gil):
-    f = identity([X, 2.0], status=3, release_gil=release_gil)
+    f = identity_entry([X, 2.0], status=3, release_gil=release_gil)
     assert f(X, 2.0) is NotImplemented
 
 
@@ -263,7 +205,7 @@ define i32 @wengert.run(ptr %inputs, ptr %outputs) {{
   ret i32 1
 }}
 """
-    f = callable_from(load(run, [], (Spec((3,), X.dtype), Spec((), X.dtype))))
+    f = callable_from(load_entry(run, [], (Spec((3,), X.dtype), Spec((), X.dtype))))
     with pytest.raises(ZeroDivisionError, match="lost"):
         f()
 
@@ -273,7 +215,7 @@ define i32 @wengert.run(ptr %inputs, ptr %outputs) {{
     "result", [Spec((2**46,), X.dtype), (Spec((3,), X.dtype), (Spec((2**46,), X.dtype),))], ids=str
 )
 def test_no_memory(result):
-    f = callable_from(load(NOTHING, [], result))
+    f = callable_from(load_entry(NOTHING, [], result))
     before = sys.getrefcount(X.dtype)
     for _ in range(10):
         with pytest.raises(MemoryError):
@@ -282,177 +224,17 @@ def test_no_memory(result):
 
 
 @needs_support
-def test_references_and_memory():
-    resource = pytest.importorskip("resource")
-    y, scale = np.arange(500.0), 3.25
-    result = (Spec((2, 3), X.dtype), (Spec((500,), X.dtype), (Spec((), X.dtype),), Spec((), np.dtype(np.bool))), ())
-    f = identity([X, y, scale, np.True_], result)
-    stopped = identity([X, y, scale, np.True_], result, status=1)
-    watched = [
-        X,
-        y,
-        scale,
-        np.True_,
-        None,
-        NotImplemented,
-        X.dtype,
-        np.dtype(np.bool),
-        np.ndarray,
-        np.float64,
-        (),
-        f,
-        stopped,
-    ]
-
-    def loop(times):
-        for _ in range(times):
-            f(X, y, scale, np.True_)
-            f(X, y, scale)
-            f(y, X, scale, np.True_)
-            stopped(X, y, scale, np.True_)
-
-    loop(20_000)
-    gc.collect()
-    counts, peak = [sys.getrefcount(value) for value in watched], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    loop(250_000)
-    growth = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
-    assert max(abs(sys.getrefcount(value) - count) for value, count in zip(watched, counts, strict=True)) < 20
-    assert growth * (1 if sys.platform == "darwin" else 1024) < 4_000_000
-
-
-@needs_support
-def test_results_belong_to_the_caller():
-    f = identity([X])
-    (kept,) = f(X)
-    assert sys.getrefcount(kept) == 2
-    kept[...] = 7.0
-    (other,) = f(X)
-    np.testing.assert_array_equal(other, X)
-    assert gc.is_tracked(f(X))
-
-
-@needs_support
-def test_code_lives_as_long_as_the_function():
-    loaded = load(copies([Spec.of(X)]), [Argument.of(X)], Spec.of(X))
-    code = weakref.ref(loaded)
-    f = callable_from(loaded, "squares")
-    del loaded
-    gc.collect()
-    assert code() is not None
-    assert f.__name__ == "squares"
-    np.testing.assert_array_equal(f(X), X)
-    del f
-    assert code() is None
-
-
-@needs_support
-@pytest.mark.parametrize("release_gil", [False, True])
-def test_threads(release_gil):
-    f = identity([X, 1.0], release_gil=release_gil)
-    wrong = []
-
-    def work(number):
-        x = np.full((2, 3), float(number))
-        for i in range(20_000):
-            out, scale = f(x, number + i / 7)
-            if not (np.array_equal(out, x) if i % 50 == 0 else out[1, 2] == number) or scale != number + i / 7:
-                wrong.append((number, i))
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-WAIT = """
-define i32 @wengert.run(ptr %inputs, ptr %outputs) {
-entry:
-  %mine = load ptr, ptr %inputs
-  store volatile i64 1, ptr %mine
-  %place = getelementptr ptr, ptr %inputs, i64 1
-  %other = load ptr, ptr %place
-  br label %again
-again:
-  %i = phi i64 [ 0, %entry ], [ %next, %again ]
-  %next = add i64 %i, 1
-  %seen = load volatile i64, ptr %other
-  %here = icmp eq i64 %seen, 1
-  %late = icmp ugt i64 %next, 20000000000
-  %done = or i1 %here, %late
-  br i1 %done, label %end, label %again
-end:
-  %status = select i1 %here, i32 0, i32 1
-  ret i32 %status
-}
-"""
-
-
-@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_support), False])
-def test_two_runs_at_once(native):
-    """Each run waits until the other has begun, which ends only if neither holds the GIL."""
-    a, b = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    arguments = [Argument.of(a), Argument.of(b)]
-    loaded = load(WAIT, arguments, (), release_gil=True)
-    f = callable_from(loaded) if native else lambda *args: Caller(loaded, [Spec.of(a)] * 2, [], release_gil=True)(args)
-    results = []
-    threads = [
-        threading.Thread(target=lambda args=args: results.append(f(*args)), daemon=True) for args in ((a, b), (b, a))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert results == ([(), ()] if native else [(0, []), (0, [])])
-
-
-@needs_support
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_fork():
-    """In a fresh process, because one with threads should not fork."""
-    code = """
-import os, numpy as np
-from tests.compiler.test_entry import identity
-x = np.arange(6.0).reshape(2, 3)
-f = identity([x, 1.0], release_gil=True)
-child = os.fork()
-out, scale = f(x, 2.0)
-good = np.array_equal(out, x) and scale == 2.0 and f(1) is NotImplemented and np.array_equal(identity([x])(x)[0], x)
-if child == 0:
-    os._exit(0 if good else 1)
-assert good and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, cwd=Path(__file__).parents[2])
-
-
-@needs_support
-def test_code_from_another_process():
-    """Addresses are not in the code: what one process compiled, another loads."""
-    run = copies([Spec.of(X)])
-    code = object_code(entry.text([Argument.of(X)], (Spec.of(X),)) + run)
-    script = """
-import sys, numpy as np
-from wengert.compiler import entry, python_objects, target
-f = entry.callable_from(target.Loaded(sys.stdin.buffer.read(), python_objects.symbols()))
-x = np.arange(6.0).reshape(2, 3) + 1
-assert np.array_equal(f(x)[0], x) and f(1) is NotImplemented
-"""
-    subprocess.run([sys.executable, "-c", script], input=code, check=True, timeout=120)
-
-
-@needs_support
 def test_symbols_are_in_the_table():
-    """Nothing in the text is outside but for the run and what `symbols` has, so that it can be joined to any module."""
+    """An entry uses the program and `python_addresses` only, so that it can be appended to any module."""
     arguments = [Argument.of(value) for value in (X, 1.0, 2, *(dtype.type(1) for dtype in python_objects.NUMBERS))]
     result = tuple(Spec(shape, dtype) for dtype in python_objects.NUMBERS for shape in ((), (2,)))
-    lines = entry.text(arguments, result, release_gil=True).splitlines()
+    lines = entry.write_entry(arguments, result, release_gil=True).splitlines()
     outside = [
         line.split("@")[1].split("(")[0].split(" ")[0]
         for line in lines
         if line.startswith("declare") or "= external" in line
     ]
-    assert set(outside) <= python_objects.symbols().keys()
+    assert set(outside) <= python_objects.python_addresses().keys()
     assert len(outside) == len(set(outside)) > 40
 
 
@@ -461,7 +243,7 @@ def test_symbols_are_in_the_table():
 def test_safe_call(dtype, release_gil):
     values = [np.asarray(v) for v in (X.astype(dtype), np.ones((), dtype), np.ones((3, 0), dtype))]
     specs = [Spec.of(value) for value in values]
-    call = Caller(load(copies(specs), [], tuple(specs)), specs, specs, release_gil)
+    call = Caller(load_entry(copies(specs), [], tuple(specs)), specs, specs, release_gil)
     for first in [*layouts(values[0]).values(), values[0].tolist() if dtype.char in "dl?D" else values[0]]:
         status, out = call([first, values[1][()], values[2]])
         assert status == 0
@@ -472,7 +254,7 @@ def test_safe_call(dtype, release_gil):
 
 def test_safe_call_refuses_other_specs():
     spec = Spec.of(X)
-    call = Caller(load(copies([spec], status=5), [], spec), [spec], [spec])
+    call = Caller(load_entry(copies([spec], status=5), [], spec), [spec], [spec])
     assert call([X])[0] == 5
     for wrong in (X.T, X.astype(np.float32), X.astype(int), 1.0):
         with pytest.raises(ValueError, match="takes f64\\[2,3\\] here"):
@@ -483,8 +265,8 @@ def test_safe_call_refuses_other_specs():
 
 def test_support_is_refused_where_layouts_differ(monkeypatch):
     """The check can fail: with any of its assumptions wrong it says no."""
-    check = python_objects.supported.__wrapped__
-    assert check() == python_objects.supported()
+    check = python_objects.is_supported.__wrapped__
+    assert check() == python_objects.is_supported()
     for name, offset in {
         "DATA": 24,
         "NDIM": 28,

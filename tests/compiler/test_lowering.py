@@ -1,4 +1,4 @@
-"""How operations become native code: what is registered against them, in which form."""
+"""Lowerings and expansions: which operations have them, and how new ones are entered."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from wengert.compiler.lowering import (
     Reduction,
     View,
     expansion,
-    floats,
     lowering,
     lowering_of,
-    numbers,
+    on_floats,
+    on_numbers,
 )
 from wengert.compiler.native import own_operations
 from wengert.compiler.simd.vector_functions import FUNCTIONS, vector
@@ -71,7 +71,7 @@ def test_instructions_are_given_the_metadata(forget):
     scaled = forget(
         elementwise("scaled", lambda x, factor: x * factor, lambda t, factor: t * factor, params={"factor": 2.0})
     )
-    lowering.enter(numbers(lambda x, factor: x * factor), scaled)
+    lowering.enter(on_numbers(lambda x, factor: x * factor), scaled)
     f = wg.compile(lambda x: scaled(x, factor=3.0))
     np.testing.assert_array_equal(f(X), X * 3.0)
     assert not f.report(X).fallbacks
@@ -81,7 +81,7 @@ def test_a_new_operation_becomes_native(forget):
     cube = forget(elementwise("cube", lambda x: x * x * x, lambda t, x: t * (3.0 * x * x)))
     f = wg.compile(lambda x: cube(x) + 1.0)
     assert f.report(X).fallbacks == ["cube"]
-    lowering.enter(floats(lambda x: x * x * x), cube)
+    lowering.enter(on_floats(lambda x: x * x * x), cube)
     f = wg.compile(lambda x: cube(x) + 1.0)
     np.testing.assert_array_equal(f(X), X * X * X + 1.0)
     assert not f.report(X).fallbacks

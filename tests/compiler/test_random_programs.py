@@ -105,8 +105,8 @@ def test_drafts_reach_what_they_are_for():
     rng = np.random.default_rng(0)
     drawn = [Draft(lambda n: int(rng.integers(n)), 30) for _ in range(60)]
     source = "\n".join(d.source for d in drawn)
-    words = """transpose reshape broadcast_to flip roll diagonal pad tri stack concatenate split repeat einsum @ outer where None ... ::-1
-        [i take_along_axis argmax cumsum sort .add( .set( keepdims=True logsumexp"""
+    words = """transpose reshape broadcast_to flip roll diagonal pad tri stack concatenate split repeat einsum @ outer
+        where None ... ::-1 [i take_along_axis argmax cumsum sort .add( .set( keepdims=True logsumexp"""
     for word in words.split():
         assert word in source
     assert {d.size_class for d in drawn} == set(EXTENTS)
@@ -123,7 +123,7 @@ def test_a_wrong_program_is_noticed():
 
 
 def scattered_behind_a_split(y, i):
-    """A gradient that is added at places which are only known at run time, of what a reshape took apart."""
+    """A gradient that is added at computed indices, of an array that a reshape has split."""
     part = np.reshape(y, (2, 1, 9))[1, :, 7:4:-1]
     return (part @ np.sin(part[:, i]).T).sum()
 
@@ -131,7 +131,7 @@ def scattered_behind_a_split(y, i):
 FOUND: dict[str, tuple[Callable, tuple]] = {
     "last axis of length one in a flat loop": (lambda y: np.var(y, axis=1), ((7, 33),)),
     "one number gathered": (lambda x: wg.take(np.array([3.0]), np.array([0, 0, -1])) * x, ((3,),)),
-    "one number gathered where told": (lambda x, i: wg.take(x, i % 1), ((1,), (5,))),
+    "one number gathered at an index": (lambda x, i: wg.take(x, i % 1), ((1,), (5,))),
     "reshape of other factors": (lambda y: np.reshape(y, (2, 1, 9))[1, :, 7:4:-1], ((3, 2, 3),)),
     "scatter behind a split": (scattered_behind_a_split, ((3, 2, 3), (3,))),
     "nothing joined": (lambda x, y: np.concatenate([x, x @ y]), ((0, 4), (4, 4))),

@@ -1,6 +1,4 @@
-"""The target: what code is made for can be chosen, is right at each level, and is part of what the disk cache knows a
-program by.
-"""
+"""The target: it can be chosen, is right at each level, and is part of the keys of the disk cache."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ np.testing.assert_array_equal(wg.compile(lambda x: x.astype(np.float16) * 2)(x),
 np.testing.assert_array_equal(wg.compile(lambda h: h.astype(np.float32) * 2)(half), half.astype(np.float32) * 2)
 whole = (x * 1000).astype(np.int32)
 np.testing.assert_array_equal(wg.compile(lambda i: i * i // 3)(whole), whole * whole // 3)
-print(target.target().cpu, target.vector_bytes(), wg.compile(f).report(y).is_warm)
+print(target.machine_target().cpu, target.vector_bytes(), wg.compile(f).report(y).is_warm)
 """
 
 
@@ -53,16 +51,16 @@ def test_each_level_is_right_and_cached_on_its_own(tmp_path):
 
 @pytest.fixture
 def chosen(monkeypatch):
-    """Sets the variable and reads it anew."""
+    """Set the variable and read it again."""
 
     def choose(level: str) -> target.Target:
         monkeypatch.setenv("WENGERT_TARGET", level)
-        target.target.cache_clear()
-        return target.target()
+        target.machine_target.cache_clear()
+        return target.machine_target()
 
     yield choose
     monkeypatch.undo()
-    target.target.cache_clear()
+    target.machine_target.cache_clear()
 
 
 def test_native_is_the_default(chosen):

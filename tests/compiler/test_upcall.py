@@ -1,12 +1,9 @@
-"""Operations that NumPy or the user runs inside a program: what they are given outlives the call, what they raise comes
-out once.
-"""
+"""Operations that NumPy or the user runs inside a program: operands outlive the call, exceptions are raised once."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import signal
 import subprocess
 import sys
@@ -300,39 +297,3 @@ def test_recursion_through_python_is_bounded_by_python():
     np.testing.assert_array_equal(compiled(np.full(4, 40.0)), np.zeros(4))
     with pytest.raises(RecursionError):
         compiled(np.full(4, 1e9))
-
-
-SMALL_STACK = """
-import threading, numpy as np, wengert as wg
-x = np.arange(3000.0)
-matrix = np.ones((40, 40)) / 40
-
-def products(a):
-    for _ in range(150):
-        a = np.sin(a @ a[:, ::-1])
-    return a
-
-cases = (
-    (wg.compile(lambda x: tuple(x[i] * 2.0 for i in range(3000))), (x,)),
-    (wg.compile(lambda *x: x[::2]), tuple(map(float, x))),
-    (wg.compile(lambda x: [np.sort(x[i : i + 3] * 1.0) for i in range(600)]), (x,)),
-    (wg.compile(products), (matrix,)),
-)
-results, agree = [f(*args) for f, args in cases], []
-threading.stack_size(128 * 1024)
-def work():
-    for (f, args), expected in zip(cases, results):
-        agree.append(all(map(np.array_equal, f(*args), expected)))
-thread = threading.Thread(target=work)
-thread.start()
-thread.join()
-print(agree)
-"""
-
-
-def test_little_is_put_on_the_stack():
-    """Many results, many arguments, many operations of NumPy's, many products, in a thread with a small stack."""
-    done = subprocess.run(
-        [sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, timeout=300, env=os.environ.copy()
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, str([True] * 4)), done.stderr

@@ -15,7 +15,7 @@ from tools.fuzz.programs import Input, Program, Statement
 from tools.fuzz.shrink import shrink
 from tools.fuzz.statements import CASES, CONSTANT, ELEMENTWISE, UNKNOWN_SHAPE
 
-from wengert.compiler.lowering import floats, lowering
+from wengert.compiler.lowering import on_floats, lowering
 from wengert.core.primitive import TABLE, caller
 
 
@@ -92,7 +92,7 @@ def test_it_finds_modes_that_disagree(monkeypatch):
 
 def test_it_finds_wrong_native_code(monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE_DIR", "off")
-    monkeypatch.setitem(lowering.entries, TABLE["deg2rad"], floats(lambda x: x))
+    monkeypatch.setitem(lowering.entries, TABLE["deg2rad"], on_floats(lambda x: x))
     assert "compiled" in examine(sines(" + np.deg2rad(v1)"), Counter(), [check_compiled])[0].check
 
 

@@ -1,7 +1,7 @@
-"""Places in arrays: affine functions of loop counters.
+"""Affine positions: the index of an element in its array, as affine functions of loop counters.
 
-An element of a view is an element of what it views, at another place. So views cost nothing: a kernel asks for an
-element, and the place is followed back to where numbers are made or stored.
+An element of a view is an element of the array behind it, at another position. So views cost nothing: a kernel asks for
+an element, and its position is traced back to an array that is computed or stored.
 """
 
 from __future__ import annotations
@@ -12,39 +12,40 @@ from typing import NamedTuple
 
 
 class Counter:
-    """A loop: counts from 0 to `extent` - 1, in steps of as many lanes as `lanes` says."""
+    """The counter of the loop over an axis: from 0 to `extent` - 1, in steps of `lanes`."""
 
-    __slots__ = ("extent", "lanes", "number")
+    __slots__ = ("axis", "extent", "lanes")
 
-    def __init__(self, number: int, extent: int, lanes: int = 1):
-        self.number, self.extent, self.lanes = number, extent, lanes
+    def __init__(self, axis: int, extent: int, lanes: int = 1):
+        self.axis, self.extent, self.lanes = axis, extent, lanes
 
 
 class Affine(NamedTuple):
-    """A whole number: a constant plus multiples of counters."""
+    """An integer: a constant plus multiples of counters."""
 
     constant: int
     terms: tuple[tuple[Counter, int], ...] = ()
 
-    def shifted(self, by: int) -> Affine:
-        return self if not by else Affine(self.constant + by, self.terms)
+    def plus(self, other: Affine | int) -> Affine:
+        """The sum of both."""
+        if not isinstance(other, Affine):
+            return Affine(self.constant + other, self.terms) if other else self
+        if not other.terms:
+            return self.plus(other.constant)
+        coefficients = dict(self.terms)
+        for counter, k in other.terms:
+            coefficients[counter] = coefficients.get(counter, 0) + k
+        terms = sorted([(c, k) for c, k in coefficients.items() if k], key=lambda term: term[0].axis)
+        return Affine(self.constant + other.constant, tuple(terms))
 
     def times(self, factor: int) -> Affine:
+        """The product with an integer."""
         if factor == 1:
             return self
         return Affine(self.constant * factor, tuple([(c, k * factor) for c, k in self.terms]) if factor else ())
 
-    def plus(self, other: Affine) -> Affine:
-        if not other.terms:
-            return self.shifted(other.constant)
-        coefficients = dict(self.terms)
-        for counter, k in other.terms:
-            coefficients[counter] = coefficients.get(counter, 0) + k
-        terms = sorted([(c, k) for c, k in coefficients.items() if k], key=lambda term: term[0].number)
-        return Affine(self.constant + other.constant, tuple(terms))
-
-    def divided(self, by: int) -> tuple[Affine, Affine] | None:
-        """Quotient and remainder, if both are affine."""
+    def divide(self, by: int) -> tuple[Affine, Affine] | None:
+        """Quotient and remainder, or None unless both are affine."""
         quotient, remainder = divmod(self.constant, by)
         whole = Affine(quotient, tuple([(c, k // by) for c, k in self.terms if k % by == 0]))
         rest = Affine(remainder, tuple([(c, k) for c, k in self.terms if k % by]))
@@ -52,7 +53,7 @@ class Affine(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """The smallest and the largest number that it can be."""
+        """The smallest and the largest value."""
         low = high = self.constant
         for counter, k in self.terms:
             if k < 0:
@@ -62,42 +63,44 @@ class Affine(NamedTuple):
         return low, high
 
     def is_within(self, extent: int) -> bool:
+        """Whether all values are valid indices of an axis."""
         low, high = self.range
         return low >= 0 and high < extent
 
 
-Place = tuple[Affine, ...]
+Position = tuple[Affine, ...]
 ZERO = Affine(0)
 
 
-def number(n: int) -> Affine:
-    return Affine(n)
+def loop_position(shape: Sequence[int]) -> Position:
+    """The position of a loop over all axes of a shape, without SIMD lanes."""
+    return tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(shape)])
 
 
-def flat(place: Place, shape: Sequence[int]) -> Affine:
-    """The number of an element in the order of memory."""
+def flat_index(position: Position, shape: Sequence[int]) -> Affine:
+    """The index of an element in memory order."""
     total, stride = ZERO, 1
-    for i, n in zip(reversed(place), reversed(shape), strict=True):
+    for i, n in zip(reversed(position), reversed(shape), strict=True):
         total = total.plus(i.times(stride))
         stride *= n
     return total
 
 
-def broadcast(place: Place, shape: tuple[int, ...]) -> Place:
-    """The place of an operand of this shape in an elementwise operation, for a place in the result."""
-    place = place[len(place) - len(shape) :]
-    return tuple([ZERO if n == 1 else i for i, n in zip(place, shape, strict=True)])
+def broadcast_position(position: Position, shape: tuple[int, ...]) -> Position:
+    """The position in an operand of this shape that broadcasts to a position in the result."""
+    position = position[len(position) - len(shape) :]
+    return tuple([ZERO if n == 1 else i for i, n in zip(position, shape, strict=True)])
 
 
 class Guard(NamedTuple):
-    """A condition on a place: a number is zero, or it is not negative."""
+    """A condition on the counters: a value is zero, or it is not negative."""
 
     value: Affine
     is_zero: bool = False
 
     @property
     def known(self) -> bool | None:
-        """Whether it always holds, never holds, or depends on the counters."""
+        """Whether it always holds or never holds; None if that depends on the counters."""
         low, high = self.value.range
         if self.is_zero:
             return True if low == high == 0 else False if low > 0 or high < 0 else None
@@ -105,26 +108,29 @@ class Guard(NamedTuple):
 
 
 class Read(NamedTuple):
-    """An element of an operand (None: zero), taken if all guards hold."""
+    """An element of an operand (None: zero), read if all guards hold."""
 
     guards: tuple[Guard, ...]
     operand: int | None
-    place: Place
+    position: Position
 
 
-def inside(i: Affine, low: int, high: int) -> list[Guard]:
-    """Whether low <= i < high, as far as that is not certain."""
-    return [Guard(i.shifted(-low)), Guard(i.times(-1).shifted(high - 1))]
+def bounds_guards(i: Affine, extent: int) -> list[Guard]:
+    """The guards for 0 <= i < extent."""
+    return [Guard(i), Guard(i.times(-1).plus(extent - 1))]
 
 
-def reshaped(place: Place, old: tuple[int, ...], new: tuple[int, ...]) -> Place | None:
-    """Axes that are kept or joined always have a place; for one that is split, its number must come apart."""
+def reshape_position(position: Position, old: tuple[int, ...], new: tuple[int, ...]) -> Position | None:
+    """The position before a reshape from `old` to `new`.
+
+    Axes that are kept or merged always have one. An axis that is split has one only if its index divides; else None.
+    """
     if 0 in old:
         return (ZERO,) * len(old)
     found: list[Affine] = []
-    old_axes, new_axes = [n for n in old if n != 1], [(n, i) for n, i in zip(new, place, strict=True) if n != 1]
+    old_axes, new_axes = [n for n in old if n != 1], [(n, i) for n, i in zip(new, position, strict=True) if n != 1]
     while old_axes:
-        # the shortest run of axes on either side with as many elements
+        # the shortest run of axes on either side with equally many elements
         run = [old_axes.pop(0)]
         count, inner = new_axes.pop(0)
         while count != (stride := math.prod(run)):
@@ -135,7 +141,7 @@ def reshaped(place: Place, old: tuple[int, ...], new: tuple[int, ...]) -> Place 
                 inner, count = inner.times(n).plus(i), count * n
         for n in run[:-1]:
             stride //= n
-            parts = inner.divided(stride)
+            parts = inner.divide(stride)
             if parts is None:
                 return None
             found.append(parts[0])

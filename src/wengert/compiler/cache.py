@@ -1,10 +1,9 @@
-"""Compiled programs on disk, so that a second process compiles nothing: bytes by key.
+"""The disk cache of compiled programs, so that a second process need not compile: bytes by key.
 
-Machine code that is loaded is trusted. So it is read only from a folder and from files that nobody else can write to,
-and only if its checksum is right. The cache is a help and never a hindrance: whatever the disk does, `load` finds
-nothing or `store` does nothing at worst, and a warning says so once.
+Loaded machine code is trusted. So it is read only from a folder and files that nobody else can write to, and only if
+its checksum is right. If the disk fails, `load` finds nothing and `store` does nothing, with one warning.
 
-`WENGERT_CACHE_DIR` names the folder ("off" or nothing: no cache), `WENGERT_CACHE_SIZE` the bytes that it may hold.
+`WENGERT_CACHE_DIR` names the folder ("off" or empty: no cache), `WENGERT_CACHE_SIZE` is its maximal size in bytes.
 """
 
 from __future__ import annotations
@@ -22,26 +21,28 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+from wengert.core.errors import user_error
+
 DEFAULT_SIZE = 256 * 2**20
 _KEPT = 0.8
-"""The part of the allowed size that is left when old entries are removed."""
+"""The part of the allowed size that remains when old entries are removed."""
 _CHECK = 16
-"""The size is checked at a process's first entry, and again after each such part of the allowed size."""
+"""The size is checked at the first entry of a process, and again after each such fraction of the allowed size."""
 _ABANDONED = 3600.0
-"""Seconds after which a file that is still being written belongs to a process that died."""
+"""Seconds after which the writer of an unfinished file is taken to have died."""
 
 _HEADER = struct.Struct("<8sIQ32s")
-"""Magic, version of the format, length and SHA-256 of what follows."""
+"""Magic, version of the format, length and SHA-256 of the data."""
 _MAGIC, _VERSION = b"wengert\0", 1
 _ENTRY, _UNFINISHED = ".wengert", ".wengert-new"
 
 _warned: set[str] = set()
 _stored: dict[Path, int] = {}
-"""Bytes that this process has stored in each folder since it last looked at the size."""
+"""Bytes that this process has stored in each folder since it last checked the size."""
 
 
 class Info(NamedTuple):
-    """Where the cache is, None if it is off, and what it holds."""
+    """The folder of the cache (None if it is off), the number of its entries, and their size."""
 
     folder: Path | None
     entries: int
@@ -49,44 +50,41 @@ class Info(NamedTuple):
 
 
 def load(key: str) -> bytes | None:
-    """What was stored under a key, if it is there and whole."""
-    place = _folder()
-    if place is None:
+    """The bytes that were stored under a key, if they are intact."""
+    folder = _cache_folder()
+    if folder is None:
         return None
-    path = _path(place, key)
+    path = _path(folder, key)
     with contextlib.suppress(OSError):
-        if not _safe(place):
+        if not _is_safe(folder):
             return None
         with open(path, "rb") as file:
-            if not _private(os.fstat(file.fileno())):
-                _warn(f"Others can write to {path}, so that it is not loaded. Remove it.")
+            if not _is_private(os.fstat(file.fileno())):
+                _warn(f"Others can write to {path}, so it is not loaded. Remove it.")
                 return None
             content = file.read()
-        data = _checked(content)
+        data = _data_of(content)
         with contextlib.suppress(OSError):
             if data is None:
                 path.unlink()
             else:
-                os.utime(path)  # used just now: removed last
+                os.utime(path)  # entries used last are removed last
         return data
     return None
 
 
 def store(key: str, data: bytes) -> None:
-    """Keep bytes under a key, in place of what was there.
-
-    Other processes see the old or the new, and nothing in between.
-    """
-    place = _folder()
-    if place is None or len(data) > (allowed := _allowed_size()):
+    """Keep bytes under a key, instead of earlier ones. Other processes see either the old or the new ones."""
+    folder = _cache_folder()
+    if folder is None or len(data) > (allowed := _allowed_size()):
         return
-    path, unfinished = _path(place, key), ""
+    path, unfinished = _path(folder, key), ""
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _safe(place):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_safe(folder):
             return
         try:
-            descriptor, unfinished = tempfile.mkstemp(_UNFINISHED, dir=place)
+            descriptor, unfinished = tempfile.mkstemp(_UNFINISHED, dir=folder)
             with open(descriptor, "wb") as file:
                 file.write(_HEADER.pack(_MAGIC, _VERSION, len(data), hashlib.sha256(data).digest()))
                 file.write(data)
@@ -95,31 +93,31 @@ def store(key: str, data: bytes) -> None:
             if unfinished:
                 os.unlink(unfinished)
             raise
-        _bound(place, len(data), allowed)
+        _remove_old(folder, len(data), allowed)
     except OSError as error:
         _warn(
-            f"Compiled programs cannot be kept in {place} ({error.strerror or error}), so that they are compiled in "
-            f"each process. "
+            f"Compiled programs cannot be kept in {folder} ({error.strerror or error}), so each process compiles them. "
             f"Name another folder in WENGERT_CACHE_DIR, or set it to off."
         )
 
 
 def clear() -> None:
-    """Remove all entries, and nothing else that may be in the folder."""
-    place = _folder()
-    for path, _ in _files(place) if place else ():
+    """Remove all entries, and no other files of the folder."""
+    folder = _cache_folder()
+    for path, _ in _files(folder) if folder else ():
         with contextlib.suppress(OSError):
             path.unlink()
 
 
 def info() -> Info:
-    place = _folder()
-    sizes = [status.st_size for path, status in _files(place) if path.name.endswith(_ENTRY)] if place else []
-    return Info(place, len(sizes), sum(sizes))
+    """The folder, and the number and size of its entries."""
+    folder = _cache_folder()
+    sizes = [status.st_size for path, status in _files(folder) if path.name.endswith(_ENTRY)] if folder else []
+    return Info(folder, len(sizes), sum(sizes))
 
 
-def _folder() -> Path | None:
-    """The folder as the environment says, which may not exist; None if there is no cache."""
+def _cache_folder() -> Path | None:
+    """The folder, which may not exist; None if there is no cache."""
     chosen = os.environ.get("WENGERT_CACHE_DIR")
     try:
         if chosen is not None:
@@ -139,34 +137,31 @@ def _user_folder() -> Path:
     return Path(shared) if os.path.isabs(shared) else Path.home() / ".cache"
 
 
-def _path(place: Path, key: str) -> Path:
+def _path(folder: Path, key: str) -> Path:
     if not key or not set(key) <= set(string.hexdigits):
-        raise ValueError(f"a key of the cache is hexadecimal, not {key!r}")
-    return place / (key + _ENTRY)
+        raise user_error(ValueError, f"{key!r} is not a key of the cache", "Use hexadecimal digits.")
+    return folder / (key + _ENTRY)
 
 
-def _private(status: os.stat_result) -> bool:
-    """Whether only this user, or the system's administrator, can have written something.
-
-    Windows sees to that in a user's own folder.
-    """
+def _is_private(status: os.stat_result) -> bool:
+    """Whether only this user or the administrator can have written a file; on Windows, the user's folder ensures it."""
     if sys.platform == "win32":
         return True
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _safe(place: Path) -> bool:
-    if _private(place.stat()):
+def _is_safe(folder: Path) -> bool:
+    if _is_private(folder.stat()):
         return True
     _warn(
-        f"Others can write to {place}, so that compiled code is neither loaded from there nor stored. "
-        f"Make it yours alone (chmod 700, or chown), or name another folder in WENGERT_CACHE_DIR."
+        f"Others can write to {folder}, so compiled code is neither loaded from there nor stored. "
+        f"Make it private (chmod 700, or chown), or name another folder in WENGERT_CACHE_DIR."
     )
     return False
 
 
 def _warn(message: str) -> None:
-    """Once, and never as an exception: where warnings are errors, a program is compiled nevertheless."""
+    """Warn once, and never raise: where warnings are errors, a program is compiled nevertheless."""
     if message not in _warned:
         _warned.add(message)
         try:
@@ -177,8 +172,8 @@ def _warn(message: str) -> None:
                 warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def _checked(content: bytes) -> bytes | None:
-    """What a file holds after its header, if the header says so."""
+def _data_of(content: bytes) -> bytes | None:
+    """The data of a file, if its header is right."""
     if len(content) < _HEADER.size:
         return None
     magic, version, length, digest = _HEADER.unpack_from(content)
@@ -198,10 +193,10 @@ def _allowed_size() -> int:
         return DEFAULT_SIZE
 
 
-def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
-    """The cache's own files, finished or not."""
+def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """The files of the cache, finished or not."""
     found = []
-    with contextlib.suppress(OSError), os.scandir(place) as files:
+    with contextlib.suppress(OSError), os.scandir(folder) as files:
         for file in files:
             if file.name.endswith((_ENTRY, _UNFINISHED)):
                 with contextlib.suppress(OSError):  # another process has removed it
@@ -209,14 +204,14 @@ def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
     return found
 
 
-def _bound(place: Path, added: int, allowed: int) -> None:
-    """Remove what was used longest ago if there is too much, after what died processes left behind."""
-    since = _stored.get(place)
+def _remove_old(folder: Path, added: int, allowed: int) -> None:
+    """Remove unfinished files of dead processes, and the entries used longest ago if the cache is too large."""
+    since = _stored.get(folder)
     if since is not None and since + added < allowed // _CHECK:
-        _stored[place] = since + added
+        _stored[folder] = since + added
         return
-    _stored[place] = 0
-    files = sorted(_files(place), key=lambda item: item[1].st_mtime_ns)
+    _stored[folder] = 0
+    files = sorted(_files(folder), key=lambda item: item[1].st_mtime_ns)
     total = sum(status.st_size for _, status in files)
     goal = allowed * _KEPT if total > allowed else allowed
     died = time.time() - _ABANDONED

@@ -1,8 +1,7 @@
-"""What a function captures, watched: `compile(f, check=True)` says which constant of its trace has changed since.
+"""The constants that a function captures: `compile(f, check=True)` says which of them has changed since the trace.
 
-A trace has the numbers that plain arrays, globals and attributes had when it was made. They are found in two ways: the
-arrays that the trace has met, which the user may have changed in place; and the names that the function's code reads,
-which may stand for something else.
+They are found in two ways: the arrays that the trace has met, which the user may change in place; and the names that
+the function's code reads, which may be bound to other objects.
 """
 
 from __future__ import annotations
@@ -23,58 +22,60 @@ from wengert.modes.symbolic import digest
 
 MISSING = object()
 DEPTH = 6
-"""How far into containers changes are seen."""
-BEGINNINGS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST")
-"""Instructions with which a chain of names such as `self.model.scale` begins."""
+"""The nesting depth of containers in which changes are seen."""
+ROOTS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST")
+"""Instructions that load the first name of a chain such as `self.model.scale`."""
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 class Watched(NamedTuple):
-    """Something that a trace has as a constant: what to call it, how to read it, and what it was."""
+    """A captured constant: its name, a function that reads it, and its state and text when it was traced."""
 
     name: str
     read: Callable[[], Any]
     state: Any
-    shown: str
+    text: str
 
 
 class Captures:
-    """All that a function captures, as it is when it has been traced: what it fills in itself is there by then."""
+    """The constants that a function captures, watched from the end of its trace."""
 
     def __init__(self, f: Callable):
-        self.watched = [watch(name, read) for name, read in names(f)]
+        self.watched = [watch(name, read) for name, read in captured_names(f)]
 
     def add(self, arrays: Sequence[Any]) -> None:
-        """Watch arrays that a trace has met, too."""
+        """Watch the arrays that a trace has met, too."""
         known = {id(read()): name for name, read, _, _ in self.watched}
         for array in arrays:
             name = known.get(id(array), f"an array of shape {array.shape}")
-            self.watched.append(watch(name, partial(same, array)))
+            self.watched.append(watch(name, partial(constantly, array)))
 
     def compare(self, function: str) -> None:
-        """Raise an error if anything is no longer what it was."""
-        for name, read, state, shown in self.watched:
+        """Raise an error if a constant has changed."""
+        for name, read, state, text in self.watched:
             now = read()
-            if fingerprint(now) != state:
+            if state_of(now) != state:
                 raise user_error(
                     RuntimeError,
-                    f"{function} was compiled with {name} as a constant, which has changed since, from {shown} to "
-                    f"{show(now)}",
+                    f"{function} was compiled with {name} as a constant, which has changed since, from {text} to "
+                    f"{value_text(now)}",
                     "Pass it as an argument, make it a tensor (wg.tensor), which is read at each call, or compile "
-                    "anew.",
+                    "again.",
                 )
 
 
 def watch(name: str, read: Callable[[], Any]) -> Watched:
+    """A constant in its present state."""
     value = read()
-    return Watched(name, read, fingerprint(value), show(value))
+    return Watched(name, read, state_of(value), value_text(value))
 
 
-def same(x: Any) -> Any:
+def constantly(x: Any) -> Any:
+    """The value itself: `partial(constantly, x)` reads it."""
     return x
 
 
-def show(x: Any) -> str:
+def value_text(x: Any) -> str:
     """A value in an error message."""
     if x is MISSING:
         return "nothing"
@@ -84,48 +85,44 @@ def show(x: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def fingerprint(x: Any, depth: int = DEPTH) -> Any:
-    """What makes two constants the same to a trace: numbers by value, containers by what they hold, all else by
-    identity.
-    """
+def state_of(x: Any, depth: int = DEPTH) -> Any:
+    """The state of a constant: numbers by value, containers by their elements, other objects by identity."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "biufc":
         return "array", x.shape, x.dtype.str, digest(x)
     if isinstance(x, np.generic | int | float | complex | str | bytes) or x is None:
         return type(x), repr(x)
     if isinstance(x, MethodType):
-        return "method", Same(x.__self__), Same(x.__func__)
+        return "method", Identity(x.__self__), Identity(x.__func__)
     if isinstance(x, BuiltinMethodType) and not isinstance(x.__self__, ModuleType | type):
-        return "method", Same(x.__self__), x.__name__
+        return "method", Identity(x.__self__), x.__name__
     if isinstance(x, partial):
-        return "partial", fingerprint(x.func, depth), fingerprint((x.args, x.keywords), depth)
+        return "partial", state_of(x.func, depth), state_of((x.args, x.keywords), depth)
     if isinstance(x, list | tuple | deque) and depth:
-        return type(x), *[fingerprint(item, depth - 1) for item in x]
+        return type(x), *[state_of(item, depth - 1) for item in x]
     if isinstance(x, set | frozenset) and depth:
         return type(x), *sorted(map(repr, x))
     if isinstance(x, dict) and depth:
-        return type(x), *[(repr(key), fingerprint(item, depth - 1)) for key, item in x.items()]
-    is_object = hasattr(x, "__dict__") and not isinstance(x, type | FunctionType) and is_users(type(x).__module__)
+        return type(x), *[(repr(key), state_of(item, depth - 1)) for key, item in x.items()]
+    is_object = hasattr(x, "__dict__") and not isinstance(x, type | FunctionType) and is_user_module(type(x).__module__)
     if depth < DEPTH and depth and is_object:
-        return Same(x), fingerprint(vars(x), depth - 1)  # in a container: no name leads to its attributes
-    return Same(x)
+        return Identity(x), state_of(vars(x), depth - 1)  # in a container, where no name leads to its attributes
+    return Identity(x)
 
 
-class Same:
-    """Equal where it holds the very same object, which it keeps."""
+class Identity:
+    """An object that is kept, and compared by identity."""
 
     def __init__(self, x: Any):
         self.x = x
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.x is self.x
+        return isinstance(other, Identity) and other.x is self.x
 
     __hash__ = None  # type: ignore[assignment]  # compared, never looked up
 
 
-def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The names that a function, and the user's functions that it calls, read from outside, each with a way to read it
-    again.
-    """
+def captured_names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The outer names that a function and the user's functions it calls read, each with a function to read it again."""
     seen: set[int] = set()
     stack: list[Any] = [f]
     while stack:
@@ -136,17 +133,15 @@ def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
         plain = getattr(function, "__func__", function)
         if isinstance(function, partial):
             stack += [function.func, *function.args, *function.keywords.values()]
-        elif isinstance(plain, FunctionType) and is_users(plain.__globals__.get("__name__", "")):
-            found = list(chains(plain, getattr(function, "__self__", MISSING)))
+        elif isinstance(plain, FunctionType) and is_user_module(plain.__globals__.get("__name__", "")):
+            found = list(read_names(plain, getattr(function, "__self__", MISSING)))
             yield from found
             stack += [value for _, read in found if is_followed(value := read())]
             defaults = (plain.__defaults__ or (), plain.__kwdefaults__ or {})
-            yield f"a default of {plain.__name__}", partial(same, defaults)
+            yield f"a default of {plain.__name__}", partial(constantly, defaults)
             stack += [value for value in (*defaults[0], *defaults[1].values()) if is_followed(value)]
-        elif isinstance(
-            plain, FunctionType
-        ):  # of a library: a transform, say, which has closed over a function of the user's
-            stack += [value for cell in plain.__closure__ or () if is_followed(value := content(cell))]
+        elif isinstance(plain, FunctionType):  # of a library: a transform, say, with a user's function in its closure
+            stack += [value for cell in plain.__closure__ or () if is_followed(value := cell_content(cell))]
         elif callable(getattr(function, "f", None)):  # a compiled function, or one with a rule
             stack.append(function.f)
         elif isinstance(call := vars(type(function)).get("__call__"), FunctionType):
@@ -154,27 +149,28 @@ def names(f: Callable) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def is_followed(value: Any) -> bool:
-    """Whether the code of what a function uses is looked at too."""
+    """Whether the code of a value that a function reads is searched, too."""
     return callable(value) and not isinstance(value, type | np.ufunc | Array)
 
 
-def is_users(module: str) -> bool:
-    """Whether a module is none of a library."""
+def is_user_module(module: str) -> bool:
+    """Whether a module does not belong to a library."""
     package = module.partition(".")[0]
     return package == "__main__" or package not in sys.stdlib_module_names | {"wengert", "numpy", "scipy"}
 
 
-def chains(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The names that a function's own code reads: closed over, global, and attributes of these (`model.scale`) or of a
-    method's `owner`.
+def read_names(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The names that a function's code reads: of its closure, global, and their attributes (`model.scale`).
+
+    Of a method, also the attributes of its `owner`.
     """
     code = function.__code__
     roots: dict[str, Callable[[], Any]] = {}
     if owner is not MISSING and code.co_argcount:
-        roots[code.co_varnames[0]] = partial(same, owner)
+        roots[code.co_varnames[0]] = partial(constantly, owner)
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        roots[name] = partial(content, cell)
-    for path in paths(code):
+        roots[name] = partial(cell_content, cell)
+    for path in name_chains(code):
         root = path[0]
         if root not in roots and root in function.__globals__ and root not in code.co_varnames:
             roots[root] = partial(function.__globals__.get, root, MISSING)
@@ -182,7 +178,8 @@ def chains(function: FunctionType, owner: Any) -> Iterator[tuple[str, Callable[[
             yield ".".join(path), partial(follow, roots[root], path[1:])
 
 
-def content(cell: Any) -> Any:
+def cell_content(cell: Any) -> Any:
+    """The value in a cell of a closure."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -190,7 +187,7 @@ def content(cell: Any) -> Any:
 
 
 def follow(read: Callable[[], Any], attributes: Sequence[str]) -> Any:
-    """An attribute as it is stored; what is computed when it is asked for is not watched."""
+    """A stored attribute; computed ones are not watched."""
     value = read()
     for name in attributes:
         stored = vars(value) if hasattr(value, "__dict__") else {}
@@ -203,12 +200,12 @@ def follow(read: Callable[[], Any], attributes: Sequence[str]) -> Any:
     return value
 
 
-def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
-    """All chains of names in a piece of code and those inside it, as `("model", "scale")`."""
+def name_chains(code: CodeType) -> Iterator[tuple[str, ...]]:
+    """All chains of names in code and the code inside it, such as `("model", "scale")`."""
     found: dict[tuple[str, ...], None] = {}
     chain: tuple[str, ...] = ()
     for instruction in dis.get_instructions(code):
-        if instruction.opname.startswith(BEGINNINGS):
+        if instruction.opname.startswith(ROOTS):
             names = instruction.argval  # of two, loaded by one instruction, the last is what attributes follow
             chain = (names[-1] if isinstance(names, tuple) else names,)
         elif instruction.opname in ATTRIBUTES and chain:
@@ -221,4 +218,4 @@ def paths(code: CodeType) -> Iterator[tuple[str, ...]]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             own = {*inner.co_varnames, *inner.co_cellvars}
-            yield from (path for path in paths(inner) if path[0] not in own)
+            yield from (path for path in name_chains(inner) if path[0] not in own)

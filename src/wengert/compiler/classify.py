@@ -1,17 +1,17 @@
-"""How each operation becomes native, and what it costs."""
+"""The native form of each operation, and its cost."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-from wengert.compiler.affine import Affine, Counter
+from wengert.compiler.affine import loop_position
 from wengert.compiler.gather import is_native_key
 from wengert.compiler.lowering import (
     SUPPORTED,
+    BlasCall,
     Choice,
     Gather,
     Instructions,
-    LibraryCall,
     Reduction,
     Scatter,
     View,
@@ -24,90 +24,95 @@ from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.ir import Node, Operation
 from wengert.ops.indexing.subscripts import _getitem, gather
-from wengert.ops.shape.reshaping import _expand_dims, _reshape
 
-GATHER, GETITEM, RESHAPE, EXPAND_DIMS = map(primitive_of, (gather, _getitem, _reshape, _expand_dims))
+GATHER, GETITEM = map(primitive_of, (gather, _getitem))
 UNROLLED_TERMS = 8
-"""So many terms of a reduction are written out instead of looped over."""
+"""A reduction of at most so many terms is unrolled."""
 
 
-class Kind(Enum):
-    """How an operation becomes native."""
+class Form(Enum):
+    """What an operation becomes in a native program."""
 
     GIVEN = "input or constant"
     ELEMENT = "computed element by element"
     VIEW = "only moves elements"
-    CHOICE = "takes elements from one place or another"
-    UNROLLED = "reduction of few terms, written out"
-    GATHER = "reads at places that are computed"
+    CHOICE = "takes each element from one of several positions"
+    UNROLLED = "reduction of few terms, unrolled"
+    GATHER = "reads at computed indices"
     REDUCE = "reduction in a loop"
-    SCATTER = "adds at places that are computed"
-    LIBRARY = "BLAS"
+    SCATTER = "adds at computed indices"
+    BLAS = "BLAS"
     FALLBACK = "NumPy"
-    OUTPUT = "one result of a call of NumPy that has several"
+    OUTPUT = "one output of a fallback that has several"
 
 
-COMPUTED = (Kind.ELEMENT, Kind.CHOICE, Kind.UNROLLED, Kind.GATHER)
+COMPUTED = (Form.ELEMENT, Form.CHOICE, Form.UNROLLED, Form.GATHER)
 
 
-def kind_of(node: Node, rows: tuple[int, ...], tiny: bool = False) -> Kind:
-    """How a node becomes native. Reductions within rows are written out, and in a tiny program everything is."""
+def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
+    """The form of a node. Reductions within rows are unrolled, and in a tiny program all reductions are."""
     if not isinstance(node, Operation):
-        return Kind.GIVEN
+        return Form.GIVEN
     if node.primitive is OUTPUT:
-        return Kind.OUTPUT
-    if (
-        node.spec.__class__ is not Spec
-        or node.dtype not in SUPPORTED
-        or any(a.dtype not in SUPPORTED for a in node.args)
-    ):
-        return Kind.FALLBACK
-    found = lowering.of(node.primitive)
-    if isinstance(found, View):
-        return Kind.VIEW
-    if isinstance(found, Instructions):
-        return Kind.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else Kind.FALLBACK
-    if isinstance(found, Reduction):
-        return kind_of_reduction(node, rows, tiny)
-    if isinstance(found, Choice) and found.arity in (None, len(node.args)):
-        probe = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
-        if tiny or found.reads(probe, *[a.spec for a in node.args], **node.params) is not None:
-            return Kind.CHOICE
-    if isinstance(found, Scatter) and is_native_key(node.params["key"], node.shape, node.args[1:]) and fills_key(node):
-        return Kind.SCATTER
-    if isinstance(found, Gather) and is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
-        return Kind.GATHER
-    return Kind.LIBRARY if isinstance(found, LibraryCall) and found.is_for(node) else Kind.FALLBACK
+        return Form.OUTPUT
+    has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
+    form = _native_form(node, rows, is_tiny) if has_specs else None
+    return Form.FALLBACK if form is None else form
 
 
-def kind_of_reduction(node: Operation, rows: tuple[int, ...], tiny: bool) -> Kind:
-    """Few terms, or those within a row, are written out."""
+def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
+    """The form of an operation on supported dtypes; None if NumPy runs it."""
+    match lowering.of(node.primitive):
+        case View():
+            return Form.VIEW
+        case Instructions() as found:
+            return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case Reduction():
+            return _reduction_form(node, rows, is_tiny)
+        case Choice() as found:
+            return _choice_form(node, found, is_tiny)
+        case Gather() if is_native_key(node.params["key"], node.args[0].shape, node.args[1:]):
+            return Form.GATHER
+        case BlasCall() as found if found.is_for(node):
+            return Form.BLAS
+    return None
+
+
+def _reduction_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
+    """Reductions of few terms and within rows are unrolled."""
     operand = node.args[0]
     if node.params.get("initial") is not None or not operand.size:
-        return Kind.FALLBACK
+        return None
     terms = operand.size // max(node.size, 1) if node.size else 0
-    within = in_rows(operand, rows) and min(node.params["axis"], default=0) >= len(rows)
-    return Kind.UNROLLED if tiny or within or terms <= UNROLLED_TERMS else Kind.REDUCE
+    is_within_rows = in_rows(operand, rows) and min(node.params["axis"], default=0) >= len(rows)
+    return Form.UNROLLED if is_tiny or is_within_rows or terms <= UNROLLED_TERMS else Form.REDUCE
+
+
+def _choice_form(node: Operation, choice: Choice, is_tiny: bool) -> Form | None:
+    """A choice, or a scatter at computed indices."""
+    if choice.arity in (None, len(node.args)):
+        position = loop_position(node.shape)
+        if is_tiny or choice.reads(position, *[a.spec for a in node.args], **node.params) is not None:
+            return Form.CHOICE
+    is_scatter = isinstance(choice, Scatter) and is_native_key(node.params["key"], node.shape, node.args[1:])
+    return Form.SCATTER if is_scatter and fills_key(node) else None
 
 
 def fills_key(node: Operation) -> bool:
-    """Whether what is scattered has the shape of the place, without broadcasting."""
+    """Whether a scattered operand has the shape that its key selects, without broadcasting."""
     reading = GATHER if len(node.args) > 1 else GETITEM
-    place = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
-    return place.shape == node.args[0].shape and node.dtype.kind in "fi"
+    selected = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
+    return selected.shape == node.args[0].shape and node.dtype.kind in "fi"
 
 
-def is_reshape(node: Node) -> bool:
-    return isinstance(node, Operation) and node.primitive in (RESHAPE, EXPAND_DIMS)
-
-
-def own_cost(node: Operation) -> int:
+def operation_cost(node: Operation) -> int:
+    """The cost of one element, in additions."""
     found = lowering.of(node.primitive)
     return found.cost if found is not None else 1
 
 
-def work(node: Operation) -> int:
-    """How many scalar operations a node stands for."""
+def scalar_operations(node: Operation) -> int:
+    """The number of scalar operations of a node."""
     if node.spec.__class__ is not Spec:
         return 0
     return max(node.size, node.args[0].size) if isinstance(lowering.of(node.primitive), Reduction) else node.size

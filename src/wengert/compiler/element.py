@@ -1,170 +1,101 @@
-"""Elements: what a kernel computes for one place, by following it back through the graph.
+"""Elements: the instructions that compute one element of a value, or SIMD lanes of neighbouring ones.
 
-`Elements` writes the instructions for each pair of node and place once. The places that an element needs are found
-first, so that nothing recurses, however deep the program is.
+`Elements` writes the instructions for each pair of node and position once. The sources of an element are found first,
+without recursion, so that programs may be arbitrarily deep.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from wengert.compiler.accumulators import accumulated
-from wengert.compiler.affine import ZERO, Affine, Counter, Place, Read, broadcast, flat, number
-from wengert.compiler.classify import Kind
-from wengert.compiler.gather import Gathered, of_gather
+from wengert.compiler.affine import ZERO, Affine, Counter, Position, Read, flat_index
+from wengert.compiler.classify import Form
+from wengert.compiler.element_sources import SUM, Element, ElementSources
+from wengert.compiler.gather import IndexedPosition, gather_source
+from wengert.compiler.lane_operations import (
+    any_lane,
+    gather_lanes,
+    load_element,
+    load_masked,
+    pick_lanes,
+    scatter_lanes,
+    splat,
+)
 from wengert.compiler.lanes import I64, Code, Lanes, Type, fma, select
-from wengert.compiler.lowering import Choice, Instructions, Reduction, View, common_kind, lowering_of
+from wengert.compiler.lowering import Instructions, Reduction, common_kind, lowering_of
+from wengert.compiler.memory_plan import Pointers
 from wengert.compiler.schedule import Schedule
-from wengert.core.aspects import primitive_of
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.reductions.sums import _sum
-
-MULTIPLY, SUM = map(primitive_of, (multiply, _sum))
-
-Want = tuple[Node, Place]
 
 
-class Elements:
-    """The elements of one kernel, which runs at one stage of the schedule.
+class Elements(ElementSources):
+    """The elements of one kernel."""
 
-    `pointer` gives the address where a stored value begins.
-    """
-
-    def __init__(
-        self, code: Code, schedule: Schedule, stage: int, pointer: Callable[[Node], Lanes], is_flat: bool = False
-    ):
-        self.code, self.schedule, self.stage, self.pointer, self.is_flat = code, schedule, stage, pointer, is_flat
-        self.known: dict[Want, Lanes] = {}
+    def __init__(self, code: Code, schedule: Schedule, stage: int, pointers: Pointers, is_flat: bool = False):
+        super().__init__(schedule, stage, is_flat)
+        self.code, self.pointers = code, pointers
+        self.known: dict[Element, Lanes] = {}
         self.counters: dict[Counter, Lanes] = {}
-        self.offsets: dict[Any, Lanes] = {}
+        self.affine_values: dict[Any, Lanes] = {}
         self.splats: dict[tuple[str, int], Lanes] = {}
         self.out_of_bounds: Lanes | None = None
         self.overwritten: set[Node] = set()  # inputs whose memory the kernel may write its results to
 
     def forget(self) -> None:
-        """Start another block: what was computed before may not be there."""
+        """Start another block, where values of earlier blocks may be missing."""
         self.known.clear()
-        self.offsets.clear()
+        self.affine_values.clear()
         self.splats.clear()
 
-    def at(self, node: Node, place: Place) -> Lanes:
-        """The element of a node at a place.
-
-        As many lanes as the place has, one if it does not depend on the vector's counter.
-        """
+    def at(self, node: Node, position: Position) -> Lanes:
+        """The element of a node at a position: one lane if that does not depend on the vector's counter."""
         known = self.known
-        stack = [(node, place)]
+        stack = [(node, position)]
         while stack:
-            want = stack[-1]
-            if want in known:
+            element = stack[-1]
+            if element in known:
                 stack.pop()
                 continue
-            missing = [w for w in self.wants(*want) if w not in known]
+            missing = [e for e in self.sources(*element) if e not in known]
             if missing:
                 stack += missing
             else:
-                known[want] = self.made(*want)
+                known[element] = self.compute(*element)
                 stack.pop()
-        return known[node, place]
+        return known[node, position]
 
-    def is_stored(self, node: Node) -> bool:
-        """Whether a value is in memory when this kernel runs."""
-        schedule = self.schedule
-        if schedule.kinds[node] is Kind.GIVEN:
-            return True
-        base = schedule.aliases.get(node, node)
-        return schedule.kinds[base] is Kind.GIVEN or (base in schedule.stored and schedule.stages[base] < self.stage)
-
-    def wants(self, node: Node, place: Place) -> list[Want]:
-        """The elements that this one is made of."""
+    def compute(self, node: Node, position: Position) -> Lanes:
+        """The instructions for one element whose sources are known."""
         if self.is_stored(node):
-            return []
+            return self.load(node, position)
         assert isinstance(node, Operation)
-        kind = self.schedule.kinds[node]
-        if kind is Kind.ELEMENT:
-            # in a flat loop the last number of a place counts all elements, even where the last axis has one
-            return [
-                (a, place if self.is_flat and a.shape == node.shape else broadcast(place, a.shape)) for a in node.args
-            ]
-        if kind is Kind.VIEW:
-            return [(node.args[0], self.viewed(node, place))]
-        if kind is Kind.CHOICE:
-            return [(node.args[r.operand], r.place) for r in self.reads(node, place) if r.operand is not None]
-        if kind is Kind.GATHER:
-            return self.indices(node.args[1:], of_gather(node, place))
-        if kind is Kind.UNROLLED:
-            factors = self.factors(node)
-            if factors is None:
-                return self.terms(node, place)
-            return [(a, broadcast(at, a.shape)) for _, at in self.terms(node, place) for a in factors]
-        raise AssertionError(f"{node.primitive.name} is not in memory when it is needed")
-
-    def made(self, node: Node, place: Place) -> Lanes:
-        """The instructions for one element, whose parts are known."""
-        if self.is_stored(node):
-            return self.loaded(node, place)
-        assert isinstance(node, Operation)
-        kind = self.schedule.kinds[node]
-        if kind is Kind.CHOICE:
-            return self.chosen(node, self.reads(node, place))
-        if kind is Kind.GATHER:
-            return self.gathered(node, place)
-        parts = [self.known[want] for want in self.wants(node, place)]
-        if kind is Kind.VIEW:
+        form = self.schedule.forms[node]
+        if form is Form.CHOICE:
+            return self.choose(node, self.reads(node, position))
+        if form is Form.GATHER:
+            return self.gather(node, position)
+        parts = [self.known[element] for element in self.sources(node, position)]
+        if form is Form.VIEW:
             return parts[0]
-        if kind is Kind.UNROLLED:
-            return self.folded(node, parts)
+        if form is Form.UNROLLED:
+            return self.fold_terms(node, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
-        value = lowering_of(node, Instructions).write(self.aligned(parts), kind_of_number, node.params)
+        value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)
         return value.to(Type.from_dtype(node.dtype).kind)
 
-    # Places
+    # Lanes
 
-    def viewed(self, node: Operation, place: Place) -> Place:
-        found = lowering_of(node, View).place(place, node.args[0].spec, **node.params)
-        assert found is not None, node.primitive.name
-        return found
-
-    def reads(self, node: Operation, place: Place) -> list[Read]:
-        """Where an element of a choice comes from, without those reads that cannot be it."""
-        reads = lowering_of(node, Choice).reads(place, *[a.spec for a in node.args], **node.params)
-        assert reads is not None
-        possible = []
-        for read in reads:
-            if any(g.known is False for g in read.guards):
-                continue
-            guards = tuple([g for g in read.guards if g.known is None])
-            possible.append(Read(guards, read.operand, read.place))
-            if not guards:
-                break
-        return possible
-
-    def terms(self, node: Operation, place: Place) -> list[Want]:
-        """The terms of a reduction that is written out."""
-        operand, axes = node.args[0], node.params["axis"]
-        kept = iter(place if not node.params["keepdims"] else [i for k, i in enumerate(place) if k not in axes])
-        slots = [None if k in axes else next(kept) for k in range(operand.ndim)]
-        counts = product(*[range(operand.shape[k]) for k in axes])
-        found = []
-        for numbers in counts:
-            term = iter(numbers)
-            found.append((operand, tuple([number(next(term)) if slot is None else slot for slot in slots])))
-        return found
-
-    # Instructions
-
-    def aligned(self, parts: Sequence[Lanes]) -> list[Lanes]:
+    def align(self, parts: Sequence[Lanes]) -> list[Lanes]:
         """All with as many lanes as the widest."""
         lanes = max(p.type.lanes for p in parts)
         return [self.splat(p, lanes) for p in parts]
 
     def splat(self, x: Lanes, lanes: int) -> Lanes:
+        """One value in every lane, written once in a block."""
         if x.type.lanes == lanes:
             return x
         if x.text[0] != "%":
@@ -175,250 +106,180 @@ class Elements:
             self.splats[key] = splat(x, lanes)
         return self.splats[key]
 
-    def offset(self, place: Affine, lanes: bool) -> Lanes:
-        """A number as the value of its counters: of the first lane, or of every lane."""
-        key = place, lanes
-        if key in self.offsets:
-            return self.offsets[key]
+    def both(self, x: Lanes | None, y: Lanes) -> Lanes:
+        """Whether both conditions hold; None always does."""
+        if x is None:
+            return y
+        x, y = self.align([x, y])
+        return x & y
+
+    def sum(self, x: Lanes | None, y: Lanes) -> Lanes:
+        """x + y, where None is zero."""
+        if x is None:
+            return y
+        x, y = self.align([x, y])
+        return x + y
+
+    def evaluate(self, affine: Affine, per_lane: bool) -> Lanes:
+        """The value of an affine function: of the first lane, or of every lane."""
+        key = affine, per_lane
+        if key in self.affine_values:
+            return self.affine_values[key]
         total: Lanes | None = None
-        vector: tuple[int, int] | None = None
-        for counter, k in place.terms:
+        for counter, k in affine.terms:
             term = self.counters[counter] * k if k != 1 else self.counters[counter]
             total = term if total is None else total + term
-            if lanes and counter.lanes > 1:
-                vector = k, counter.lanes
         if total is None:
-            total = self.code.constant(place.constant, I64)
-        elif place.constant:
-            total = total + place.constant
-        if vector is not None:
-            k, width = vector
-            steps = ", ".join(f"i64 {k * i}" for i in range(width))
-            type = Type("i64", width)
-            total = self.splat(total, width) + Lanes(self.code, f"<{steps}>", type)
-        self.offsets[key] = total
+            total = self.code.constant(affine.constant, I64)
+        elif affine.constant:
+            total = total + affine.constant
+        stride, lanes = lane_stride(affine)
+        if per_lane and lanes > 1:
+            steps = ", ".join(f"i64 {stride * i}" for i in range(lanes))
+            total = self.splat(total, lanes) + Lanes(self.code, f"<{steps}>", Type("i64", lanes))
+        self.affine_values[key] = total
         return total
 
-    def stride(self, place: Affine) -> tuple[int, int]:
-        """How far apart neighbouring lanes are, and how many there are."""
-        for counter, k in place.terms:
-            if counter.lanes > 1:
-                return k, counter.lanes
-        return 0, 1
+    # Memory
 
-    def loaded(self, node: Node, place: Place) -> Lanes:
-        """An element of a value in memory.
-
-        Places that may lie outside, on the side of a choice that is not taken, read zeros.
-        """
+    def load(self, node: Node, position: Position) -> Lanes:
+        """An element of a value in memory; zero outside its bounds, for reads that a choice then ignores."""
         if isinstance(node, Constant) and (node.weak or node.size == 1):
             value = node.value.item() if isinstance(node.value, np.ndarray | np.generic) else node.value
             return self.code.constant(value, Type.from_dtype(node.dtype))
-        outside = [] if self.is_flat else [(i, n) for i, n in zip(place, node.shape, strict=True) if not i.is_within(n)]
-        where = flat(place, node.shape)
-        memory = Type.from_dtype(node.dtype)
-        memory = Type("i8") if memory.kind == "i1" else memory
         mask = None
-        for i, n in outside:
-            k = self.offset(i, True)
-            inside = (k >= 0) & (k < n)
-            mask = inside if mask is None else self.both(mask, inside)
-        value = self.read(self.pointer(node), where, memory, mask, node in self.overwritten)
+        if not self.is_flat:
+            for i, n in zip(position, node.shape, strict=True):
+                if not i.is_within(n):
+                    k = self.evaluate(i, True)
+                    mask = self.both(mask, (k >= 0) & (k < n))
+        type = Type.from_dtype(node.dtype).in_memory
+        index = flat_index(position, node.shape)
+        value = self.read_memory(self.pointers.source(node), index, type, mask, node in self.overwritten)
         return value.ne(0) if node.dtype.kind == "b" else value
 
-    def both(self, x: Lanes, y: Lanes) -> Lanes:
-        x, y = self.aligned([x, y])
-        return x & y
-
-    def read(self, base: Lanes, where: Affine, type: Type, mask: Lanes | None, is_overwritten: bool = False) -> Lanes:
-        """Numbers from memory: together, one for all lanes, or each from its own place."""
+    def read_memory(self, base: Lanes, index: Affine, type: Type, mask: Lanes | None, is_overwritten: bool) -> Lanes:
+        """Elements from memory: neighbours at once, one for all lanes, or each lane by itself."""
         code = self.code
-        stride, lanes = self.stride(where)
-        width = type.bits // 8
-        first = self.offset(where, False)
+        stride, lanes = lane_stride(index)
+        align = type.bits // 8
+        first = self.evaluate(index, False)
         if mask is not None:
             lanes = max(lanes, mask.type.lanes)
             mask = self.splat(mask, lanes)
         if lanes == 1:
             address = code.offset(base, first, type)
-            if mask is not None:  # one lane: read from the beginning instead, and forget it
+            if mask is not None:  # one lane: read the first element instead, and ignore it
                 address = select(mask, address, base)
-                return select(mask, load(code, address, type, width), 0)
-            return load(code, address, type, width, is_overwritten)
+                return select(mask, load_element(code, address, type, align), 0)
+            return load_element(code, address, type, align, is_overwritten)
         vector = Type(type.kind, lanes)
         if stride == 1:
             address = code.offset(base, first, type)
             if mask is None:
-                return load(code, address, vector, width, is_overwritten)
-            return masked_load(address, vector, width, mask)
+                return load_element(code, address, vector, align, is_overwritten)
+            return load_masked(address, vector, align, mask)
         if stride == -1 and mask is None:
             address = code.offset(base, first - (lanes - 1), type)
-            return backwards(load(code, address, vector, width))
-        places = self.offset(where, True)
-        places = self.splat(places, lanes)
-        return gather(base, places, vector, width, mask)
+            return pick_lanes(load_element(code, address, vector, align), range(lanes)[::-1])
+        indices = self.splat(self.evaluate(index, True), lanes)
+        return gather_lanes(base, indices, vector, align, mask)
 
-    def chosen(self, node: Operation, reads: Sequence[Read]) -> Lanes:
+    def store(self, node: Node, position: Position, value: Lanes) -> None:
+        """Write an element of a value that this kernel makes."""
+        self.write_memory(self.pointers.target(node), flat_index(position, node.shape), value)
+
+    def write_memory(self, base: Lanes, index: Affine, value: Lanes) -> None:
+        """Lanes to memory: neighbours at once, or each lane by itself."""
+        value = value.to(value.type.in_memory.kind)
+        stride, lanes = lane_stride(index)
+        value = self.splat(value, lanes)
+        align = value.type.bits // 8
+        if lanes == 1 or stride == 1:
+            self.code.store(value, self.code.offset(base, self.evaluate(index, False), value.type), align)
+        else:
+            scatter_lanes(value, base, self.evaluate(index, True), align)
+
+    # Operations that are not elementwise
+
+    def choose(self, node: Operation, reads: Sequence[Read]) -> Lanes:
         """The element of the first read whose guards hold."""
         kind = Type.from_dtype(node.dtype).kind
         value: Lanes | None = None
         for read in reversed(reads):
-            known = None if read.operand is None else self.known[node.args[read.operand], read.place]
+            known = None if read.operand is None else self.known[node.args[read.operand], read.position]
             part = self.code.constant(0, Type(kind)) if known is None else known.to(kind)
             if value is None:
                 value = part
                 continue
             condition: Lanes | None = None
             for guard in read.guards:
-                n = self.offset(guard.value, True)
-                holds = n.eq(0) if guard.is_zero else n >= 0
-                condition = holds if condition is None else self.both(condition, holds)
+                n = self.evaluate(guard.value, True)
+                condition = self.both(condition, n.eq(0) if guard.is_zero else n >= 0)
             assert condition is not None
-            condition, part, value = self.aligned([condition, part, value])
+            condition, part, value = self.align([condition, part, value])
             value = select(condition, part, value)
         assert value is not None
         return value
 
-    def factors(self, node: Operation) -> tuple[Node, Node] | None:
-        """The two factors of what is summed, if it is a product that nothing else needs: then it is added without being
-        rounded first.
-
-        So does BLAS, and the order of a sum is free anyway.
-        """
-        product = node.args[0]
-        if node.primitive is not SUM or not isinstance(product, Operation) or product.primitive is not MULTIPLY:
-            return None
-        x, y = product.args
-        alone = self.schedule.uses[product] == 1 and not self.is_stored(product)
-        return (x, y) if alone and node.dtype.kind == "f" and x.dtype == y.dtype == node.dtype else None
-
-    def folded(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
+    def fold_terms(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
         """The terms of a reduction one after the other, as NumPy adds few of them.
 
         A sum starts with zero, so it is never negative zero.
         """
-        kind = accumulated(node, 1).kind
-        terms = [p.to(kind) for p in self.aligned(parts)]
+        terms = [p.to(Type.from_dtype(node.dtype).kind) for p in self.align(parts)]
         if self.factors(node) is not None:
             pairs = zip(terms[::2], terms[1::2], strict=True)
             return reduce(lambda total, pair: fma(pair[0], pair[1], total), pairs, terms[0].like(0.0))
-        if node.primitive is SUM and kind[0] == "f":
+        if node.primitive is SUM and terms[0].type.is_float:
             terms[0] = terms[0] + 0.0
         return reduce(lowering_of(node, Reduction).fold, terms)
 
-    def indices(self, arrays: Sequence[Node], found: Gathered) -> list[Want]:
-        """The elements of the index arrays, which broadcast against each other."""
-        return [
-            (arrays[a.operand], broadcast(found.at, arrays[a.operand].shape))
-            for a in found.axes
-            if a.operand is not None
-        ]
-
-    def gathered(self, node: Operation, place: Place) -> Lanes:
-        """An element at a place that other values name."""
+    def gather(self, node: Operation, position: Position) -> Lanes:
+        """An element at an index that other values give."""
         source = node.args[0]
-        where = self.computed_place(node.args[1:], of_gather(node, place))
+        index = self.computed_index(node.args[1:], gather_source(node, position))
         if source.size == 1:  # a constant may have no address
-            return self.loaded(source, (ZERO,) * source.ndim)
-        memory = Type("i8") if source.dtype.kind == "b" else Type.from_dtype(source.dtype)
-        if where.type.lanes == 1:
-            value = load(self.code, self.code.offset(self.pointer(source), where, memory), memory, memory.bits // 8)
+            return self.load(source, (ZERO,) * source.ndim)
+        type, base = Type.from_dtype(source.dtype).in_memory, self.pointers.source(source)
+        if index.type.lanes == 1:
+            value = load_element(self.code, self.code.offset(base, index, type), type, type.bits // 8)
         else:
-            value = gather(self.pointer(source), where, Type(memory.kind, where.type.lanes), memory.bits // 8, None)
+            value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.bits // 8, None)
         return value.ne(0) if source.dtype.kind == "b" else value
 
-    def computed_place(self, arrays: Sequence[Node], found: Gathered) -> Lanes:
-        """The number of an element in memory; places are counted from the end if negative, and checked."""
+    def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> Lanes:
+        """The index of an element in memory; negative indices count from the end, and all are checked."""
         total: Lanes | None = None
         stride = 1
-        fixed = number(0)
-        wants = iter(reversed(self.indices(arrays, found)))
-        for axis in reversed(found.axes):
+        affine = ZERO
+        elements = iter(reversed(self.index_elements(arrays, indexed)))
+        for axis in reversed(indexed.axes):
             if axis.operand is None:
-                assert axis.place is not None
-                fixed = fixed.plus(axis.place.times(stride))
+                assert axis.affine is not None
+                affine = affine.plus(axis.affine.times(stride))
             else:
-                index = self.known[next(wants)].to("i64")
+                index = self.known[next(elements)].to("i64")
                 index = select(index < 0, index + axis.extent, index)
                 bad = (index < 0) | (index >= axis.extent)
-                self.complain(bad)
+                self.flag_out_of_bounds(bad)
                 index = select(bad, index.like(0), index)
-                term = index * stride if stride != 1 else index
-                total = term if total is None else self.sum(total, term)
+                total = self.sum(total, index * stride if stride != 1 else index)
             stride *= axis.extent
-        if total is None:
-            return self.offset(fixed, True)
-        return self.sum(total, self.offset(fixed, True)) if fixed.terms or fixed.constant else total
+        if total is None or affine != ZERO:
+            total = self.sum(total, self.evaluate(affine, True))
+        return total
 
-    def sum(self, x: Lanes, y: Lanes) -> Lanes:
-        x, y = self.aligned([x, y])
-        return x + y
-
-    def complain(self, bad: Lanes) -> None:
-        """Remember that an index was out of bounds, in a flag that the kernel returns."""
-        if self.out_of_bounds is None:
-            return
-        code = self.code
-        some = (
-            bad
-            if bad.type.lanes == 1
-            else code.intrinsic("vector.reduce.or", Type("i1"), bad, overload=f"v{bad.type.lanes}i1")
-        )
-        code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
+    def flag_out_of_bounds(self, bad: Lanes) -> None:
+        """Set the flag of the kernel if any index is out of bounds."""
+        if self.out_of_bounds is not None:
+            some, code = any_lane(bad), self.code
+            code.store(code.load(self.out_of_bounds, Type("i1")) | some, self.out_of_bounds)
 
 
-# Memory
-
-
-def load(code: Code, address: Lanes, type: Type, align: int, is_overwritten: bool = False) -> Lanes:
-    return code.add(
-        f"load {type.text}, {address.typed}, align {align}{'' if is_overwritten else ', !invariant.load !0'}", type
-    )
-
-
-def splat(x: Lanes, lanes: int) -> Lanes:
-    """One value in every lane."""
-    code, type = x.code, Type(x.type.kind, lanes)
-    first = code.add(f"insertelement {type.text} poison, {x.typed}, i64 0", type)
-    return code.add(f"shufflevector {first.typed}, {type.text} poison, <{lanes} x i32> zeroinitializer", type)
-
-
-def backwards(x: Lanes) -> Lanes:
-    order = ", ".join(f"i32 {i}" for i in reversed(range(x.type.lanes)))
-    return x.code.add(f"shufflevector {x.typed}, {x.typed}, <{x.type.lanes} x i32> <{order}>", x.type)
-
-
-def masked_load(address: Lanes, type: Type, align: int, mask: Lanes) -> Lanes:
-    code = address.code
-    symbol = f"@llvm.masked.load.{type.suffix}.p0"
-    code.declarations.setdefault(symbol, f"declare {type.text} {symbol}(ptr, i32, {mask.type.text}, {type.text})")
-    return code.add(
-        f"call {type.text} {symbol}({address.typed}, i32 {align}, {mask.typed}, {type.text} zeroinitializer)", type
-    )
-
-
-def gather(base: Lanes, places: Lanes, type: Type, align: int, mask: Lanes | None) -> Lanes:
-    """Each lane from its own place, counted in elements."""
-    code, lanes = base.code, type.lanes
-    pointers = Type("ptr", lanes)
-    addresses = code.add(f"getelementptr {type.scalar}, {base.typed}, {places.typed}", pointers)
-    every = mask if mask is not None else code.constant(True, Type("i1", lanes))
-    symbol = f"@llvm.masked.gather.{type.suffix}.v{lanes}p0"
-    code.declarations.setdefault(
-        symbol, f"declare {type.text} {symbol}({pointers.text}, i32, {every.type.text}, {type.text})"
-    )
-    return code.add(
-        f"call {type.text} {symbol}({addresses.typed}, i32 {align}, {every.typed}, {type.text} zeroinitializer)", type
-    )
-
-
-def scatter(value: Lanes, base: Lanes, places: Lanes, align: int) -> None:
-    code, lanes = base.code, value.type.lanes
-    pointers = Type("ptr", lanes)
-    addresses = code.add(f"getelementptr {value.type.scalar}, {base.typed}, {places.typed}", pointers)
-    every = code.constant(True, Type("i1", lanes))
-    symbol = f"@llvm.masked.scatter.{value.type.suffix}.v{lanes}p0"
-    code.declarations.setdefault(
-        symbol, f"declare void {symbol}({value.type.text}, {pointers.text}, i32, {every.type.text})"
-    )
-    code.do(f"call void {symbol}({value.typed}, {addresses.typed}, i32 {align}, {every.typed})")
+def lane_stride(index: Affine) -> tuple[int, int]:
+    """The distance between neighbouring lanes, and the number of lanes."""
+    for counter, k in index.terms:
+        if counter.lanes > 1:
+            return k, counter.lanes
+    return 0, 1

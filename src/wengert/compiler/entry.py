@@ -1,11 +1,10 @@
-"""The native call: from Python's arguments to `wengert.run` and back to NumPy's arrays, without a line of Python in
-between.
+"""The native entry: from Python's arguments to `wengert.run` and back to NumPy's arrays, without Python code.
 
 A compiled program is a module with `define i32 @wengert.run(ptr %inputs, ptr %outputs)`, which reads the data of each
-input, fills the data of each output (both C-contiguous and aligned) and returns 0, or something else if it gave up.
-Behind the pointers to data are those to the objects that the data belong to, null where there is none. `text` writes
-the function that CPython calls (METH_FASTCALL) for one signature; it gives `NotImplemented` for arguments of any other,
-and the caller then takes the general path.
+input, fills the data of each output (both C-contiguous and aligned) and returns 0, or another status if it failed. The
+pointers to data are followed by pointers to the objects that own the data, null if there is none. `write_entry` writes
+the function that CPython calls (METH_FASTCALL) for one signature; it returns `NotImplemented` for other arguments, and
+the caller then takes the general path.
 """
 
 from __future__ import annotations
@@ -17,27 +16,26 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
-from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, PIECES, UNOPTIMISED, native, symbol
+from wengert.compiler.python_calls import ENTRY_FUNCTIONS, UNOPTIMISED
+from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, dtype_name, python_symbol
 from wengert.compiler.target import Loaded
+from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 
 RUN, ENTRY = "wengert.run", "wengert.entry"
 
-Result: TypeAlias = "Spec | tuple[Result, ...]"
-"""What a call returns: an array, or a NumPy scalar if it has no axes, or tuples of these.
+ResultTree: TypeAlias = "Spec | tuple[ResultTree, ...]"
+"""The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these."""
 
-Outputs are numbered from left to right.
-"""
-
-MOST = 256
-"""So many arguments and results have a native entry, which keeps all of them on the stack."""
+MOST_VALUES = 256
+"""The most arguments and results of a native entry, which keeps them on the stack."""
 
 _I8, _I32 = Type("i8"), Type("i32")
 _FASTCALL = 0x80
 
 
 class Argument(NamedTuple):
-    """What an argument must be: exactly of one type, and of a spec; subclasses are not taken.
+    """The exact type and the spec of an argument; instances of subclasses do not match.
 
     >>> Argument.of(np.ones(3)), Argument.of(2), Argument.of("two")
     (Argument(kind='array', spec=f64[3]), Argument(kind='int', spec=i64[]), None)
@@ -48,72 +46,70 @@ class Argument(NamedTuple):
 
     @classmethod
     def of(cls, value: Any) -> Argument | None:
-        """The description of a value, or None if no native call takes such a thing.
-
-        An int counts as int64, whatever its size.
-        """
+        """The argument that a value is, or None if no entry takes it. An int counts as int64, whatever its size."""
         kind = type(value)
         if kind is float:
             return cls("float", Spec((), np.dtype(np.float64)))
         if kind is int:
             return cls("int", Spec((), np.dtype(np.int64)))
         if kind is np.ndarray:
-            return cls("array", Spec.of(value)) if is_known(value.dtype) else None
+            return cls("array", Spec.of(value)) if is_native_dtype(value.dtype) else None
         return cls("scalar", Spec((), value.dtype)) if kind in _SCALARS else None
 
 
-def is_known(dtype: np.dtype) -> bool:
-    """Whether native code can take and return arrays of a dtype."""
+def is_native_dtype(dtype: np.dtype) -> bool:
+    """Whether arguments and results can have this dtype."""
     return type(dtype) in _DTYPES and dtype.isnative
 
 
 _SCALARS, _DTYPES = {dtype.type for dtype in NUMBERS}, {type(dtype) for dtype in NUMBERS}
-"""Exact types: C's `long` and `long long` have equal dtypes of two types, of which native code knows one."""
+"""Exact types: C's `long` and `long long` have equal dtypes of different types, and native code supports one."""
 
 
-def leaves(result: Result) -> Iterator[Spec]:
+def output_specs(result: ResultTree) -> Iterator[Spec]:
     """The specs of all outputs, from left to right."""
     if isinstance(result, Spec):
         yield result
     else:
         for part in result:
-            yield from leaves(part)
+            yield from output_specs(part)
 
 
-def is_short(arguments: Sequence[Argument], result: Result) -> bool:
+def fits_entry(arguments: Sequence[Argument], result: ResultTree) -> bool:
     """Whether there are few enough arguments and results for a native entry."""
-    return len(arguments) + len(list(leaves(result))) + _count_tuples(result) <= MOST
+    return len(arguments) + len(list(output_specs(result))) + _count_tuples(result) <= MOST_VALUES
 
 
-def text(arguments: Sequence[Argument], result: Result, release_gil: bool = False) -> str:
-    """LLVM's text of `wengert.entry`, to be joined to a module that defines `wengert.run`."""
-    return _Writer(arguments, result, release_gil).text()
+def write_entry(arguments: Sequence[Argument], result: ResultTree, release_gil: bool = False) -> str:
+    """The LLVM text of `wengert.entry`, for a module that defines `wengert.run`."""
+    return _EntryWriter(arguments, result, release_gil).write()
 
 
-class _Writer:
+class _EntryWriter:
     """Writes one entry.
 
-    Everything is made before anything is joined: first the arrays, after the run the scalars, then the tuples, each
-    kept in a list on the stack. Whatever fails on the way, dropping these is all that there is to undo.
+    All objects are made before they are put together: first the arrays, after the run the scalars, then the tuples.
+    Each is kept in a list on the stack; if anything fails, these are dropped.
     """
 
-    def __init__(self, arguments: Sequence[Argument], result: Result, release_gil: bool):
+    def __init__(self, arguments: Sequence[Argument], result: ResultTree, release_gil: bool):
         self.arguments, self.result, self.release_gil = arguments, result, release_gil
         self.code = Code()
         self.globals: dict[str, str] = {}
-        self.outputs = list(leaves(result))
+        self.outputs = list(output_specs(result))
         self.capacity = len(self.outputs) + _count_tuples(result)
-        self.list = self.place(8 * self.capacity)
+        self.list = self.stack_bytes(8 * self.capacity)
         self.length = 0
 
-    def text(self) -> str:
+    def write(self) -> str:
+        """The text of the entry."""
         code, outputs = self.code, self.outputs
         self.require(Lanes(code, "%count", I64).eq(len(self.arguments)), "other")
-        inputs_data, outputs_data = self.place(16 * len(self.arguments)), self.place(16 * len(outputs))
+        inputs_data, outputs_data = self.stack_bytes(16 * len(self.arguments)), self.stack_bytes(16 * len(outputs))
         given, fit = Lanes(code, "%args", PTR), code.constant(True, BOOL)
         for i, argument in enumerate(self.arguments):
             value = code.load(code.offset(given, i, PTR), PTR)
-            data = self.checked(value, argument)
+            data = self.argument_data(value, argument)
             code.store(data, code.offset(inputs_data, i, PTR))
             code.store(value, code.offset(inputs_data, len(self.arguments) + i, PTR))
             fit = fit & data.ne(self.null())
@@ -121,7 +117,7 @@ class _Writer:
         for i in range(self.capacity):
             code.store(self.null(), code.offset(self.list, i, PTR))
         arrays = {i: self.keep(self.new_array(spec)) for i, spec in enumerate(outputs) if spec.shape}
-        numbers = {i: self.place(spec.dtype.itemsize) for i, spec in enumerate(outputs) if not spec.shape}
+        numbers = {i: self.stack_bytes(spec.dtype.itemsize) for i, spec in enumerate(outputs) if not spec.shape}
         for i in range(len(outputs)):
             data = numbers[i] if i in numbers else code.load(code.offset(arrays[i], DATA, _I8), PTR)
             code.store(data, code.offset(outputs_data, i, PTR))
@@ -132,12 +128,12 @@ class _Writer:
         return self.module()
 
     def module(self) -> str:
-        """All lines, with the declarations of what they use."""
+        """All lines, with their declarations."""
         head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %count) {UNOPTIMISED} {{"
         lines = [
             *self.globals.values(),
             *self.code.declarations.values(),
-            PIECES,
+            ENTRY_FUNCTIONS,
             head,
             "entry:",
             *self.code.hoisted,
@@ -145,83 +141,88 @@ class _Writer:
         ]
         return "\n".join([*lines, "}", ""])
 
-    # Pieces
+    # Instructions
 
     def require(self, condition: Lanes, otherwise: str) -> None:
-        """Go on only if a condition holds."""
+        """Continue only if a condition holds; `otherwise` is a label."""
         onward = self.code.label("onward")
         self.code.branch(condition, onward, otherwise)
         self.code.begin(onward)
 
-    def place(self, size: int) -> Lanes:
+    def stack_bytes(self, size: int) -> Lanes:
         """Bytes on the stack."""
         name = self.code.name()
         self.code.hoisted.append(f"  {name} = alloca [{size} x i8], align 16")
         return Lanes(self.code, name, PTR)
 
-    def outside(self, name: str) -> Lanes:
-        """The address of an object outside."""
-        self.globals[name] = f"{symbol(name)} = external global i8"
-        return Lanes(self.code, symbol(name), PTR)
+    def external(self, name: str) -> Lanes:
+        """The address of an external object."""
+        self.globals[name] = f"{python_symbol(name)} = external global i8"
+        return Lanes(self.code, python_symbol(name), PTR)
 
     def python(self, name: str, type: Type | None, *args: Lanes) -> Lanes:
-        """A call of a function outside."""
-        return self.code.call(symbol(name), type, *args)
+        """A call of an external function."""
+        return self.code.call(python_symbol(name), type, *args)
 
-    def piece(self, name: str, *args: Lanes) -> Lanes:
-        """A call of one of the functions in `PIECES`."""
-        return self.code.add(f"call ptr {symbol(name)}({', '.join(a.typed for a in args)})", PTR)
+    def helper(self, name: str, *args: Lanes) -> Lanes:
+        """A call of one of `ENTRY_FUNCTIONS`."""
+        return self.code.add(f"call ptr {python_symbol(name)}({', '.join(a.typed for a in args)})", PTR)
 
     def null(self) -> Lanes:
+        """The null pointer."""
         return Lanes(self.code, "null", PTR)
 
     def keep(self, new: Lanes) -> Lanes:
-        """A new object, if it could be made, put on the list."""
+        """Put a new object on the list, or fail if it is null."""
         self.require(new.ne(self.null()), "failed")
         self.code.store(new, self.code.offset(self.list, self.length, PTR))
         self.length += 1
         return new
 
-    def described(self, spec: Spec) -> tuple[Lanes, Lanes, Lanes]:
-        """An array's dtype, its number of axes and the address of its shape."""
-        name = symbol(f"shape.{'.'.join(map(str, spec.shape))}")
+    def layout(self, spec: Spec) -> tuple[Lanes, Lanes, Lanes]:
+        """The dtype of an array, its number of axes and the address of its shape."""
+        name = python_symbol(f"shape.{'.'.join(map(str, spec.shape))}")
         self.globals[name] = (
             f"{name} = private unnamed_addr constant [{spec.ndim} x i64] [{', '.join(f'i64 {n}' for n in spec.shape)}]"
         )
         return (
-            self.outside(f"{native(spec.dtype)}.dtype"),
+            self.external(f"{dtype_name(spec.dtype)}.dtype"),
             self.code.constant(spec.ndim, _I32),
             Lanes(self.code, name, PTR),
         )
 
     # Arguments and results
 
-    def checked(self, given: Lanes, argument: Argument) -> Lanes:
-        """The address of an argument's data, or null if it is not what it must be."""
+    def argument_data(self, given: Lanes, argument: Argument) -> Lanes:
+        """The address of an argument's data, or null if it does not match."""
         kind, spec = argument
         if kind == "array":
-            return self.piece("array_data", given, *self.described(spec))
+            return self.helper("array_data", given, *self.layout(spec))
         if kind == "int":
-            return self.piece("int_data", given, self.place(8))
-        return self.piece(
-            "number_data", given, self.outside("float" if kind == "float" else f"{native(spec.dtype)}.type")
+            return self.helper("int_data", given, self.stack_bytes(8))
+        return self.helper(
+            "number_data", given, self.external("float" if kind == "float" else f"{dtype_name(spec.dtype)}.type")
         )
 
     def new_array(self, spec: Spec) -> Lanes:
-        return self.piece("new_array", *self.described(spec))
+        """A new array."""
+        return self.helper("new_array", *self.layout(spec))
 
     def new_scalar(self, dtype: np.dtype, number: Lanes) -> Lanes:
-        """A NumPy scalar, as its type makes it; of booleans there are only two, which NumPy finds."""
+        """A new NumPy scalar, allocated by its type; NumPy returns one of its two booleans."""
         if dtype.kind == "b":
-            return self.keep(self.python("PyArray_Scalar", PTR, number, self.outside("bool.dtype"), self.null()))
+            return self.keep(self.python("PyArray_Scalar", PTR, number, self.external("bool.dtype"), self.null()))
         new = self.keep(
-            self.python(f"{native(dtype)}.new", PTR, self.outside(f"{native(dtype)}.type"), self.code.constant(0, I64))
+            self.python(
+                f"{dtype_name(dtype)}.new", PTR, self.external(f"{dtype_name(dtype)}.type"), self.code.constant(0, I64)
+            )
         )
         bits, align = Type(f"i{8 * dtype.itemsize}"), dtype.alignment
         self.code.store(self.code.load(number, bits, align), self.code.offset(new, NUMBER, _I8), align)
         return new
 
     def run(self, inputs: Lanes, outputs: Lanes) -> None:
+        """Call the program."""
         thread = self.python("PyEval_SaveThread", PTR) if self.release_gil else None
         status = self.code.add(f"call i32 @{RUN}({inputs.typed}, {outputs.typed})", _I32)
         if thread is not None:
@@ -230,24 +231,24 @@ class _Writer:
         self.require(status.eq(0), "stopped")
 
     def finish(self, values: list[Lanes]) -> None:
-        """Makes the tuples, joins everything and returns; and the ways out of calls that came to nothing."""
+        """Make the tuples and return the result; and the blocks for calls that fail."""
         code = self.code
-        joints: list[tuple[Lanes, int, Lanes]] = []
+        items: list[tuple[Lanes, int, Lanes]] = []
         remaining = iter(values)
 
-        def build(result: Result) -> Lanes:
+        def build(result: ResultTree) -> Lanes:
             if isinstance(result, Spec):
                 return next(remaining)
             whole = self.keep(self.python("PyTuple_New", PTR, code.constant(len(result), I64)))
-            joints.extend([(whole, i, build(part)) for i, part in enumerate(result)])
+            items.extend([(whole, i, build(part)) for i, part in enumerate(result)])
             return whole
 
         whole = build(self.result)
-        for owner, i, part in joints:
+        for owner, i, part in items:
             self.python("PyTuple_SetItem", _I32, owner, code.constant(i, I64), part)
         code.do(f"ret {whole.typed}")
 
-        drop = f"call void {symbol('drop')}({self.list.typed}, i64 {self.capacity})"
+        drop = f"call void {python_symbol('drop')}({self.list.typed}, i64 {self.capacity})"
         code.begin("stopped")
         code.do(drop)
         code.branch(self.python("PyErr_Occurred", PTR).eq(self.null()), "gave_up", "raised")
@@ -255,11 +256,11 @@ class _Writer:
         number = self.python("PyLong_FromLongLong", PTR, code.add(f"sext {self.status.typed} to i64", I64))
         self.require(number.ne(self.null()), "raised")
         answer = self.python("PyObject_CallOneArg", PTR, Lanes(code, "%self", PTR), number)
-        code.do(f"call void {symbol('Py_DecRef')}({number.typed})")
+        code.do(f"call void {python_symbol('Py_DecRef')}({number.typed})")
         code.do(f"ret {answer.typed}")
         code.begin("other")
-        refused = self.outside("NotImplemented")
-        code.do(f"call void {symbol('Py_IncRef')}({refused.typed})")
+        refused = self.external("NotImplemented")
+        code.do(f"call void {python_symbol('Py_IncRef')}({refused.typed})")
         code.do(f"ret {refused.typed}")
         code.begin("failed")
         code.do(drop)
@@ -268,7 +269,7 @@ class _Writer:
         code.do("ret ptr null")
 
 
-def _count_tuples(result: Result) -> int:
+def _count_tuples(result: ResultTree) -> int:
     return 0 if isinstance(result, Spec) else 1 + sum(map(_count_tuples, result))
 
 
@@ -283,21 +284,19 @@ class _Method(ctypes.Structure):
     )
 
 
-class _Owner:
-    """The `self` of a native function: keeps its code and its description for as long as it lives, and answers for a
-    run that gave up.
-    """
+class _EntryOwner:
+    """The `self` of a native function: keeps its code alive, and raises the error of a failed run."""
 
-    __slots__ = ("failure", "loaded", "method")
+    __slots__ = ("error", "loaded", "method")
 
-    def __init__(self, loaded: Loaded, name: str, failure: Callable[[int], BaseException] | None):
-        self.loaded, self.failure = loaded, failure
+    def __init__(self, loaded: Loaded, name: str, error: Callable[[int], BaseException] | None):
+        self.loaded, self.error = loaded, error
         self.method = _Method(name.encode(), loaded.address(ENTRY), _FASTCALL, None)
 
     def __call__(self, status: int) -> Any:
-        if self.failure is None:
+        if self.error is None:
             return NotImplemented
-        raise self.failure(status)
+        raise self.error(status)
 
 
 _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
@@ -306,14 +305,13 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 
 
 def callable_from(
-    loaded: Loaded, name: str = "compiled", failure: Callable[[int], BaseException] | None = None
+    loaded: Loaded, name: str = "compiled", error: Callable[[int], BaseException] | None = None
 ) -> Callable[..., Any]:
-    """The entry in a loaded module as a function of Python.
+    """The entry in a loaded module as a Python function.
 
-    It gives `NotImplemented` for arguments that it was not made for, and raises the `failure` of the status where the
-    program gave up.
+    It returns `NotImplemented` for arguments that do not match, and raises the `error` of the status of a failed run.
     """
-    owner = _Owner(loaded, name, failure)
+    owner = _EntryOwner(loaded, name, error)
     return _new_function(ctypes.addressof(owner.method), owner, None)
 
 
@@ -321,10 +319,9 @@ NO_TARGETS: Mapping[int, np.ndarray] = {}
 
 
 class Caller:
-    """The call through ctypes: slower, with no assumption about Python's objects, and for arrays of any layout.
+    """The call by ctypes: slower, without assumptions about Python's objects, and for arrays of any layout.
 
-    It gives the status of the run and a list of arrays, of which those of scalars have no axes. Exceptions of Python's
-    in it are raised.
+    It returns the status of the run and a list of arrays; scalars are arrays without axes.
     """
 
     def __init__(self, loaded: Loaded, inputs: Sequence[Spec], outputs: Sequence[Spec], release_gil: bool = False):
@@ -346,14 +343,14 @@ class Caller:
 
 
 def _usable(value: Any, spec: Spec) -> np.ndarray:
-    """A plain array, contiguous, aligned and in this machine's order of bytes: the value itself if it is so already."""
+    """A contiguous, aligned array in native byte order: the value itself if it is one."""
     array = np.asarray(value)
     native_array = np.require(array, array.dtype.newbyteorder("="), ("C", "A", "E"))
     if Spec.of(native_array) != spec:
-        raise ValueError(f"the compiled program takes {spec} here and was given {Spec.of(array)}")
+        raise user_error(ValueError, f"The compiled program takes {spec} here and was given {Spec.of(array)}")
     return native_array
 
 
 def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array:
-    """Those of the data, and behind them those of the arrays."""
+    """The addresses of the data, followed by those of the arrays."""
     return (ctypes.c_void_p * (2 * len(arrays)))(*(array.ctypes.data for array in arrays), *map(id, arrays))

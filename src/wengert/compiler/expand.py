@@ -1,7 +1,7 @@
-"""Operations that are made of simpler ones, written out: what remains is elementwise, a view, a plain reduction, a
-matrix product, or rare.
+"""The expansion of operations that consist of simpler ones.
 
-The rules are written in the operations themselves, and compute what NumPy's implementations do.
+Elementwise operations, views, plain reductions, matrix products and rare operations remain. The rules are written in
+operations, and compute what NumPy's implementations do.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ def expand(graph: Graph) -> Graph:
     """The same program in simpler operations."""
     new: dict[Node, Node] = {}
     for node in graph.nodes:
-        new[node] = expanded(node, new) if isinstance(node, Operation) else node
+        new[node] = expand_node(node, new) if isinstance(node, Operation) else node
     return graph.replaced([new[node] for node in graph.outputs])
 
 
-def expanded(node: Operation, new: dict[Node, Node]) -> Node:
+def expand_node(node: Operation, new: dict[Node, Node]) -> Node:
+    """An operation in simpler ones; `new` has its operands."""
     args = [new[a] for a in node.args]
     if node.primitive is OUTPUT:
-        return picked(args[0], node.params["index"], node, args)
+        return output_slice(args[0], node.params["index"], node, args)
     rule = expansion.of(node.primitive)
     if rule is not None and all(a.spec.__class__ is Spec and a.dtype in SUPPORTED for a in args):
         result = rule(*[a.value if isinstance(a, Constant) and a.weak else Symbol(a) for a in args], **node.params)
@@ -45,8 +46,8 @@ def expanded(node: Operation, new: dict[Node, Node]) -> Node:
     return node if all(a is b for a, b in zip(args, node.args, strict=True)) else node.with_args(args)
 
 
-def picked(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> Node:
-    """One output of an operation that has several: of pieces of an array, a slice."""
+def output_slice(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> Node:
+    """One output of an operation with several: a slice, if they are parts of an array."""
     assert isinstance(whole, Operation)
     if whole.primitive not in (SPLIT, UNSTACK):
         return node if whole is node.args[0] else node.with_args(args)

@@ -1,9 +1,8 @@
-"""LLVM's language, written by Python: `Lanes` are the values of W neighbouring elements in one register, `Code` the
-lines of one function.
+"""LLVM text, written by Python: `Lanes` are neighbouring elements in one register, `Code` the lines of one function.
 
 Operators on lanes write instructions, so that a formula reads as mathematics: `x * x + 1.0` writes a product and a sum.
-Numbers on either side become constants of the other side's type. Nothing is reassociated, contracted or assumed: what
-is rounded here is rounded as in NumPy; a fused multiply-add is written only where `fma` asks for one.
+Numbers on either side become constants of the other side's type. Nothing is reassociated or contracted: results are
+rounded as in NumPy, and only `fma` writes a fused multiply-add.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Number = int | float | bool
 
 
 class Type(NamedTuple):
-    """The type of a value: `f64`, `f32`, `i64` ... `i1` or `ptr`, and how many of them there are."""
+    """The type of a value: `f64`, `f32`, `i64` ... `i1` or `ptr`, and the number of lanes."""
 
     kind: str
     lanes: int = 1
@@ -43,8 +42,13 @@ class Type(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """As in the names of LLVM's intrinsics: `v8f64`."""
+        """The type in the names of LLVM's intrinsics: `v8f64`."""
         return f"v{self.lanes}{self.kind}" if self.lanes > 1 else self.kind
+
+    @property
+    def in_memory(self) -> Type:
+        """The type of the same elements in memory, where booleans are bytes."""
+        return self.of("i8") if self.kind == "i1" else self
 
     def of(self, kind: str) -> Type:
         """As many lanes of another kind."""
@@ -52,7 +56,7 @@ class Type(NamedTuple):
 
     @classmethod
     def from_dtype(cls, dtype: np.dtype, lanes: int = 1) -> Type:
-        """The type of elements in memory; booleans are bytes there and `i1` in registers."""
+        """The type of elements in registers."""
         return cls("i1" if dtype.kind == "b" else f"{'f' if dtype.kind == 'f' else 'i'}{8 * dtype.itemsize}", lanes)
 
 
@@ -70,8 +74,8 @@ def _text(kind: str, lanes: int) -> str:
 I64, PTR, BOOL = Type("i64"), Type("ptr"), Type("i1")
 
 
-def literal(value: Number, type: Type) -> str:
-    """A number as LLVM writes constants: floats by their bits, exactly."""
+def constant_text(value: Number, type: Type) -> str:
+    """A constant in LLVM text: floats by their bits, exactly."""
     if type.is_float:
         rounded = np.float32(value) if type.kind == "f32" else float(value)
         text = f"0x{struct.unpack('<Q', struct.pack('<d', float(rounded)))[0]:016X}"
@@ -83,10 +87,10 @@ def literal(value: Number, type: Type) -> str:
 
 
 class Code:
-    """The lines of one function, and the functions of the module that it calls.
+    """The lines of one function, and the functions that it calls.
 
-    `calls` counts what is called by name; `declarations` are those of functions outside, `hoisted` lines belong to the
-    function's start.
+    `calls` counts the calls of vector functions; `declarations` are those of external functions, `hoisted` lines belong
+    to the start of the function.
     """
 
     def __init__(self) -> None:
@@ -101,25 +105,25 @@ class Code:
         return f"%v{self.count}"
 
     def add(self, text: str, type: Type) -> Lanes:
-        """An instruction with a result."""
+        """Add an instruction with a result."""
         name = self.name()
         self.lines.append(f"  {name} = {text}")
         return Lanes(self, name, type)
 
     def do(self, text: str) -> None:
-        """An instruction without one."""
+        """Add an instruction without a result."""
         self.lines.append(f"  {text}")
 
     def constant(self, value: Number, type: Type) -> Lanes:
-        return Lanes(self, literal(value, type), type)
+        return Lanes(self, constant_text(value, type), type)
 
     def intrinsic(self, name: str, type: Type, *args: Lanes, overload: str = "") -> Lanes:
-        """A call of one of LLVM's own functions, such as `llvm.fma`, by the type of its result."""
+        """Call one of LLVM's intrinsics, such as `llvm.fma`, by the type of its result."""
         symbol = f"@llvm.{name}.{overload or type.suffix}"
         return self.call(symbol, type, *args)
 
     def call(self, symbol: str, type: Type | None, *args: Lanes) -> Lanes:
-        """A call of a function outside the module; without a type it has no result."""
+        """Call a function of another module; without a type it has no result."""
         result = "void" if type is None else type.text
         if symbol not in self.declarations:
             self.declarations[symbol] = f"declare {result} {symbol}({', '.join(a.type.text for a in args)})"
@@ -136,7 +140,7 @@ class Code:
         return f"{hint}{self.count}"
 
     def begin(self, label: str) -> None:
-        """Start a block. The one before must have ended with a jump."""
+        """Start a block. The previous one must have ended with a jump."""
         self.lines.append(f"{label}:")
 
     def jump(self, label: str) -> None:
@@ -147,7 +151,7 @@ class Code:
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int = 1) -> Iterator[Lanes]:
-        """A loop, of which the body is what is written in the `with` block; yields its counter."""
+        """A loop whose body is the code written in the `with` block; yields its counter."""
         slot = self.variable(I64, start)
         head, body, done = self.label("loop"), self.label("body"), self.label("done")
         self.jump(head)
@@ -161,16 +165,16 @@ class Code:
         self.begin(done)
 
     def variable(self, type: Type, value: Lanes | Number) -> Lanes:
-        """A place on the stack that LLVM turns into a register: its address, with a first value."""
+        """The address of a variable on the stack, which LLVM turns into a register."""
         name = self.name()
         self.hoisted.append(f"  {name} = alloca {type.text}, align {max(type.lanes * max(type.bits, 8) // 8, 1)}")
-        place = Lanes(self, name, PTR)
-        self.store(self.lift(value, type), place)
-        return place
+        address = Lanes(self, name, PTR)
+        self.store(self.lift(value, type), address)
+        return address
 
     def number(self, type: Type, value: Number) -> Lanes:
-        """The address of a known number, for functions that take it so; it is not on the stack."""
-        text = literal(value, type)
+        """The address of a constant, for functions that take addresses."""
+        text = constant_text(value, type)
         name = f"@wengert.{type.kind}.{text}"
         self.declarations[name] = f"{name} = private unnamed_addr constant {type.text} {text}"
         return Lanes(self, name, PTR)
@@ -178,14 +182,14 @@ class Code:
     def lift(self, value: Lanes | Number, type: Type) -> Lanes:
         return value if isinstance(value, Lanes) else self.constant(value, type)
 
-    def load(self, place: Lanes, type: Type, align: int = 0) -> Lanes:
-        return self.add(f"load {type.text}, {place.typed}" + (f", align {align}" if align else ""), type)
+    def load(self, address: Lanes, type: Type, align: int = 0) -> Lanes:
+        return self.add(f"load {type.text}, {address.typed}" + (f", align {align}" if align else ""), type)
 
-    def store(self, value: Lanes, place: Lanes, align: int = 0) -> None:
-        self.do(f"store {value.typed}, {place.typed}" + (f", align {align}" if align else ""))
+    def store(self, value: Lanes, address: Lanes, align: int = 0) -> None:
+        self.do(f"store {value.typed}, {address.typed}" + (f", align {align}" if align else ""))
 
     def offset(self, pointer: Lanes, index: Lanes | int, type: Type) -> Lanes:
-        """The address of an element, counted in elements of a type."""
+        """The address of the element with an index in an array of a type."""
         if index.__class__ is int and index == 0:
             return pointer
         return self.add(f"getelementptr {type.scalar}, {pointer.typed}, {self.lift(index, I64).typed}", PTR)
@@ -205,7 +209,7 @@ class Lanes:
 
     def like(self, value: Lanes | Number) -> Lanes:
         """A number as a constant of this type."""
-        return value if value.__class__ is Lanes else Lanes(self.code, literal(value, self.type), self.type)  # type: ignore[arg-type]  # a number
+        return value if value.__class__ is Lanes else Lanes(self.code, constant_text(value, self.type), self.type)  # type: ignore[arg-type]  # a number
 
     def _binary(self, float_op: str, int_op: str, x: Any, y: Any) -> Lanes:
         op = float_op if self.type.is_float else int_op
@@ -240,7 +244,7 @@ class Lanes:
             return self.code.add(f"fneg {self.typed}", self.type)
         return 0 - self
 
-    # Integers and truth values
+    # Integers and booleans
 
     def __and__(self, other: Any) -> Lanes:
         return self._binary("", "and", self, other)
@@ -258,14 +262,14 @@ class Lanes:
         return self._binary("", "shl", self, other)
 
     def __rshift__(self, other: Any) -> Lanes:
-        """With the sign."""
+        """A shift to the right that keeps the sign."""
         return self._binary("", "ashr", self, other)
 
     def logical_right(self, other: Any) -> Lanes:
-        """A shift to the right that brings in zeros."""
+        """A shift to the right that fills with zeros."""
         return self._binary("", "lshr", self, other)
 
-    # Comparisons: false where there is a NaN, but for `ne`.
+    # Comparisons: false with a NaN, except for `ne`.
 
     def _compare(self, float_predicate: str, int_predicate: str, other: Any) -> Lanes:
         op = f"fcmp {float_predicate}" if self.type.is_float else f"icmp {int_predicate}"
@@ -299,11 +303,11 @@ class Lanes:
         return self._cast("bitcast", self.type.of("i" + self.type.kind[1:]))
 
     def floats(self) -> Lanes:
-        """Bits as floats."""
+        """Floats from their bits."""
         return self._cast("bitcast", self.type.of("f" + self.type.kind[1:]))
 
     def to(self, kind: str) -> Lanes:
-        """The same numbers in another kind: floats are rounded, or cut to integers; `i1` is whether it is not zero."""
+        """Convert to another kind: floats are rounded, or truncated to integers; `i1` is true if not zero."""
         new = self.type.of(kind)
         if new == self.type:
             return self
@@ -323,7 +327,7 @@ class Lanes:
     def _cast(self, op: str, new: Type) -> Lanes:
         return self.code.add(f"{op} {self.typed} to {new.text}", new)
 
-    # Functions that are one instruction, or few
+    # Functions of one instruction, or few
 
     def abs(self) -> Lanes:
         return self.code.intrinsic("fabs", self.type, self)
@@ -354,14 +358,14 @@ def fma(x: Lanes, y: Lanes | Number, z: Lanes | Number) -> Lanes:
 
 
 def select(condition: Lanes, x: Lanes | Number, y: Lanes | Number) -> Lanes:
-    """x where the condition holds, else y; at least one of them is not a number."""
+    """x where the condition holds, else y; at least one of them is `Lanes`."""
     like = x if isinstance(x, Lanes) else y
     assert isinstance(like, Lanes)
     return condition.code.add(f"select {condition.typed}, {like.like(x).typed}, {like.like(y).typed}", like.type)
 
 
 def polynomial(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
-    """By Horner's rule, with fused multiply-adds; the coefficient of the highest power comes first."""
+    """A polynomial by Horner's rule with fused multiply-adds; the coefficient of the highest power comes first."""
     total: Lanes | float = coefficients[0]
     for c in coefficients[1:]:
         total = fma(x.like(total), x, c)

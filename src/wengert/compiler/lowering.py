@@ -1,14 +1,13 @@
-"""How an operation becomes native code: what `aspects/` and `simd/` say of each operation, and the forms in which they
-say it.
+"""Lowerings: the native code of operations, which `aspects/` and `simd/` define.
 
-    lowering.enter(numbers(lambda x: -x), negative)
+    lowering.enter(on_numbers(lambda x: -x), negative)
 
     @lowering(_flip)
     @View
-    def flipped(place, x, axis): ...
+    def flip_position(position, x, axis): ...
 
-`lowering` has the native code of an operation, `expansion` the simpler operations that it is made of. NumPy runs what
-has neither.
+`lowering` has the native code of an operation, `expansion` the simpler operations that it consists of. NumPy runs
+operations that have neither.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.compiler.affine import Place, Read
+from wengert.compiler.affine import Position, Read
 from wengert.compiler.lanes import Lanes, Type
 from wengert.core.aspects import Aspect
 from wengert.core.spec import Spec
 from wengert.graph.ir import Operation
 
 SUPPORTED = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
-"""The dtypes that native code computes with."""
+"""The dtypes of native arithmetic."""
 
 
 class Lowering:
@@ -38,8 +37,8 @@ class Lowering:
 class Instructions(Lowering):
     """Each element by instructions on lanes, as NumPy computes it.
 
-    `body` is called with one value for each operand, all of one kind of number, and with the operation's metadata by
-    name. `results` are the kinds of dtypes that it can give: "f" floats, "i" integers, "b" booleans.
+    `body` is called with one value for each operand, all of one type, and with the operation's parameters as keywords.
+    `results` are the kinds of dtypes that it supports: "f" floats, "i" integers, "b" booleans.
     """
 
     def __init__(self, body: Callable[..., Lanes], results: str, cost: int = 1):
@@ -47,13 +46,13 @@ class Instructions(Lowering):
         self.body, self.results = body, results
 
     def is_for(self, operands: Sequence[Spec], out: Spec) -> bool:
-        """Whether there are instructions for these dtypes. NumPy's own conversion makes integers of floats."""
+        """Whether there are instructions for these dtypes. NumPy converts floats to integers."""
         return out.dtype.kind in self.results and not (
             out.dtype.kind == "i" and any(o.dtype.kind == "f" for o in operands)
         )
 
     def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
-        """The result; `kind` is what it is computed with."""
+        """The result, computed in the type `kind`."""
         return self.body(*[x.to(kind) for x in operands], **params)
 
 
@@ -64,50 +63,47 @@ class Predicate(Instructions):
         super().__init__(body, "b")
 
     def write(self, operands: Sequence[Lanes], kind: str, params: dict[str, Any]) -> Lanes:
-        return super().write(
-            operands, "i8" if kind == "i1" else kind, params
-        )  # one signed bit would order True before False
+        # one signed bit would order True before False
+        return super().write(operands, "i8" if kind == "i1" else kind, params)
 
 
-def floats(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
-    """Instructions on floats; integers are converted first, where NumPy does."""
+def on_floats(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+    """Instructions on floats; integers are converted first if NumPy does so."""
     return Instructions(body, "f", cost)
 
 
-def numbers(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+def on_numbers(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
     """Instructions on floats and integers, in the dtype of the result."""
     return Instructions(body, "fi", cost)
 
 
-def scalars(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
-    """Instructions on numbers, and on booleans as they are."""
+def on_scalars(body: Callable[..., Lanes], cost: int = 1) -> Instructions:
+    """Instructions on numbers and booleans, in the dtype of the result."""
     return Instructions(body, "fib", cost)
 
 
-def bits(body: Callable[..., Lanes]) -> Instructions:
+def on_bits(body: Callable[..., Lanes]) -> Instructions:
     """Instructions on integers and booleans."""
     return Instructions(body, "ib")
 
 
 class View(Lowering):
-    """Shows elements of its operand: `place` gives the place in the operand for a place in the result, or None where
-    that is not affine.
+    """Shows elements of its operand: `position` gives the position in the operand, or None where that is not affine.
 
-    It is called with the place, the operand's spec, and the operation's metadata by name.
+    It is called with a position in the result, the operand's spec, and the operation's parameters as keywords.
     """
 
-    def __init__(self, place: Callable[..., Place | None]):
+    def __init__(self, position: Callable[..., Position | None]):
         super().__init__(cost=0)
-        self.place = place
+        self.position = position
 
 
 class Choice(Lowering):
-    """Takes each element from one operand or another: `reads` gives the places that it may come from, the first whose
-    guards hold.
+    """Takes each element from one of several positions: that of the first of `reads` whose guards hold.
 
-    It is called with a place in the result, the specs of the operands, and the operation's metadata by name, and gives
-    None where the places are not affine. `arity` is the number of operands, apart from the arrays in a key: with these
-    it is no choice.
+    `reads` is called with a position in the result, the specs of the operands, and the operation's parameters as
+    keywords; it returns None where positions are not affine. `arity` is the number of operands without the arrays in a
+    key: with these, the operation is not a choice.
     """
 
     def __init__(self, reads: Callable[..., list[Read] | None], arity: int | None = 1):
@@ -116,25 +112,23 @@ class Choice(Lowering):
 
 
 class Scatter(Choice):
-    """A choice which with arrays in its key adds its elements at the places that they name."""
+    """A choice that adds its elements at computed indices if its key has arrays."""
 
 
 class Gather(Lowering):
-    """Reads its operand at the places that the arrays in its key name."""
+    """Reads its operand at computed indices: the arrays in its key."""
 
 
 class Reduction(Lowering):
-    """Folds the elements along axes: `fold` makes one of two partial results, `identity` is what it starts with in some
-    type.
-    """
+    """Folds the elements along axes: `fold` combines two partial results, `identity` is the initial one of a type."""
 
     def __init__(self, fold: Callable[[Lanes, Lanes], Lanes], identity: Callable[[Type], Any]):
         super().__init__()
         self.fold, self.identity = fold, identity
 
 
-class LibraryCall(Lowering):
-    """A routine of BLAS, for those operands that `is_for` admits."""
+class BlasCall(Lowering):
+    """A routine of BLAS, for operations that `is_for` accepts."""
 
     def __init__(self, is_for: Callable[[Operation], bool]):
         super().__init__()
@@ -145,26 +139,24 @@ lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="by its 
 
 expansion: Aspect[Callable[..., Any]] = Aspect(
     "expansion",
-    "the simpler operations that it is made of in native code",
+    "the simpler operations that it consists of in native code",
     rest="it is native as it is, or runs by NumPy",
 )
-"""A function of the operands as symbols and the metadata by name, written in operations.
-
-It gives None where the operation stays.
+"""A function of the operands as symbols, and of the parameters as keywords. It returns None where the operation stays.
 """
 
-Form = TypeVar("Form", bound=Lowering)
+L = TypeVar("L", bound=Lowering)
 
 
-def lowering_of(node: Operation, form: type[Form]) -> Form:
-    """The native code of an operation that is known to have this form."""
+def lowering_of(node: Operation, kind: type[L]) -> L:
+    """The native code of an operation, known to be of this class."""
     found = lowering.of(node.primitive)
-    assert isinstance(found, form), node.primitive.name
+    assert isinstance(found, kind), node.primitive.name
     return found
 
 
 def common_kind(operands: Sequence[Any], out: Spec) -> str:
-    """The kind of number that an operation computes with; `operands` are specs, or the types of Python's numbers."""
+    """The type that an operation computes in; `operands` are specs, or the types of Python numbers."""
     if out.dtype.kind != "b":
         return Type.from_dtype(out.dtype).kind
     return Type.from_dtype(np.result_type(*[o.dtype if isinstance(o, Spec) else o(1) for o in operands])).kind

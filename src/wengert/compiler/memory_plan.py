@@ -1,14 +1,14 @@
-"""Where each stored value lies: inputs, outputs and constants where they are, everything else at an offset in one
-arena.
+"""The memory plan: a slot for each stored value.
 
-A kernel finds all of it through a table of pointers: the status first, then inputs, outputs, constants, and the arena;
-after these, for operations that Python runs, the objects that the inputs and outputs belong to. Offsets are reused as
-soon as the last step that reads a value is over.
+Inputs, outputs and constants have memory of their own; all other values have an offset in one arena. Kernels find it
+through a table of pointers: the status first, then inputs, outputs, constants, and the arena; after these, for
+fallbacks, the Python objects of the inputs and outputs. Memory in the arena is reused after the last step that reads a
+value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
@@ -20,16 +20,16 @@ ALIGNMENT = 64
 
 
 class Slot(NamedTuple):
-    """A place: an entry of the table, and an offset in bytes behind it."""
+    """Memory: an entry of the table of pointers, and an offset in bytes from there."""
 
     entry: int
     offset: int = 0
 
 
 class Memory:
-    """The plan for one schedule.
+    """The memory plan of one schedule.
 
-    `reads` has the stored values that each step reads, `partials` the buffers that only it needs.
+    `copies` are outputs that are copied from another slot: inputs, constants, and outputs that occur twice.
     """
 
     def __init__(self, schedule: Schedule):
@@ -43,9 +43,7 @@ class Memory:
         self.given: dict[Node, Slot] = {node: Slot(self.first_input + i) for i, node in enumerate(graph.inputs)}
         self.given |= {node: Slot(self.first_constant + i) for i, node in enumerate(self.constants)}
         self.outputs: dict[Node, Slot] = {}
-        self.copies: list[
-            tuple[Node, Slot]
-        ] = []  # outputs that lie elsewhere: what is given, and what is an output already
+        self.copies: list[tuple[Node, Slot]] = []
         for i, node in enumerate(graph.outputs):
             base = schedule.aliases.get(node, node)
             if base in self.outputs or base is not node or base in self.given:
@@ -58,7 +56,10 @@ class Memory:
     def plan(
         self, reads: Iterable[Iterable[Node]], writes: Iterable[Iterable[Node]], partials: Iterable[dict[Node, int]]
     ) -> None:
-        """Give every value that is neither given nor an output an offset in the arena."""
+        """Give every other value an offset in the arena.
+
+        `reads` and `writes` have the stored values of each step, `partials` the buffers that only one step uses.
+        """
         reads, writes = [list(r) for r in reads], [list(w) for w in writes]
         last: dict[Node, int] = {}
         for step, nodes in enumerate(reads):
@@ -68,21 +69,21 @@ class Memory:
         for step, (made, extra) in enumerate(zip(writes, partials, strict=True)):
             here: list[tuple[int, int]] = []
             for node, count in extra.items():
-                size = aligned(count * max(node.dtype.itemsize, 1))
-                self.partials[node] = Slot(self.arena, self.take(free, size))
+                size = aligned_size(count * max(node.dtype.itemsize, 1))
+                self.partials[node] = Slot(self.arena, self.allocate(free, size))
                 here.append((self.partials[node].offset, size))
             for node in made:
                 if node not in self.outputs and node.spec.__class__ is Spec:
-                    size = aligned(node.nbytes)
-                    self.temporary[node] = Slot(self.arena, self.take(free, size))
+                    size = aligned_size(node.nbytes)
+                    self.temporary[node] = Slot(self.arena, self.allocate(free, size))
                     if node not in last:
                         here.append((self.temporary[node].offset, size))
             gone = [node for node in dict.fromkeys(reads[step]) if last[node] == step and node in self.temporary]
-            for offset, size in here + [(self.temporary[node].offset, aligned(node.nbytes)) for node in gone]:
-                give(free, offset, size)
+            for offset, size in here + [(self.temporary[node].offset, aligned_size(node.nbytes)) for node in gone]:
+                free_block(free, offset, size)
 
-    def take(self, free: list[tuple[int, int]], size: int) -> int:
-        """The smallest hole that is large enough, or new space."""
+    def allocate(self, free: list[tuple[int, int]], size: int) -> int:
+        """The offset of the smallest free block that is large enough, or of a new one."""
         fitting = [(length, i) for i, (_, length) in enumerate(free) if length >= size]
         if fitting:
             length, i = min(fitting)
@@ -92,24 +93,24 @@ class Memory:
             else:
                 del free[i]
             return offset
-        grows = free and sum(free[-1]) == self.size  # the last hole reaches the end
+        grows = free and sum(free[-1]) == self.size  # the last block reaches the end
         offset = free.pop()[0] if grows else self.size
         self.size = offset + size
         return offset
 
     def slot(self, node: Node) -> Slot:
-        """Where a value is read."""
+        """The slot that a value is read from."""
         if node in self.given:
             return self.given[node]
         return self.outputs[node] if node in self.outputs else self.temporary[node]
 
     def target(self, node: Node) -> Slot:
-        """Where a value is written, by the step that makes it."""
+        """The slot that a value is written to, by the step that makes it."""
         return self.outputs[node] if node in self.outputs else self.temporary[node]
 
 
 def is_immediate(node: Node) -> bool:
-    """Whether a constant is written into the code."""
+    """Whether a constant is part of the code."""
     return (
         isinstance(node, Constant)
         and (node.weak is not None or node.size == 1)
@@ -118,26 +119,54 @@ def is_immediate(node: Node) -> bool:
     )
 
 
-def aligned(size: int) -> int:
+def aligned_size(size: int) -> int:
+    """A size in bytes, rounded up."""
     return max(-(-size // ALIGNMENT), 1) * ALIGNMENT
 
 
-def give(free: list[tuple[int, int]], offset: int, size: int) -> None:
-    """Put a hole back, joined with its neighbours."""
-    free.append((offset, size))
-    free.sort()
-    joined: list[tuple[int, int]] = []
-    for start, length in free:
-        if joined and joined[-1][0] + joined[-1][1] == start:
-            joined[-1] = (joined[-1][0], joined[-1][1] + length)
+def free_block(free: list[tuple[int, int]], offset: int, size: int) -> None:
+    """Add a block to the free ones, merged with its neighbours."""
+    blocks: list[tuple[int, int]] = []
+    for start, length in sorted([*free, (offset, size)]):
+        if blocks and sum(blocks[-1]) == start:
+            blocks[-1] = (blocks[-1][0], blocks[-1][1] + length)
         else:
-            joined.append((start, length))
-    free[:] = joined
+            blocks.append((start, length))
+    free[:] = blocks
 
 
 def address(code: Code, slot: Slot, is_fixed: bool = True) -> Lanes:
-    """The pointer to a place, from the table, which is fixed while a kernel runs, if not between kernels."""
+    """The address of a slot, from the table of pointers, which does not change while a kernel runs."""
     table = Lanes(code, "%table", PTR)
     entry = code.offset(table, slot.entry, Type("ptr"))
     base = code.add(f"load ptr, {entry.typed}" + (", !invariant.load !0" if is_fixed else ""), PTR)
     return code.offset(base, slot.offset, Type("i8"))
+
+
+class Pointers:
+    """The addresses that one kernel uses, each loaded once at its start."""
+
+    def __init__(self, code: Code, memory: Memory, aliases: Mapping[Node, Node]):
+        self.code, self.memory, self.aliases = code, memory, aliases
+        self.known: dict[Slot, Lanes] = {}
+
+    def source(self, node: Node) -> Lanes:
+        """The address that a value is read from."""
+        return self.at(self.memory.slot(self.aliases.get(node, node)))
+
+    def target(self, node: Node) -> Lanes:
+        """The address that a value is written to."""
+        return self.at(self.memory.target(node))
+
+    def partials(self, node: Node) -> Lanes:
+        """The address of the partial results of a reduction."""
+        return self.at(self.memory.partials[node])
+
+    def at(self, slot: Slot) -> Lanes:
+        """The address of a slot."""
+        if slot not in self.known:
+            lines, self.code.lines = self.code.lines, []
+            self.known[slot] = address(self.code, slot)
+            self.code.hoisted += self.code.lines
+            self.code.lines = lines
+        return self.known[slot]

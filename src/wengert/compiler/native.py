@@ -1,12 +1,14 @@
-"""Native: one program in memory, ready to be called; and how it comes there, compiled or from the disk."""
+"""Native programs: compiled or read from disk, loaded into memory, and called."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import hashlib
+import os
 import pickle
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +16,17 @@ from functools import cache, partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from wengert.compiler import cache as disk
-from wengert.compiler import entry, program, python_objects, target
+from wengert.compiler import entry, python_objects, target
 from wengert.compiler.expand import expand
 from wengert.compiler.fingerprint import surroundings
-from wengert.compiler.program import Program
-from wengert.compiler.simd.vector_functions import object_of
-from wengert.compiler.upcall import upcall
+from wengert.compiler.program import NO_MEMORY, Program
+from wengert.compiler.program_writer import write_program
+from wengert.compiler.simd.vector_functions import function_code
+from wengert.compiler.upcall import make_upcall
 from wengert.core import allocator, parallel
 from wengert.core.blas import blas
 from wengert.core.errors import user_error
@@ -34,15 +38,35 @@ from wengert.graph.passes.simplify import simplify
 from wengert.graph.passes.subexpressions import common
 from wengert.graph.passes.views import views
 
+LOCK = threading.RLock()
+"""Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
+
 THREADS = ctypes.c_int64(1)
-"""How many threads large kernels use, where native code reads it; set when a program is loaded."""
+"""The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
 TIDY = (fold, common, simplify, views)
-"""What runs after operations were expanded: no reduction may become a contraction again."""
+"""The passes after the expansion: no reduction may become a contraction again."""
+
+_llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
+
+
+def _hold_locks() -> None:
+    """Before a fork, wait for threads that use LLVM: the child could never acquire its lock."""
+    LOCK.acquire()
+    _llvm_lock.__enter__()
+
+
+def _release_locks() -> None:
+    _llvm_lock.__exit__()
+    LOCK.release()
+
+
+if hasattr(os, "register_at_fork") and _llvm_lock is not None:
+    os.register_at_fork(before=_hold_locks, after_in_parent=_release_locks, after_in_child=_release_locks)
 
 
 class Build(NamedTuple):
-    """A compiled program as it is kept on disk: `text` is LLVM's, compressed."""
+    """A compiled program as it is kept on disk; `text` is its LLVM text, compressed."""
 
     program: Program
     code: tuple[bytes, ...]
@@ -51,10 +75,10 @@ class Build(NamedTuple):
     seconds: float
 
 
-class Native:
-    """A compiled program. Called with the leaves of the arguments, it gives those of the result.
+class NativeProgram:
+    """A program in memory. It is called with the leaves of the arguments, and returns those of the result.
 
-    `entry` is the function for Python to call directly, with arguments and a result like those that it was built for.
+    `entry` is the function that Python calls directly, with arguments of one signature.
     """
 
     def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
@@ -62,103 +86,98 @@ class Native:
             allocator.keep_freed()
         THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
-        made = build.program
-        addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.symbols()}
-        if made.uses_blas:
+        program = build.program
+        addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.python_addresses()}
+        if program.uses_blas:
             addresses |= blas().addresses
         self.loaded = target.Loaded(build.code, addresses)
-        constants = [np.ascontiguousarray(value) for value in made.constants]
-        upcalls = [
-            upcall(work, made, constants) for work in made.fallbacks
-        ]  # which do not know this object: that would be a cycle
+        constants = [np.ascontiguousarray(value) for value in program.constants]
+        # upcalls do not refer to this object, which would be a cycle
+        upcalls = [make_upcall(fallback, program, constants) for fallback in program.fallbacks]
         self.loaded.fill("wengert.constants", [array.ctypes.data for array in constants], constants)
         self.loaded.fill("wengert.upcalls", list(map(id, upcalls)), upcalls)
-        self.failure = partial(failure, made.arena)
-        self.caller = entry.Caller(self.loaded, made.inputs, made.outputs, releases_gil(made))
+        self.error = partial(run_error, program.arena)
+        self.caller = entry.Caller(self.loaded, program.inputs, program.outputs, releases_gil(program))
         self.entry: Callable | None = (
-            entry.callable_from(self.loaded, name, self.failure) if arguments is not None else None
+            entry.callable_from(self.loaded, name, self.error) if arguments is not None else None
         )
 
     def __call__(self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = entry.NO_TARGETS) -> list:
-        """The results; of those that have a target, where the program can write them, that is filled in."""
+        """The results. Those that have a target are written there if possible."""
         status, outs = self.caller(leaves, targets)
         if status:
-            raise self.failure(status)
+            raise self.error(status)
         return [out if out.ndim else out[()] for out in outs]
 
 
-def failure(arena: int, status: int) -> BaseException:
-    """What there is to say of a run that gave up."""
-    if status == program.NO_MEMORY:
+def run_error(arena: int, status: int) -> BaseException:
+    """The error for the status of a failed run."""
+    if status == NO_MEMORY:
         return user_error(MemoryError, f"No memory for the {arena} bytes of intermediate results")
     return user_error(IndexError, "An index is out of bounds in a compiled function")
 
 
-def releases_gil(made: Program) -> bool:
-    return made.is_large and not made.fallbacks
+def releases_gil(program: Program) -> bool:
+    """Whether other threads of Python run during a call."""
+    return program.is_large and not program.fallbacks
 
 
-def native(
+def load_or_compile(
     graph: Graph,
     arguments: Sequence[entry.Argument] | None,
-    result: entry.Result | None,
+    result: entry.ResultTree | None,
     name: str,
     updates: Sequence[tuple[int, int]] = (),
-) -> Native:
-    """The program of a graph, from the disk if it was compiled before.
+) -> NativeProgram:
+    """The program of a graph, from disk if it was compiled before; with an entry for Python if it has `arguments`.
 
-    With `arguments` it also has an entry for Python.
-
-    `updates` pairs inputs with the outputs that take their place when the program has run.
+    `updates` pairs inputs with the outputs that replace them after a run.
     """
     signature = repr((arguments, result, tuple(updates))) if arguments is not None or updates else ""
     around = surroundings() if is_portable(graph) else None
-    key = (
-        hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest()
-        if around is not None
-        else None
-    )
+    key = None
+    if around is not None:
+        key = hashlib.sha256("\n".join((graph.fingerprint, signature, around)).encode()).hexdigest()
     stored = disk.load(key) if key is not None else None
     if stored is not None:
-        with contextlib.suppress(Exception):  # whatever it is that cannot be read, it is compiled again
-            return Native(pickle.loads(stored), arguments, name, True)
-    build = compiled(graph, arguments, result, updates)
+        with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
+            return NativeProgram(pickle.loads(stored), arguments, name, True)
+    build = compile_graph(graph, arguments, result, updates)
     if key is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             disk.store(key, pickle.dumps(build))
-    return Native(build, arguments, name, False)
+    return NativeProgram(build, arguments, name, False)
 
 
-def compiled(
+def compile_graph(
     graph: Graph,
     arguments: Sequence[entry.Argument] | None,
-    result: entry.Result | None,
+    result: entry.ResultTree | None,
     updates: Sequence[tuple[int, int]] = (),
 ) -> Build:
-    """trace -> passes -> schedule -> memory plan -> LLVM -> machine code."""
+    """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
-    optimised = prepared(graph)
-    made = program.write(optimised, updates)
-    text = made.text
+    optimised = prepare(graph)
+    program = write_program(optimised, updates)
+    text = program.text
     if arguments is not None and result is not None:
-        text = joined(text, entry.text(arguments, result, releases_gil(made)))
-    code = [target.object_code(text), *[object_of(*key) for key in made.vector_functions]]
-    if made.quick_text:
-        code.append(target.object_code(made.quick_text, is_long=True))
+        text = append_module(text, entry.write_entry(arguments, result, releases_gil(program)))
+    code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
+    if program.quick_text:
+        code.append(target.object_code(program.quick_text, is_long=True))
     counts = len(graph.operations), len(optimised.operations)
-    shown = zlib.compress((text + "\n\n" + made.quick_text).encode(), 1)
-    return Build(made._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
+    shown = zlib.compress((text + "\n\n" + program.quick_text).encode(), 1)
+    return Build(program._replace(text="", quick_text=""), tuple(code), shown, counts, time.perf_counter() - start)
 
 
-def joined(text: str, more: str) -> str:
-    """Two texts as one module: what both declare is declared once."""
+def append_module(text: str, more: str) -> str:
+    """Two modules as one, without declarations that occur twice."""
     known = set(text.splitlines())
-    return "\n".join(
-        [text, "", *[line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]]
-    )
+    lines = [line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]
+    return "\n".join([text, "", *lines])
 
 
-def prepared(graph: Graph) -> Graph:
+def prepare(graph: Graph) -> Graph:
     """The graph as it is scheduled: optimised, expanded, and tidied up after that."""
     optimised = settled(graph, REWRITES)
     expanded = expand(optimised)
@@ -166,7 +185,7 @@ def prepared(graph: Graph) -> Graph:
 
 
 def is_portable(graph: Graph) -> bool:
-    """Whether every operation belongs to this package, so that another process knows the same by its name."""
+    """Whether all operations belong to this package, so that names mean the same in another process."""
     return all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
 
 

@@ -1,33 +1,31 @@
-"""What a compiled function became."""
+"""Reports on compiled functions."""
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from wengert.compiler.native import Build
+from wengert.compiler.native import Build
 
 
 class Report:
-    """Kernels, fallbacks, memory, compile time and LLVM's text; prints as a summary."""
+    """Kernels, fallbacks, memory, compile time and LLVM text of a compiled function; prints as a summary."""
 
     def __init__(self, name: str, build: Build, is_warm: bool):
         self.name, self.is_warm = name, is_warm
-        made = build.program
-        self.steps = list(made.summary)
-        self.kernels = [step for step in made.summary if step.startswith("kernel")]
-        self.calls = [step for step in made.summary if step.startswith(("gemm", "trsm"))]
-        self.fallbacks = [step.split()[1] for step in made.summary if step.startswith("NumPy:")]
-        self.arena_bytes, self.code_bytes = made.arena, sum(map(len, build.code))
-        self.constant_bytes = sum(c.nbytes for c in made.constants)
+        program = build.program
+        self.steps = list(program.summary)
+        self.kernels = [step for step in program.summary if step.startswith("kernel")]
+        self.calls = [step for step in program.summary if step.startswith(("gemm", "trsm"))]
+        self.fallbacks = [step.split()[1] for step in program.summary if step.startswith("NumPy:")]
+        self.arena_bytes, self.code_bytes = program.arena, sum(map(len, build.code))
+        self.constant_bytes = sum(c.nbytes for c in program.constants)
         self.seconds = build.seconds
         self.operations_traced, self.operations = build.operations
         self._text = build.text
 
     @property
     def llvm(self) -> str:
-        """The program in LLVM's language, before optimisation."""
+        """The LLVM text of the program, before optimisation."""
         return zlib.decompress(self._text).decode()
 
     def __str__(self) -> str:

@@ -1,10 +1,9 @@
-"""Which values are stored, and which are computed where they are needed: a graph as kernels, library calls and
-fallbacks.
+"""The schedule of a graph: kernels, BLAS calls and fallbacks, and which values are stored between them.
 
 A kernel is a loop nest over one domain, with everything that it stores or reduces. Values that only elementwise
-operations and views need stay in registers. Each value has a stage: it is one higher than that of every value that must
-be in memory before it can be computed, so kernels of one stage do not depend on each other, and those of one stage and
-domain are one loop.
+operations and views use stay in registers. Each value has a stage, one above those of the values that must be in memory
+before it can be computed. So kernels of one stage do not depend on each other, and those of one stage and domain are
+one loop.
 """
 
 from __future__ import annotations
@@ -12,29 +11,37 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.compiler.affine import Affine, Counter, reshaped
-from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
-from wengert.compiler.classify import COMPUTED, RESHAPE, Kind, is_reshape, kind_of, own_cost, work
-from wengert.compiler.short_rows import ROW_INTENSITY, ROW_OPERATIONS, by_columns, candidates, in_rows, keeps_rows
+from wengert.compiler.affine import loop_position, reshape_position
+from wengert.compiler.blas_calls import is_matrix_transpose
+from wengert.compiler.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
+from wengert.compiler.short_rows import (
+    ROW_INTENSITY,
+    ROW_OPERATIONS,
+    copy_by_columns,
+    in_rows,
+    keeps_rows,
+    row_candidates,
+)
+from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.graph.passes.views import RESHAPES
+from wengert.ops.contraction.products import matmul
+from wengert.ops.shape.reshaping import _reshape
 
 TINY = 400
-"""A program of so many scalar operations is written out without loops."""
+"""A program of at most so many scalar operations is unrolled completely."""
 CHEAP, CHEAP_IF_LARGE = 12, 48
-"""What costs no more is computed again rather than stored, where it is needed in several kernels: so many operations
-take less time than to write an element to memory and read it again, in the processor's cache or, for arrays that are
-large, beyond it.
+"""A value that several kernels use is computed again if that costs no more: it is faster than to write an element to
+memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
-OUTSIDE = (Kind.LIBRARY, Kind.FALLBACK, Kind.SCATTER)
-"""What a program that is written out cannot have."""
+OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.SCATTER)
+"""What an unrolled program cannot have."""
 
 
 class Kernel:
-    """A loop nest over `domain`, that stores `maps` and makes `reductions` over the `axes` of the domain, or one
-    `scatter`.
-    """
+    """A loop nest over `domain` that stores `maps` and `reductions` over the `axes` of the domain, or one `scatter`."""
 
     def __init__(self, domain: tuple[int, ...], stage: int, axes: tuple[int, ...] = ()):
         self.domain, self.stage, self.axes = domain, stage, axes
@@ -44,29 +51,29 @@ class Kernel:
 
     @property
     def folds(self) -> list[Operation]:
-        """What it adds up."""
+        """The values that it adds up."""
         return [*self.reductions, *([self.scatter] if self.scatter is not None else [])]
 
     @property
     def roots(self) -> list[Node]:
-        """What it stores."""
+        """The values that it stores."""
         return [*self.maps, *self.folds]
 
     @property
-    def wanted(self) -> list[Node]:
-        """What it computes element by element."""
+    def computed_values(self) -> list[Node]:
+        """The values that it computes element by element."""
         scattered = self.scatter.args if self.scatter is not None else ()
         return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
 
 
 class Schedule:
-    """The plan of one graph: `steps` in order, `stored` values, and the kind and stage of every node."""
+    """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
-        self.kinds: dict[Node, Kind] = {}
+        self.forms: dict[Node, Form] = {}
         self.rows: tuple[int, ...] = ()
-        self.columns: set[Node] = set()  # copies that are made for the lanes of rows
+        self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours
         self.is_tiny = False
         self.choose_loops()
         self.uses: dict[Node, int] = {}
@@ -83,126 +90,120 @@ class Schedule:
         self.stages: dict[Node, int] = {}
         self.costs: dict[Node, int] = {}
         for node in self.graph.nodes:
-            self.place(node)
+            self.decide_stage(node)
         for out in self.graph.outputs:
             self.store(out)
-        self.late_uses()
+        self.store_late_uses()
         self.steps = self.ordered_steps()
 
-    # Kinds and loops
+    # Forms and loops
 
     def choose_loops(self) -> None:
-        """Whether the whole program is written out, or the elements of a batch are, or neither."""
+        """Unroll the whole program, or the rows of a batch, or neither."""
         graph = self.graph
-        plain = {node: kind_of(node, ()) for node in graph.nodes}
-        elements = sum(work(node) for node in graph.operations if plain[node] is not Kind.VIEW)
+        plain = {node: form_of(node, ()) for node in graph.nodes}
+        elements = sum(scalar_operations(node) for node in graph.operations if plain[node] is not Form.VIEW)
         if elements <= TINY and not any(plain[node] in OUTSIDE for node in graph.operations):
             self.is_tiny = True
-            self.kinds = {node: kind_of(node, (), tiny=True) for node in graph.nodes}
+            self.forms = {node: form_of(node, (), is_tiny=True) for node in graph.nodes}
             return
-        for rows in candidates(graph):
-            kinds = {node: kind_of(node, rows) for node in graph.nodes}
+        for rows in row_candidates(graph):
+            forms = {node: form_of(node, rows) for node in graph.nodes}
             members = [node for node in graph.operations if in_rows(node, rows)]
-            mixing = any(kinds[node] in (Kind.UNROLLED, Kind.CHOICE) for node in members)
+            mixing = any(forms[node] in (Form.UNROLLED, Form.CHOICE) for node in members)
             count = math.prod(rows)
-            per_row = sum(work(node) // count for node in members if kinds[node] is not Kind.VIEW)
+            per_row = sum(scalar_operations(node) // count for node in members if forms[node] is not Form.VIEW)
             moved = sum(node.size // count for node in (*graph.inputs, *graph.outputs) if in_rows(node, rows))
             if mixing and ROW_INTENSITY * moved <= per_row <= ROW_OPERATIONS:
                 self.rows = rows
-                self.graph, self.columns = by_columns(graph, rows)
-                self.kinds = {node: kinds.get(node) or kind_of(node, rows) for node in self.graph.nodes}
+                self.graph, self.columns = copy_by_columns(graph, rows)
+                self.forms = {node: forms.get(node) or form_of(node, rows) for node in self.graph.nodes}
                 return
-        self.kinds = plain
+        self.forms = plain
 
     def rank(self, node: Node) -> int:
-        """How many axes of a value are looped over; the others are written out."""
+        """The number of axes of a value that are looped over; the others are unrolled."""
         if self.is_tiny:
             return 0
         return len(self.rows) if in_rows(node, self.rows) else node.ndim
 
     def domain(self, node: Node) -> tuple[int, ...]:
+        """The extents of the loops over a value."""
         return node.shape[: self.rank(node)]
 
     # Stages
 
-    def place(self, node: Node) -> None:
-        """Decide the stage of a node, and store what it needs in memory."""
-        kind = self.kinds[node]
-        if kind is Kind.GIVEN:
+    def decide_stage(self, node: Node) -> None:
+        """Decide the stage and the cost of a node, and which of its operands are stored."""
+        form = self.forms[node]
+        if form is Form.GIVEN:
             self.stages[node] = self.costs[node] = 0
             return
         assert isinstance(node, Operation)
-        if kind in (Kind.LIBRARY, Kind.FALLBACK):
+        if form in (Form.BLAS, Form.FALLBACK):
             for a in node.args:
-                self.concrete(node, a)
+                self.store_operand(node, a)
             self.stages[node] = 1 + max([self.ready(a) for a in node.args], default=-1)
-            self.stored[node] = None
-        elif kind is Kind.OUTPUT:
-            self.stages[node] = self.stages[node.args[0]]
-            self.stored[node] = None
-        elif kind is Kind.VIEW:
+        elif form is Form.VIEW:
             (a,) = node.args
             if self.is_split(node):
                 self.store(a)
                 self.aliases[node] = a
             self.stages[node] = self.stages[a]
+        elif form is Form.OUTPUT:
+            self.stages[node] = self.stages[node.args[0]]
         else:
-            stage = 0
-            domain = self.domain(node if kind in COMPUTED else node.args[0])
-            for i, a in enumerate(node.args):
-                base, direct = self.source(a)
-                if (kind is Kind.GATHER and i == 0) or (kind is Kind.SCATTER and self.rows):
-                    self.store(a)
-                    stage = max(stage, self.ready(a))
-                    continue
-                if self.kinds[base] is Kind.GIVEN:
-                    continue
-                if base in self.stored:
-                    stage = max(stage, self.ready(base))
-                elif self.is_same_loop(node, a, base, direct, domain):
-                    stage = max(stage, self.stages[base])
-                elif self.is_worth_storing(base, node, domain):
-                    self.store(base)
-                    stage = max(stage, self.ready(base))
-                else:
-                    stage = max(stage, self.stages[base])
-            if kind is Kind.REDUCE:
-                stage = self.reduction_stage(node, domain, stage)
-            if kind not in COMPUTED or node in self.columns:
-                self.stored[node] = None
-            self.stages[node] = stage
+            domain = self.domain(node if form in COMPUTED else node.args[0])
+            stage = max([self.operand_stage(node, i, domain) for i in range(len(node.args))], default=0)
+            self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
+        if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
+            self.stored[node] = None
         self.costs[node] = self.cost(node)
 
+    def operand_stage(self, node: Operation, i: int, domain: tuple[int, ...]) -> int:
+        """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
+        a, form = node.args[i], self.forms[node]
+        base, direct = self.source(a)
+        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.rows):
+            self.store(a)
+            return self.ready(a)
+        if self.forms[base] is Form.GIVEN:
+            return 0
+        if base in self.stored:
+            return self.ready(base)
+        if not self.is_same_loop(node, a, base, direct, domain) and self.is_worth_storing(base, domain):
+            self.store(base)
+            return self.ready(base)
+        return self.stages[base]
+
     def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
-        """Whether an operand is computed at the same place of the same loop: no view in between, or one that stays
-        within the row.
-        """
+        """Whether an operand is computed at the same position of the same loop: views in between keep the row."""
         if self.domain(base) != domain:
             return False
         if not in_rows(base, self.rows):
-            return direct and self.kinds[node] is not Kind.CHOICE
+            return direct and self.forms[node] is not Form.CHOICE
         while a is not base:
             assert isinstance(a, Operation)
             if not keeps_rows(a, self.rows):
                 return False
             a = a.args[0]
-        return self.kinds[node] is not Kind.CHOICE or keeps_rows(node, self.rows)
+        return self.forms[node] is not Form.CHOICE or keeps_rows(node, self.rows)
 
     def reduction_stage(self, node: Operation, domain: tuple[int, ...], stage: int) -> int:
-        """One loop reduces along one set of axes: for others, what is dear to compute is stored by the first."""
+        """One loop reduces along one set of axes: for others, it stores an expensive operand."""
         axes, operand = node.params["axis"], node.args[0]
         if self.reduced_along.setdefault((domain, stage), axes) == axes:
             return stage
         base, _ = self.source(operand)
-        if base in self.stored or self.kinds[base] is Kind.GIVEN or self.is_cheap(base):
+        if base in self.stored or self.forms[base] is Form.GIVEN or self.is_cheap(base):
             return stage
         self.store(base)
         return max(stage, self.ready(base))
 
     def source(self, node: Node) -> tuple[Node, bool]:
-        """What a value is read from when views are looked through, and whether there were none."""
+        """The value behind the views of a value, and whether there are no views."""
         direct = True
-        while self.kinds[node] is Kind.VIEW and node not in self.stored:
+        while self.forms[node] is Form.VIEW and node not in self.stored:
             if node in self.aliases:
                 return self.aliases[node], False
             (node,) = node.args  # type: ignore[attr-defined]  # a view is an operation
@@ -212,68 +213,68 @@ class Schedule:
     def ready(self, node: Node) -> int:
         """The first stage at which a stored value can be read."""
         base, _ = self.source(node)
-        if self.kinds[base] is Kind.GIVEN and node not in self.stored:
+        if self.forms[base] is Form.GIVEN and node not in self.stored:
             return 0
         return self.stages[base] + 1
 
     def store(self, node: Node) -> None:
-        """Keep a value in memory; views of what is in memory are kept as they are where that will do."""
+        """Keep a value in memory, or the value that it is an alias of."""
         base = self.aliases.get(node)
         if base is not None:
             self.store(base)
-        elif self.kinds[node] is not Kind.GIVEN and node not in self.stored:
-            if self.kinds[node] is Kind.VIEW:
+        elif self.forms[node] is not Form.GIVEN and node not in self.stored:
+            if self.forms[node] is Form.VIEW:
                 base, _ = self.source(node)
                 self.stages[node] = self.ready(base) if base in self.stored else self.stages[base]
             self.stored[node] = None
 
-    def concrete(self, consumer: Operation, node: Node) -> None:
-        """Keep an operand of a library call or a fallback in memory."""
-        is_product = self.kinds[consumer] is Kind.LIBRARY and consumer.primitive is MATMUL
-        if is_product and is_matrix_transpose(node) and self.kinds[node] is Kind.VIEW:
-            node = node.args[0]  # type: ignore[attr-defined]  # BLAS reads it transposed
-        if self.kinds[node] is Kind.VIEW and node not in self.aliases and is_reshape(node):
-            self.store(node.args[0])  # type: ignore[attr-defined]  # a view is an operation
-            self.aliases[node] = node.args[0]  # type: ignore[attr-defined]  # a view is an operation
+    def store_operand(self, consumer: Operation, node: Node) -> None:
+        """Keep an operand of a BLAS call or a fallback in memory."""
+        is_product = self.forms[consumer] is Form.BLAS and is_a(consumer, matmul)
+        if is_product and is_matrix_transpose(node) and self.forms[node] is Form.VIEW:
+            node = node.args[0]  # BLAS reads it transposed
+        if self.forms[node] is Form.VIEW and node not in self.aliases and is_a(node, *RESHAPES):
+            self.store(node.args[0])
+            self.aliases[node] = node.args[0]
             return
         self.store(node)
 
     def is_split(self, node: Operation) -> bool:
-        """Whether a view cannot be followed by affine places: a reshape that splits a looped axis."""
-        if node.primitive is not RESHAPE:
+        """Whether a view has no affine positions: a reshape that splits a looped axis."""
+        if not is_a(node, _reshape):
             return False
         if self.is_tiny or (in_rows(node, self.rows) and in_rows(node.args[0], self.rows)):
             return False
-        place = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(node.shape)])
-        return reshaped(place, node.args[0].shape, node.shape) is None
+        return reshape_position(loop_position(node.shape), node.args[0].shape, node.shape) is None
 
-    def is_worth_storing(self, base: Node, consumer: Node, domain: tuple[int, ...]) -> bool:
-        """Whether a value that another loop needs is better kept than computed again there."""
+    def is_worth_storing(self, base: Node, domain: tuple[int, ...]) -> bool:
+        """Whether it is cheaper to store a value than to compute it again in another loop."""
         if self.is_tiny:
             return False
-        if math.prod(domain) >= 2 * base.size:  # several places of the loop need one element
+        if math.prod(domain) >= 2 * base.size:  # several iterations of the loop use one element
             return self.costs[base] > (2 if base.size > 1 else 8)
         return self.uses[base] > 1 and not self.is_cheap(base)
 
     def cost(self, node: Operation) -> int:
-        """What it costs to compute one element from what is given or stored."""
-        if self.kinds[node] not in (*COMPUTED, Kind.VIEW):
+        """The cost of one element, computed from values that are given or stored."""
+        if self.forms[node] not in (*COMPUTED, Form.VIEW):
             return 1
         bases = [self.source(a)[0] for a in node.args]
         inner = sum(1 if base in self.stored else self.costs[base] for base in bases)
-        if self.kinds[node] is Kind.UNROLLED:
+        if self.forms[node] is Form.UNROLLED:
             inner *= max(node.args[0].size // max(node.size, 1), 1)
-        return min(inner + own_cost(node), 1 << 20)
+        return min(inner + operation_cost(node), 1 << 20)
 
     def is_cheap(self, node: Node) -> bool:
+        """Whether it is cheaper to compute an element again than to store it."""
         return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
-    def late_uses(self) -> None:
-        """Store what a later kernel of the same domain needs and would be dear to compute again."""
+    def store_late_uses(self) -> None:
+        """Store expensive values that a later kernel of the same domain uses."""
         if self.is_tiny:
             return
         for node in reversed(self.graph.operations):
-            if self.kinds[node] not in COMPUTED or node in self.stored:
+            if self.forms[node] not in COMPUTED or node in self.stored:
                 continue
             stage = self.stages[node]
             later = any(self.stage_of_use(user) > stage for user in self.consumers.get(node, ()))
@@ -281,14 +282,14 @@ class Schedule:
                 self.stored[node] = None
 
     def stage_of_use(self, user: Operation) -> int:
-        """When a value is read by a consumer, or by the consumers of a view of it."""
-        if self.kinds[user] is not Kind.VIEW or user in self.stored:
+        """The last stage at which a consumer of a value, or of views of it, reads it."""
+        if self.forms[user] is not Form.VIEW or user in self.stored:
             return self.stages[user]
         seen, stack, latest = {user}, [user], 0
         while stack:
             view = stack.pop()
             for consumer in self.consumers.get(view, ()):
-                if self.kinds[consumer] is Kind.VIEW and consumer not in self.stored:
+                if self.forms[consumer] is Form.VIEW and consumer not in self.stored:
                     if consumer not in seen:
                         seen.add(consumer)
                         stack.append(consumer)
@@ -298,28 +299,38 @@ class Schedule:
 
     # Steps
 
+    def may_fail(self, node: Node) -> bool:
+        """Whether an operation may raise an error."""
+        form = self.forms[node]
+        is_triangular = form is Form.BLAS and not is_a(node, matmul)
+        return is_triangular or form in (Form.FALLBACK, Form.GATHER, Form.SCATTER)
+
+    def outputs_of(self, node: Operation) -> list[Operation]:
+        """The outputs that are used of an operation with several."""
+        return [user for user in self.consumers.get(node, ()) if user.primitive is OUTPUT]
+
     def ordered_steps(self) -> list[Any]:
-        """Kernels, library calls and fallbacks, by stage."""
+        """Kernels, BLAS calls and fallbacks, by stage."""
         kernels: dict[Any, Kernel] = {}
         others: list[tuple[int, Operation]] = []
         for node in self.stored:
-            kind = self.kinds[node]
-            if kind in (Kind.LIBRARY, Kind.FALLBACK):
+            form = self.forms[node]
+            if form in (Form.BLAS, Form.FALLBACK):
                 assert isinstance(node, Operation)
                 others.append((self.stages[node], node))
-            elif kind is Kind.SCATTER:
+            elif form is Form.SCATTER:
                 assert isinstance(node, Operation)
                 kernel = kernels[node] = Kernel(node.args[0].shape, self.stages[node])
                 kernel.scatter = node
-            elif kind is Kind.REDUCE:
+            elif form is Form.REDUCE:
                 assert isinstance(node, Operation)
                 operand = node.args[0]
                 axes = tuple(i for i in node.params["axis"] if i < self.rank(operand))
                 key = (self.domain(operand), self.stages[node], axes)
                 kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
         for node in self.stored:
-            kind = self.kinds[node]
-            if kind in (Kind.LIBRARY, Kind.FALLBACK, Kind.OUTPUT, Kind.REDUCE, Kind.SCATTER):
+            form = self.forms[node]
+            if form in (Form.BLAS, Form.FALLBACK, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
                 continue
             stage, domain = self.stages[node], self.domain(node)
             home = next(

@@ -1,15 +1,15 @@
-"""Rows: arrays with few elements behind their first axes.
+"""Short rows: arrays with few elements after their first axes.
 
-A loop then goes over the first axes only, its lanes are neighbouring rows, and the elements of a row are written out
-one by one. So what mixes the elements of a row (small products, reductions, slices, joins) happens in registers: a
-batch of small problems is one loop.
+A loop then runs over the first axes only, its lanes are neighbouring rows, and the elements of a row are unrolled. So
+operations within a row (small products, reductions, slices, concatenations) happen in registers: a batch of small
+problems is one loop.
 """
 
 from __future__ import annotations
 
 import math
 
-from wengert.compiler.affine import Affine, Counter
+from wengert.compiler.affine import ZERO, loop_position
 from wengert.compiler.blas_calls import TRANSPOSE
 from wengert.compiler.lowering import Choice, View, lowering, lowering_of
 from wengert.core.aspects import primitive_of
@@ -22,19 +22,18 @@ from wengert.ops.shape.casting import _copy
 COPY = primitive_of(_copy)
 
 ROW, LONGEST_ROW = 48, 128
-"""Arrays with so many elements behind their first axes are rows: loops go over the first axes only, and the elements of
-a row are written out. The axes are chosen by arrays with short rows; then those with longer ones take part.
+"""The lengths of rows: those of at most `ROW` elements decide the first axes, which rows up to `LONGEST_ROW` then use.
 """
 ROW_OPERATIONS, ROW_INTENSITY = 6000, 6
-"""So many operations may be written out for one row, and at least so many for each number that is read or stored: the
-lanes read numbers that are a row apart.
+"""The most operations that are unrolled for one row, and the fewest for each element that is read or stored: lanes read
+elements that are a row apart.
 """
 READ_AGAIN = 4
-"""What is read so many times is laid out by columns first."""
+"""An operand that is read at least so many times is copied by columns first."""
 
 
-def candidates(graph: Graph) -> list[tuple[int, ...]]:
-    """The first axes of arrays with short rows, those of most elements first."""
+def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
+    """The first axes of arrays with short rows, those with most elements first."""
     sizes: dict[tuple[int, ...], int] = {}
     for node in graph.operations:
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
@@ -46,7 +45,7 @@ def candidates(graph: Graph) -> list[tuple[int, ...]]:
 
 
 def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
-    """Whether a value has these first axes, and few elements behind them."""
+    """Whether a value has these first axes, and few elements after them."""
     rank = len(rows)
     return bool(rows) and node.shape[:rank] == rows and math.prod(node.shape[rank:]) <= LONGEST_ROW
 
@@ -55,24 +54,21 @@ def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:
     """Whether a view or choice takes each row of its result from the same row of its operands."""
     if not in_rows(node, rows):
         return False
-    lead = tuple([Affine(0, ((Counter(i, n), 1),)) for i, n in enumerate(rows)])
-    place = lead + (Affine(0),) * (node.ndim - len(rows))
+    lead = loop_position(rows)
+    position = lead + (ZERO,) * (node.ndim - len(rows))
     view, specs = lowering.of(node.primitive), [a.spec for a in node.args]
     if isinstance(view, View):
-        found = [(0, view.place(place, *specs, **node.params))]
+        found = [(0, view.position(position, *specs, **node.params))]
     else:
-        reads = lowering_of(node, Choice).reads(place, *specs, **node.params) or ()
-        found = [(r.operand, r.place) for r in reads if r.operand is not None]
+        reads = lowering_of(node, Choice).reads(position, *specs, **node.params) or ()
+        found = [(r.operand, r.position) for r in reads if r.operand is not None]
     return all(
         inner is not None and (not in_rows(node.args[k], rows) or inner[: len(rows)] == lead) for k, inner in found
     )
 
 
-def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
-    """The graph with copies of what is read again for each of the first axes, in which lanes are neighbours.
-
-    And the copies.
-    """
+def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
+    """The graph with copies, in which lanes are neighbours, of operands that are read repeatedly; and the copies."""
     new: dict[Node, Node] = {}
     columns: dict[Node, Node] = {}
     copies: set[Node] = set()
@@ -84,7 +80,7 @@ def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
             axis = lane_axis(node, a, rows)
             if axis is not None:
                 if a not in columns:
-                    columns[a], copied = moved(args[i], axis)
+                    columns[a], copied = move_axis_last(args[i], axis)
                     copies.add(copied)
                 args[i] = columns[a]
         if any(x is not y for x, y in zip(args, node.args, strict=True)):
@@ -93,9 +89,7 @@ def by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Node]]:
 
 
 def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
-    """The axis of an operand that the lanes of a loop over rows run along, where it has none of the other axes, and
-    rows of its own.
-    """
+    """The axis of an operand along the lanes of a loop over rows, if it has rows but none of the other first axes."""
     axis = len(rows) - 1 - (node.ndim - a.ndim)
     if not is_elementwise(node.primitive) or not in_rows(node, rows) or in_rows(a, rows) or not 0 <= axis < a.ndim - 1:
         return None
@@ -103,8 +97,8 @@ def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
     return axis if alone and 1 < math.prod(a.shape[axis + 1 :]) <= LONGEST_ROW else None
 
 
-def moved(a: Node, axis: int) -> tuple[Node, Node]:
-    """A value with one axis last in memory, seen as before; and the copy behind it."""
+def move_axis_last(a: Node, axis: int) -> tuple[Node, Node]:
+    """A view of a copy of a value that has one axis last in memory; and the copy."""
     order = (*[i for i in range(a.ndim) if i != axis], axis)
     copied = operation(COPY, [operation(TRANSPOSE, [a], axes=order)])
     return operation(TRANSPOSE, [copied], axes=tuple(map(order.index, range(a.ndim)))), copied

@@ -1,7 +1,7 @@
-"""The machine: its vectors, and LLVM's text turned into code that can be called.
+"""The target machine: its vectors, and the translation of LLVM text to machine code.
 
-`WENGERT_TARGET` names a level of x86-64 processors to make code for (x86-64-v2, x86-64-v3, x86-64-v4), instead of this
-one (native).
+`WENGERT_TARGET` names a level of x86-64 processors to compile for (x86-64-v2, x86-64-v3, x86-64-v4), instead of the
+present processor (native).
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-_LOCK = threading.Lock()
-"""Held while LLVM works: it may be asked by several threads."""
+from wengert.core.errors import user_error
 
+_LOCK = threading.Lock()
+"""Held while LLVM works: several threads may compile."""
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
     "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
     "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
 }
-"""The levels of x86-64 processors, and what each adds to the one before."""
+"""The levels of x86-64 processors, and the features that each adds to the previous one."""
 
 
 class Target(NamedTuple):
-    """What code is made for: a processor as LLVM names it, what it has beyond its name, and the width of its vectors in
-    bytes.
-    """
+    """A processor by LLVM's name, its features besides, and the width of its vectors in bytes."""
 
     triple: str
     cpu: str
@@ -39,8 +38,8 @@ class Target(NamedTuple):
 
 
 @cache
-def target() -> Target:
-    """This machine, or the level of it that WENGERT_TARGET names, read when code is first made."""
+def machine_target() -> Target:
+    """This machine, or the level that WENGERT_TARGET names when code is first compiled."""
     chosen = os.environ.get("WENGERT_TARGET", "").strip() or "native"
     host, triple = llvm.get_host_cpu_features(), llvm.get_process_triple()
     if chosen == "native":
@@ -51,15 +50,17 @@ def target() -> Target:
             64 if host.get("avx512f") else 32 if host.get("avx2") else 16,
         )
     if chosen not in LEVELS:
-        raise ValueError(
-            f"WENGERT_TARGET is {chosen!r}, which is none of {', '.join([*LEVELS, 'native'])}. Set it to one of these, "
-            f"or unset it."
+        raise user_error(
+            ValueError,
+            f"WENGERT_TARGET is {chosen!r}, which is none of {', '.join([*LEVELS, 'native'])}",
+            "Set it to one of these, or unset it.",
         )
     if chosen not in runnable_levels():
         missing = [name for name in needed_features(chosen) if not host.get(name)]
-        raise ValueError(
-            f"WENGERT_TARGET is {chosen}, and this processor ({triple}) lacks {', '.join(missing)}. Choose a lower "
-            f"level, or unset it."
+        raise user_error(
+            ValueError,
+            f"WENGERT_TARGET is {chosen}, and this processor ({triple}) lacks {', '.join(missing)}",
+            "Choose a lower level, or unset it.",
         )
     return Target(
         triple, chosen, *{"x86-64-v2": ("", 16), "x86-64-v3": ("", 32), "x86-64-v4": ("-prefer-256-bit", 64)}[chosen]
@@ -67,40 +68,40 @@ def target() -> Target:
 
 
 def needed_features(level: str) -> list[str]:
-    """What a processor of this level has, the levels below included."""
+    """The features of a level, including those of lower levels."""
     names = list(LEVELS)
     return [feature for name in names[: names.index(level) + 1] for feature in LEVELS[name]]
 
 
 def runnable_levels() -> list[str]:
-    """The levels that this machine can run, the lowest first."""
+    """The levels that this machine supports, the lowest first."""
     host = llvm.get_host_cpu_features()
     return [level for level in LEVELS if all(host.get(name) for name in needed_features(level))]
 
 
 def vector_bytes() -> int:
-    """The width of the widest vectors that code is made for."""
-    return target().vector_bytes
+    """The width of the vectors that code is compiled for."""
+    return machine_target().vector_bytes
 
 
-def machine(level: int = 2) -> llvm.TargetMachine:
+def target_machine(level: int = 2) -> llvm.TargetMachine:
+    """LLVM's compiler for the target, with a level of optimisation."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    made_for = target()
+    made_for = machine_target()
     return llvm.Target.from_triple(made_for.triple).create_target_machine(
         cpu=made_for.cpu, features=made_for.features, opt=level, jit=True
     )
 
 
 def object_code(text: str, is_long: bool = False) -> bytes:
-    """A module of LLVM's text as machine code, optimised without loop vectorisation: vectors are written out.
+    """The machine code of a module of LLVM text, without loop vectorisation: the text has vectors.
 
-    A long program is translated quickly rather than well: the time grows with its length and not faster. Most of it are
-    calls of vector functions, between which nothing stays in registers anyway, or many small kernels, of which none
-    takes long.
+    A long module is compiled quickly, with few optimisations, in time proportional to its length. It mostly calls
+    vector functions, between which nothing stays in registers anyway, or has many small kernels.
     """
     with _LOCK:
-        translator = machine(0 if is_long else 2)
+        translator = target_machine(0 if is_long else 2)
         module = llvm.parse_assembly(text)
         module.verify()
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -115,6 +116,7 @@ def object_code(text: str, is_long: bool = False) -> bytes:
 
 
 def quick_passes() -> llvm.ModulePassManager:
+    """Few passes, whose time is proportional to the length of the code."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -124,7 +126,7 @@ def quick_passes() -> llvm.ModulePassManager:
 
 
 def free(passes: llvm.ModulePassManager) -> None:
-    """llvmlite forgets to: the empty method of one base class hides that of the other."""
+    """Free passes, which llvmlite forgets to: the empty method of one base class hides that of the other."""
     if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
         llvm.newpassmanagers.NewPassManager._dispose(passes)
 
@@ -136,13 +138,14 @@ class Loaded:
         with _LOCK:
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
             for part in [code] if isinstance(code, bytes) else code:
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(part))
             self._engine.finalize_object()
         self._kept: list[Any] = []
 
     def address(self, name: str) -> int:
+        """The address of a function."""
         address = self._engine.get_function_address(name)
         if not address:
             raise KeyError(name)
@@ -153,7 +156,7 @@ class Loaded:
         return self._engine.get_global_value_address(name)
 
     def fill(self, name: str, addresses: Sequence[int], owners: Sequence[Any]) -> None:
-        """Write addresses into a global array, and keep what is there as long as the code."""
+        """Write addresses into a global array, and keep their owners alive."""
         table = self.data(name)
         for i, address in enumerate(addresses):
             ctypes.c_void_p.from_address(table + 8 * i).value = address

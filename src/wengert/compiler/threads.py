@@ -1,7 +1,7 @@
-"""Kernels on all cores: each thread takes a part of the outermost loop.
+"""Kernels on all cores: each thread runs a part of the outermost loop.
 
-Threads are started for a kernel and end with it, which costs some ten microseconds, so only large kernels use them. In
-return nothing is left behind: a process can fork at any time, and two threads of the user do not wait for each other.
+Threads are started for a kernel and end with it, which takes some ten microseconds, so only large kernels use them. So
+a process can fork at any time, and two threads of the user do not wait for each other.
 """
 
 PARALLEL = """\
@@ -90,7 +90,7 @@ done:
   ret void
 }
 """
-"""The function that runs a kernel. Where a thread cannot be started, the caller does its part."""
+"""The function that runs a kernel. If a thread cannot be started, the caller runs its part."""
 
-NEEDED = {f"@llvm.{name}.i64": f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smin", "smax")}
-"""The declarations that it needs."""
+NEEDED_BY_PARALLEL = {f"@llvm.{name}.i64": f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smin", "smax")}
+"""The declarations for `PARALLEL`."""

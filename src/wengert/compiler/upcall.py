@@ -1,9 +1,9 @@
-"""Operations that NumPy runs between native parts, on memory of the program.
+"""Upcalls: operations that NumPy runs between native parts, on memory of the program.
 
-Arrays that leave native code are read-only, and good for as long as anybody has them: a traceback or the user's own
-code may keep them. A small operand is copied. A large one is an array on the program's memory, which keeps its owner
-alive: the caller's array, or the arena, which belongs to Python while the operation runs, and goes back to the program
-if nobody has kept an array on it.
+Arrays that leave native code are read-only, and stay valid while anybody has them: a traceback or the user's code may
+keep them. A small operand is copied. A large one is an array on the program's memory that keeps its owner alive: the
+caller's array, or the arena. The arena belongs to Python while the operation runs, and returns to the program unless an
+array on it was kept.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.memory_plan import ALIGNMENT
-from wengert.compiler.program import Fallback, Program, Where
+from wengert.compiler.program import Fallback, OperandSource, Program
+from wengert.core.errors import user_error
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
 
 
 @cache
 def c_library() -> Any:
-    """The functions that native code takes memory with, and gives it back."""
+    """The functions with which native code allocates and frees memory."""
     library = ctypes.CDLL(None)
     library.aligned_alloc.restype, library.aligned_alloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t, ctypes.c_size_t]
     library.free.restype, library.free.argtypes = None, [ctypes.c_void_p]
@@ -32,9 +33,9 @@ def c_library() -> Any:
 
 
 class Arena:
-    """A program's arena while it belongs to Python: the program's own pointer to it is null meanwhile.
+    """A program's arena while it belongs to Python; meanwhile the program's pointer to it is null.
 
-    Whatever interrupts the operation, memory that arrays are on is freed after the last of them.
+    Even if the operation is interrupted, the memory is freed only after the last array on it.
     """
 
     def __init__(self, pointer: int):
@@ -44,7 +45,7 @@ class Arena:
         self.address, self.pointer.value = self.pointer.value, None
 
     def give_back(self, size: int) -> None:
-        """The memory to the program, or a copy of it where arrays have been kept."""
+        """Return the memory to the program, or a copy of it if an array on it was kept."""
         if all(buffer() is None for buffer in self.lent):
             address, self.address = self.address, None
             self.pointer.value = address
@@ -52,7 +53,7 @@ class Arena:
         assert self.address is not None
         address = c_library().aligned_alloc(ALIGNMENT, size)
         if address is None:
-            raise MemoryError(f"No memory for the {size} bytes of intermediate results.")
+            raise user_error(MemoryError, f"No memory for the {size} bytes of intermediate results")
         ctypes.memmove(address, self.address, size)
         self.pointer.value = address
 
@@ -61,18 +62,19 @@ class Arena:
             self.free(self.address)
 
 
-class Result:
-    """Where the operation writes a result, given as an address."""
+class ResultMemory:
+    """The memory of a result, passed as an address."""
 
     def __init__(self, spec: Spec):
         self.shape, self.dtype = spec.shape, spec.dtype
         self.memory: Any = ctypes.c_char * max(spec.size * spec.dtype.itemsize, 1)
 
     def write(self, address: int, value: Any) -> None:
+        """Write the result."""
         np.ndarray(self.shape, self.dtype, self.memory.from_address(address))[...] = value
 
 
-class Known:
+class KnownOperand:
     """An operand that is the same in each call: a number, or a constant of the program."""
 
     def __init__(self, value: Any):
@@ -81,29 +83,32 @@ class Known:
             value.flags.writeable = False
         self.value = value
 
-    def array(self, nothing: None, table: int, arena: Arena | None) -> Any:
+    def array(self, *_: Any) -> Any:
+        """The operand."""
         return self.value
 
 
-class Small:
-    """An operand that is given as a copy of its bytes."""
+class CopiedOperand:
+    """An operand that is passed as a copy of its bytes."""
 
     def __init__(self, spec: Spec):
         self.shape, self.dtype = spec.shape, spec.dtype
 
-    def array(self, data: bytes, table: int, arena: Arena | None) -> Any:
+    def array(self, data: bytes, *_: Any) -> Any:
+        """The operand."""
         return np.ndarray(self.shape, self.dtype, data)
 
 
-class PythonNumber(Small):
-    """A number of Python's, which takes the dtype of what it meets."""
+class NumberOperand(CopiedOperand):
+    """A Python number, whose dtype follows the other operands."""
 
-    def array(self, data: bytes, table: int, arena: Arena | None) -> Any:
-        return super().array(data, table, arena).item()
+    def array(self, data: bytes, *_: Any) -> Any:
+        """The operand."""
+        return super().array(data).item()
 
 
-class Large(Result):
-    """An operand that is given as an address, and is an array there: in the arena, unless the table has its `owner`."""
+class SharedOperand(ResultMemory):
+    """An operand that is passed as an address: an array in the arena, or on memory whose `owner` is in the table."""
 
     def __init__(self, spec: Spec, owner: int | None):
         super().__init__(spec)
@@ -111,6 +116,7 @@ class Large(Result):
         self.owner = None if owner is None else 8 * owner
 
     def array(self, address: int, table: int, arena: Arena | None) -> np.ndarray:
+        """The operand, which keeps its owner alive."""
         buffer = self.memory.from_address(address)
         if self.owner is not None:
             buffer.owner = ctypes.py_object.from_address(table + self.owner).value
@@ -121,32 +127,35 @@ class Large(Result):
         return np.frombuffer(memoryview(buffer).toreadonly(), self.dtype).reshape(self.shape)
 
 
-def upcall(work: Fallback, program: Program, constants: Sequence[np.ndarray]) -> Callable[..., None]:
-    """What native code calls for an operation, with the address of the program's table of pointers, and what `memory`
-    says of each operand and each result that is needed.
+def make_upcall(fallback: Fallback, program: Program, constants: Sequence[np.ndarray]) -> Callable[..., None]:
+    """The function that native code calls for an operation.
+
+    Its arguments are the address of the program's table of pointers, and one value for each operand and each result
+    that is used, as `module_text.upcall_table` says.
     """
     first_constant = 1 + len(program.inputs) + len(program.outputs)
     arena_entry = first_constant + len(constants)
+    takes_python_numbers = is_elementwise(fallback.primitive)
 
-    takes_python_numbers = is_elementwise(work.primitive)
+    def operand(source: OperandSource) -> KnownOperand | CopiedOperand | SharedOperand:
+        is_number = source.weak is not None and takes_python_numbers
+        if source.spec is None:
+            return KnownOperand(source.value)
+        if source.slot is None:
+            constant = constants[source.value].reshape(source.spec.shape)
+            return KnownOperand(constant.item() if is_number else constant)
+        if source.is_small:
+            return (NumberOperand if is_number else CopiedOperand)(source.spec)
+        entry = source.slot.entry
+        return SharedOperand(source.spec, None if entry == arena_entry else arena_entry + entry)
 
-    def operand(where: Where) -> Known | Small | Large:
-        if where.spec is None:
-            return Known(where.value)
-        if where.slot is None:
-            constant = constants[where.value].reshape(where.spec.shape)
-            return Known(constant.item() if where.weak and takes_python_numbers else constant)
-        if where.is_small:
-            return (PythonNumber if where.weak and takes_python_numbers else Small)(where.spec)
-        return Large(where.spec, None if where.slot.entry == arena_entry else arena_entry + where.slot.entry)
-
-    impl, params = np.errstate(all="ignore")(work.primitive.impl), work.params
-    operands = [operand(where) for where in work.operands]
+    impl, params = np.errstate(all="ignore")(fallback.primitive.impl), fallback.params
+    operands = [operand(source) for source in fallback.operands]
     results = [
-        (i, Result(where.spec)) for i, where in enumerate(work.results) if where is not None and where.spec is not None
+        (i, ResultMemory(r.spec)) for i, r in enumerate(fallback.results) if r is not None and r.spec is not None
     ]
-    count, has_one_result, size = len(operands), work.primitive.outputs == 1, program.arena
-    lends_arena = any(isinstance(x, Large) and x.owner is None for x in operands)
+    count, has_one_result, size = len(operands), fallback.primitive.outputs == 1, program.arena
+    lends_arena = any(isinstance(x, SharedOperand) and x.owner is None for x in operands)
 
     def call(table: int, *memory: Any) -> None:
         arena = Arena(table + 8 * arena_entry) if lends_arena else None

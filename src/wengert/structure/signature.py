@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.constant_key import constant_key, is_hashable
 from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
@@ -44,7 +45,7 @@ class Signature:
         self.fixed, self.structure = flatten(([None if i in mine else a for i, a in enumerate(args)], kwargs))
         self.unknown = [is_unknown(x) for x in self.fixed]
         self.others = [x for x, missing in zip(self.fixed, self.unknown, strict=True) if missing]
-        constants = tuple([constant_key(x) for x, missing in zip(self.fixed, self.unknown, strict=True) if not missing])
+        constants = tuple([fixed_key(x) for x, missing in zip(self.fixed, self.unknown, strict=True) if not missing])
         specs = tuple([x.__class__ if x.__class__ in PYTHON_NUMBERS else (x.shape, x.dtype) for x in self.arrays])
         self.key = specs, chosen.structure, self.structure, constants
 
@@ -81,14 +82,8 @@ def is_unknown(x: Any) -> bool:
     return isinstance(x, float | complex) or (isinstance(x, SHAPED) and x.dtype.kind in "fc")
 
 
-def constant_key(x: Any) -> Any:
-    """What makes two constants the same."""
+def fixed_key(x: Any) -> Any:
+    """The key of a constant argument; objects that are not hashable count by identity."""
     if isinstance(x, np.ndarray):
         return x.shape, x.dtype, digest(x)
-    if isinstance(x, Array):
-        return id(x)
-    try:
-        hash(x)
-    except TypeError:
-        return id(x)
-    return type(x), x
+    return constant_key(x) if is_hashable(x) and not isinstance(x, Array) else id(x)

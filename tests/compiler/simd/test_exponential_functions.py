@@ -1,6 +1,4 @@
-"""Exponentials, logarithms, hyperbolic functions and powers on vectors: beside mpmath to an ulp, and special as in
-NumPy.
-"""
+"""Exponentials, logarithms, hyperbolic functions and powers on vectors: within an ulp of mpmath, NumPy's limits."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ def test_accuracy_over_the_whole_range(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", DTYPES)
-@pytest.mark.parametrize("name", [name for name, places in BOUNDARIES.items() if places])
+@pytest.mark.parametrize("name", [name for name, points in BOUNDARIES.items() if points])
 def test_accuracy_around_the_boundaries_of_formulas(name: str, kind: str) -> None:
     rng, dtype = np.random.default_rng(3), DTYPES[kind]
     with np.errstate(under="ignore"):

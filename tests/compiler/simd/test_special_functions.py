@@ -1,4 +1,4 @@
-"""erf, erfc, lgamma and digamma on vectors: beside mpmath to an ulp, and with the limits of C's and SciPy's functions."""
+"""erf, erfc, lgamma and digamma on vectors: within an ulp of mpmath, with the limits of C's and SciPy's functions."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ def test_values_that_leave_the_floats() -> None:
 @pytest.mark.parametrize("name", ["lgamma", "digamma"])
 def test_close_to_the_zeros_of_negative_arguments(name: str, distance: float) -> None:
     """Where everything cancels; lgamma has two zeros in each interval from -3 down, digamma one in every interval."""
-    places = []
+    zeros = []
     with mpmath.workprec(220):
         f = (lambda x: mpmath.log(abs(mpmath.gamma(x)))) if name == "lgamma" else lambda x: mpmath.psi(0, x)
         for k in range(3 if name == "lgamma" else 1, 9):
             ends = (
                 [(-k + 1e-5, -k + 0.4), (-k + 0.6, -k + 1 - 1e-5)] if name == "lgamma" else [(-k + 1e-3, -k + 1 - 1e-3)]
             )
-            places += [mpmath.findroot(f, pair, solver="anderson", tol=1e-30) for pair in ends]
-        x = np.array([float(place * (1 + sign * distance)) for place in places for sign in (-1, 1)])
-        assert len(places) == (12 if name == "lgamma" else 8)
+            zeros += [mpmath.findroot(f, pair, solver="anderson", tol=1e-30) for pair in ends]
+        x = np.array([float(zero * (1 + sign * distance)) for zero in zeros for sign in (-1, 1)])
+        assert len(zeros) == (12 if name == "lgamma" else 8)
     check(name, "f64", x, bound=1.05)
 
 

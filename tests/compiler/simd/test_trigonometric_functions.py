@@ -1,6 +1,4 @@
-"""Trigonometric functions and their inverses on vectors: beside mpmath to an ulp for arguments of any size, and special
-as in NumPy.
-"""
+"""Trigonometric functions and their inverses on vectors: within an ulp of mpmath for any argument."""
 
 from __future__ import annotations
 

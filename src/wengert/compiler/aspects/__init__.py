@@ -2,12 +2,12 @@
 
 from wengert.compiler.aspects import by_numpy, contraction, elementwise, indexing, linalg, predicates, reductions, shape
 from wengert.compiler.simd import (
+    error_function,
     exponential,
     gamma,
     hyperbolic,
     inverse_trigonometric,
     logarithm,
     power,
-    special,
     trigonometric,
 )

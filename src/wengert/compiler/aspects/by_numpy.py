@@ -20,15 +20,7 @@ from wengert.ops.reductions import cumulative, extremes, without_nan
 from wengert.ops.samples import sets, sorting, statistics
 from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution, fourier
-from wengert.ops.special import (
-    bessel,  # fmt: skip
-    entropy,
-    error,
-    gamma,
-    incomplete,
-    integrals,
-    quantile,
-)
+from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 lowering.without("its outputs become slices of the operand", rearranging._split, joining._unstack)
 
@@ -73,7 +65,7 @@ lowering.without(
 )
 
 lowering.without(
-    "each element depends on those before it, or on their order",
+    "each element depends on the previous ones, or on their order",
     *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
     *(
         sets._first_places,

@@ -1,4 +1,4 @@
-"""Products of matrices: multiplications and sums where they are small, else calls of BLAS."""
+"""Products of matrices: multiplications and sums if they are small, else calls of BLAS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.blas_calls import is_for_blas, is_matrix_transpose
-from wengert.compiler.lowering import LibraryCall, expansion, lowering
+from wengert.compiler.lowering import BlasCall, expansion, lowering
 from wengert.modes.symbolic import Symbol
 from wengert.ops.contraction import products as ops
 from wengert.ops.contraction.einsum import _einsum, layout
@@ -19,16 +19,17 @@ from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
 SMALL_PRODUCT = 512
-"""A product of matrices with so many terms is written as multiplications and sums, which fuse with what is around it.
+"""A product of matrices with at most so many terms becomes multiplications and sums, which fuse with other operations.
 """
 NARROW = 16
-"""So are products of tall matrices that have no more columns than this."""
+"""So does a product of tall matrices with at most so many columns."""
 
-lowering.enter(LibraryCall(is_for_blas), ops.matmul)
+lowering.enter(BlasCall(is_for_blas), ops.matmul)
 
 
 @expansion(ops._cross)
-def cross(x: Any, y: Any) -> Any:
+def expand_cross(x: Any, y: Any) -> Any:
+    """By products of components."""
     x, y = broadcast_to(x, shape := np.broadcast_shapes(x.shape, y.shape)), broadcast_to(y, shape)
     part = lambda v, i: v[..., i]
     terms = [
@@ -38,8 +39,8 @@ def cross(x: Any, y: Any) -> Any:
 
 
 @expansion(ops.matmul)
-def matmul(x: Any, y: Any) -> Any:
-    """As products and sums if small, else as one call of BLAS on matrices."""
+def expand_matmul(x: Any, y: Any) -> Any:
+    """Products and sums if small, else one call of BLAS on matrices."""
     if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
         return None
     if x.ndim == 1 and y.ndim == 1:
@@ -48,11 +49,11 @@ def matmul(x: Any, y: Any) -> Any:
         return reshape(product(expand_dims(x, 0), y), (*y.shape[:-2], y.shape[-1]))
     if y.ndim == 1:
         return reshape(product(x, expand_dims(y, 1)), x.shape[:-1])
-    return product(x, y, top=True)
+    return product(x, y, may_stay=True)
 
 
-def product(x: Any, y: Any, top: bool = False) -> Any:
-    """A product of matrices, or of stacks of them; None if `top` and it can stay as it is."""
+def product(x: Any, y: Any, may_stay: bool = False) -> Any:
+    """A product of matrices, or of stacks of them; None if it `may_stay` as it is and does."""
     m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
     dtype = np.result_type(x.dtype, y.dtype)
     if dtype.kind != "f" or m * k * n <= SMALL_PRODUCT or (max(k, n) <= NARROW <= m):
@@ -65,7 +66,7 @@ def product(x: Any, y: Any, top: bool = False) -> Any:
         return reshape(product(rows, y), (*x.shape[:-1], n))
     stack_shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     uniform = all(math.prod(a.shape[:-2]) == 1 or a.shape[:-2] == stack_shape for a in (x, y))
-    if top and uniform and x.dtype == y.dtype:
+    if may_stay and uniform and x.dtype == y.dtype:
         return None
     if not uniform:
         x, y = broadcast_to(x, (*stack_shape, m, k)), broadcast_to(y, (*stack_shape, k, n))
@@ -73,8 +74,8 @@ def product(x: Any, y: Any, top: bool = False) -> Any:
 
 
 @expansion(_einsum)
-def einsum(x: Any, y: Any, subscripts: str) -> Any:
-    """By a matrix product, or where nothing is summed by multiplication."""
+def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
+    """A matrix product, or a multiplication if nothing is summed."""
     if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
         return None
     plan = layout(subscripts)

@@ -1,8 +1,10 @@
-"""Indexing: slices are views, arrays in a key are read from."""
+"""Indexing: slices are views, and arrays in a key are computed indices."""
 
 from __future__ import annotations
 
-from wengert.compiler.affine import ZERO, Affine, Guard, Place, Read, broadcast, inside, number
+from typing import Any
+
+from wengert.compiler.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
 from wengert.compiler.lowering import Choice, Gather, Scatter, View, lowering
 from wengert.core.spec import Spec
 from wengert.ops.indexing import subscripts as ops
@@ -13,36 +15,37 @@ lowering.enter(Gather(), ops.gather)
 
 @lowering(ops._getitem)
 @View
-def sliced(place: Place, x: Spec, key: Index) -> Place:
-    """For the keys of `getitem`: numbers, slices, new axes and an ellipsis."""
-    rest = list(place)
+def slice_position(position: Position, x: Spec, key: Index) -> Position:
+    """For keys of integers, slices, new axes and an ellipsis."""
+    rest = list(position)
     found: list[Affine] = []
     for part, n in zip(key.parts(len(x.shape)), _lengths(key, x.shape), strict=True):
         if part is None:
             rest.pop(0)
         elif isinstance(part, slice):
             start, _, step = part.indices(n)
-            found.append(rest.pop(0).times(step).shifted(start))
+            found.append(rest.pop(0).times(step).plus(start))
         else:
-            found.append(number(part + n if part < 0 else part))
+            found.append(Affine(part + n if part < 0 else part))
     return tuple(found)
 
 
 def _lengths(key: Index, shape: tuple[int, ...]) -> list[int]:
-    """For each part of a key the length of the axis that it is for, 0 for a new axis."""
+    """For each part of a key, the length of its axis; 0 for a new axis."""
     axes = iter(shape)
     return [0 if part is None else next(axes) for part in key.parts(len(shape))]
 
 
-def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Guard, ...], Place] | None:
-    """The inverse of `sliced`: where in a slice an element of the whole array is, and the guards that it is there at
-    all.
+def position_in_slice(
+    position: Position, key: Index, shape: tuple[int, ...]
+) -> tuple[tuple[Guard, ...], Position] | None:
+    """The inverse of `slice_position`: the guards for an element to be in a slice, and its position there.
 
-    None where the steps of a slice would need a division.
+    None where the step of a slice would need a division.
     """
     guards: list[Guard] = []
     found: list[Affine] = []
-    rest = iter(place)
+    rest = iter(position)
     for part, n in zip(key.parts(len(shape)), _lengths(key, shape), strict=True):
         if part is None:
             found.append(ZERO)
@@ -51,42 +54,41 @@ def unsliced(place: Place, key: Index, shape: tuple[int, ...]) -> tuple[tuple[Gu
         if isinstance(part, slice):
             start, stop, step = part.indices(n)
             length = len(range(start, stop, step))
-            if abs(step) == 1 or not i.terms:
-                inner, remainder = i.shifted(-start), 0
-                if abs(step) == 1:
-                    inner = inner.times(step)
-                else:
-                    quotient, remainder = divmod(inner.constant, step)
-                    inner = number(quotient)
-                guards += [Guard(number(remainder), is_zero=True)] * (remainder != 0) + inside(inner, 0, length)
-                found.append(inner)
+            if abs(step) == 1:
+                inner = i.plus(-start).times(step)
+            elif not i.terms:
+                quotient, remainder = divmod(i.constant - start, step)
+                inner = Affine(quotient)
+                guards += [Guard(Affine(remainder), is_zero=True)] * (remainder != 0)
             else:
                 return None
+            guards += bounds_guards(inner, length)
+            found.append(inner)
         else:
-            guards.append(Guard(i.shifted(-(part + n if part < 0 else part)), is_zero=True))
+            guards.append(Guard(i.plus(-(part + n if part < 0 else part)), is_zero=True))
     return tuple(guards), tuple(found)
 
 
 @lowering(ops._scatter)
 @Scatter
-def scattered(place: Place, x: Spec, key: Index, shape: tuple[int, ...]) -> list[Read] | None:
-    """Zeros, but for what was put at a key."""
-    there = unsliced(place, key, shape)
+def scatter_reads(position: Position, x: Spec, key: Index, shape: tuple[int, ...]) -> list[Read] | None:
+    """Zeros, but for the operand at a key."""
+    there = position_in_slice(position, key, shape)
     if there is None:
         return None
     guards, inner = there
-    return [Read(guards, 0, broadcast(inner, x.shape)), Read((), None, ())]
+    return [Read(guards, 0, broadcast_position(inner, x.shape)), Read((), None, ())]
 
 
-def replaced(place: Place, x: Spec, v: Spec, key: Index, reuse: bool) -> list[Read] | None:
-    """x, but for what was put at a key."""
-    there = unsliced(place, key, x.shape)
+def set_at_reads(position: Position, x: Spec, v: Spec, key: Index, **_: Any) -> list[Read] | None:
+    """x, but for v at a key."""
+    there = position_in_slice(position, key, x.shape)
     if there is None:
         return None
     guards, inner = there
     extra = len(v.shape) - len(inner)
     inner = (ZERO,) * extra + inner if extra > 0 else inner
-    return [Read(guards, 1, broadcast(inner, v.shape)), Read((), 0, place)]
+    return [Read(guards, 1, broadcast_position(inner, v.shape)), Read((), 0, position)]
 
 
-lowering.enter(Choice(replaced, arity=2), ops._set_at)
+lowering.enter(Choice(set_at_reads, arity=2), ops._set_at)

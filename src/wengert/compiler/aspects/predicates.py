@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from math import inf
 
-from wengert.compiler.aspects.elementwise import same
+from wengert.compiler.aspects.elementwise import identity
 from wengert.compiler.lanes import Lanes, select
-from wengert.compiler.lowering import Predicate, bits, floats, lowering, numbers, scalars
+from wengert.compiler.lowering import Predicate, lowering, on_bits, on_floats, on_numbers, on_scalars
 from wengert.ops.elementwise import predicates as ops
 from wengert.ops.shape.casting import _stop_gradient
 
-lowering.enter(scalars(same, cost=0), _stop_gradient)
+lowering.enter(on_scalars(identity, cost=0), _stop_gradient)
 
-lowering.enter(floats(lambda x: x.floor()), ops.floor)
-lowering.enter(floats(lambda x: x.ceil()), ops.ceil)
-lowering.enter(floats(lambda x: x.trunc()), ops.trunc)
-lowering.enter(floats(lambda x: x.rint()), ops.rint)
+lowering.enter(on_floats(lambda x: x.floor()), ops.floor)
+lowering.enter(on_floats(lambda x: x.ceil()), ops.ceil)
+lowering.enter(on_floats(lambda x: x.trunc()), ops.trunc)
+lowering.enter(on_floats(lambda x: x.rint()), ops.rint)
 
 
 @lowering(ops.sign)
-@numbers
+@on_numbers
 def sign(x: Lanes) -> Lanes:
+    """-1, 0 or 1; NaN stays."""
     zero = x.like(0)
     if not x.type.is_float:
         return select(x > 0, x.like(1), select(x < 0, x.like(-1), zero))
@@ -36,10 +37,11 @@ lowering.enter(Predicate(lambda x, y: x <= y), ops.less_equal)
 lowering.enter(Predicate(lambda x, y: x > y), ops.greater)
 lowering.enter(Predicate(lambda x, y: x >= y), ops.greater_equal)
 
-# What a number is
+# Classification
 
 
 def never(x: Lanes) -> Lanes:
+    """False in every lane."""
     return x.code.constant(False, x.type.of("i1"))
 
 
@@ -55,18 +57,19 @@ lowering.enter(Predicate(lambda x: x.bits() < 0 if x.type.is_float else x < 0), 
 # Logic
 
 
-def nonzero(x: Lanes) -> Lanes:
+def is_nonzero(x: Lanes) -> Lanes:
+    """A number as a boolean."""
     return x if x.type.kind == "i1" else x.ne(0)
 
 
-lowering.enter(Predicate(lambda x, y: nonzero(x) & nonzero(y)), ops.logical_and)
-lowering.enter(Predicate(lambda x, y: nonzero(x) | nonzero(y)), ops.logical_or)
-lowering.enter(Predicate(lambda x, y: nonzero(x) ^ nonzero(y)), ops.logical_xor)
-lowering.enter(Predicate(lambda x: ~nonzero(x)), ops.logical_not)
+lowering.enter(Predicate(lambda x, y: is_nonzero(x) & is_nonzero(y)), ops.logical_and)
+lowering.enter(Predicate(lambda x, y: is_nonzero(x) | is_nonzero(y)), ops.logical_or)
+lowering.enter(Predicate(lambda x, y: is_nonzero(x) ^ is_nonzero(y)), ops.logical_xor)
+lowering.enter(Predicate(lambda x: ~is_nonzero(x)), ops.logical_not)
 
 # Bits
 
-lowering.enter(bits(lambda x, y: x & y), ops.bitwise_and)
-lowering.enter(bits(lambda x, y: x | y), ops.bitwise_or)
-lowering.enter(bits(lambda x, y: x ^ y), ops.bitwise_xor)
-lowering.enter(bits(lambda x: ~x), ops.invert)
+lowering.enter(on_bits(lambda x, y: x & y), ops.bitwise_and)
+lowering.enter(on_bits(lambda x, y: x | y), ops.bitwise_or)
+lowering.enter(on_bits(lambda x, y: x ^ y), ops.bitwise_xor)
+lowering.enter(on_bits(lambda x: ~x), ops.invert)

@@ -1,4 +1,4 @@
-"""Reductions: what they fold, and those that are made of others."""
+"""Reductions: their folds, and the expansions of those that consist of others."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
-# Folds: how two partial results become one, and what they start with
+# Folds: the combination of two partial results, and the initial one
 
 
 def larger(x: Lanes, y: Lanes) -> Lanes:
-    """The larger one, NaN if there is one, and 0.0 rather than -0.0, in whatever order numbers are compared."""
+    """The larger one, or NaN; 0.0 rather than -0.0, in whatever order numbers are compared."""
     if not x.type.is_float:
         return larger_or_nan(x, y)
     return select(x.eq(y), (x.bits() & y.bits()).floats(), larger_or_nan(x, y))
 
 
 def smaller(x: Lanes, y: Lanes) -> Lanes:
+    """The smaller one, or NaN; -0.0 rather than 0.0."""
     if not x.type.is_float:
         return smaller_or_nan(x, y)
     return select(x.eq(y), (x.bits() | y.bits()).floats(), smaller_or_nan(x, y))
@@ -49,6 +50,7 @@ def least(type: Type) -> Any:
 
 
 def greatest(type: Type) -> Any:
+    """The largest number of a type."""
     return math.inf if type.is_float else True if type.kind == "i1" else (1 << (type.bits - 1)) - 1
 
 
@@ -59,16 +61,18 @@ lowering.enter(Reduction(smaller, greatest), extremes._min)
 lowering.enter(Reduction(lambda x, y: x & y, lambda type: True), logical._all)
 lowering.enter(Reduction(lambda x, y: x | y, lambda type: False), logical._any)
 
-# Written out
+# Expansions
 
 
 @expansion(sums._mean)
-def mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+def expand_mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """A sum over the number of terms."""
     return sum_(x, axis, keepdims=keepdims) / count_along(x, axis)
 
 
 @expansion(sums._logsumexp)
-def logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """The exponentials of the distances to the largest term do not overflow."""
     if not x.size:
         return None
     largest = max_(x, axis, keepdims=True)
@@ -78,7 +82,8 @@ def logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 @expansion(_norm)
-def norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
+def expand_norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """A root of a sum of powers."""
     if x.dtype.kind == "c":
         return None
     if ord == 2:
@@ -87,16 +92,19 @@ def norm(x: Any, ord: float, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 @expansion(logical._count_nonzero)
-def count_nonzero(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+def expand_count_nonzero(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """A sum of integers."""
     return sum_(astype(not_equal(x, 0), np.intp), axis, keepdims=keepdims)
 
 
-def with_initial(reduce: Callable, combine: Callable) -> Callable:
+def expansion_with_initial(reduce: Callable, combine: Callable) -> Callable:
+    """An expansion that combines the reduction with `initial`."""
+
     def rule(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
         return combine(initial, reduce(x, axis=axis, keepdims=keepdims)) if initial is not None and x.size else None
 
     return rule
 
 
-expansion.enter(with_initial(extremes._max, maximum), extremes._max)
-expansion.enter(with_initial(extremes._min, minimum), extremes._min)
+expansion.enter(expansion_with_initial(extremes._max, maximum), extremes._max)
+expansion.enter(expansion_with_initial(extremes._min, minimum), extremes._min)

@@ -1,7 +1,4 @@
-"""Operations that move and join: where in their operands an element comes from.
-
-And copies, in the same dtype or another.
-"""
+"""Shapes: where an element of a view or a choice comes from; and copies, which may convert the dtype."""
 
 from __future__ import annotations
 
@@ -10,125 +7,132 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.affine import Guard, Place, Read, broadcast, inside, reshaped
-from wengert.compiler.aspects.elementwise import same
-from wengert.compiler.lowering import Choice, View, expansion, lowering, scalars
+from wengert.compiler.affine import Guard, Position, Read, bounds_guards, broadcast_position, reshape_position
+from wengert.compiler.aspects.elementwise import identity
+from wengert.compiler.lowering import Choice, View, expansion, lowering, on_scalars
 from wengert.core.spec import Spec
 from wengert.ops.shape import casting, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to
 
-lowering.enter(scalars(same, cost=0), casting._copy)
-lowering.enter(scalars(lambda x, dtype: x), casting._astype, casting._astype_discrete)
+lowering.enter(on_scalars(identity, cost=0), casting._copy)
+lowering.enter(on_scalars(lambda x, dtype: x), casting._astype, casting._astype_discrete)
 
-# Views: the place in the operand
+# Views: the position in the operand
 
-lowering.enter(View(lambda place, x, shape: reshaped(place, x.shape, shape)), reshaping._reshape)
+lowering.enter(View(lambda position, x, shape: reshape_position(position, x.shape, shape)), reshaping._reshape)
 lowering.enter(
-    View(lambda place, x, axis: tuple([i for k, i in enumerate(place) if k not in axis])), reshaping._expand_dims
+    View(lambda position, x, axis: tuple([i for k, i in enumerate(position) if k not in axis])), reshaping._expand_dims
 )
 lowering.enter(
-    View(lambda place, x, axes: tuple([place[axes.index(i)] for i in range(len(axes))])), reshaping._transpose
+    View(lambda position, x, axes: tuple([position[axes.index(i)] for i in range(len(axes))])), reshaping._transpose
 )
-lowering.enter(View(lambda place, x, shape: broadcast(place, x.shape)), reshaping._broadcast_to)
+lowering.enter(View(lambda position, x, shape: broadcast_position(position, x.shape)), reshaping._broadcast_to)
 
 
 @lowering(rearranging._flip)
 @View
-def flipped(place: Place, x: Spec, axis: Sequence[int]) -> Place:
+def flip_position(position: Position, x: Spec, axis: Sequence[int]) -> Position:
+    """From the other end along some axes."""
     return tuple(
-        [i.times(-1).shifted(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(place, x.shape, strict=True))]
+        [i.times(-1).plus(n - 1) if k in axis else i for k, (i, n) in enumerate(zip(position, x.shape, strict=True))]
     )
 
 
 @lowering(rearranging._diagonal)
 @View
-def on_diagonal(place: Place, x: Spec, offset: int, axis1: int, axis2: int) -> Place:
-    *lead, k = place
+def diagonal_position(position: Position, _: Spec, offset: int, axis1: int, axis2: int) -> Position:
+    """One index for two axes."""
+    *lead, k = position
     found = list(lead)
     for axis in sorted((axis1, axis2)):
-        found.insert(axis, k.shifted(max(-offset, 0)) if axis == axis1 else k.shifted(max(offset, 0)))
+        found.insert(axis, k.plus(max(-offset, 0)) if axis == axis1 else k.plus(max(offset, 0)))
     return tuple(found)
 
 
-# Choices: which operand an element comes from depends on its place
+# Choices: which operand an element comes from depends on its position
 
 
-def joined(place: Place, *specs: Spec, axis: int) -> list[Read]:
-    """Pieces one behind the other; the last one needs no guard."""
+def concatenate_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
+    """One array after the other; the last one needs no guard."""
     reads, start = [], 0
     for k, spec in enumerate(specs):
         end = start + spec.shape[axis]
-        guards = () if k == len(specs) - 1 else (Guard(place[axis].times(-1).shifted(end - 1)),)
+        guards = () if k == len(specs) - 1 else (Guard(position[axis].times(-1).plus(end - 1)),)
         if end > start:
-            reads.append(Read(guards, k, (*place[:axis], place[axis].shifted(-start), *place[axis + 1 :])))
+            reads.append(Read(guards, k, (*position[:axis], position[axis].plus(-start), *position[axis + 1 :])))
         start = end
     return reads
 
 
-def stacked(place: Place, *specs: Spec, axis: int) -> list[Read]:
-    inner = (*place[:axis], *place[axis + 1 :])
+def stack_reads(position: Position, *specs: Spec, axis: int) -> list[Read]:
+    """The index along the new axis is the number of the operand."""
+    inner = (*position[:axis], *position[axis + 1 :])
     last = len(specs) - 1
-    return [Read(() if k == last else (Guard(place[axis].times(-1).shifted(k)),), k, inner) for k in range(len(specs))]
+    return [Read(() if k == last else (Guard(position[axis].times(-1).plus(k)),), k, inner) for k in range(len(specs))]
 
 
-lowering.enter(Choice(joined, arity=None), rearranging._concatenate)
-lowering.enter(Choice(stacked, arity=None), joining._stack)
+lowering.enter(Choice(concatenate_reads, arity=None), rearranging._concatenate)
+lowering.enter(Choice(stack_reads, arity=None), joining._stack)
 
 
 @lowering(joining._pad)
 @Choice
-def padded(place: Place, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
-    inner = tuple([i.shifted(-before) for i, (before, _) in zip(place, pad_width, strict=True)])
-    guards = [g for i, n in zip(inner, x.shape, strict=True) for g in inside(i, 0, n)]
+def pad_reads(position: Position, x: Spec, pad_width: Sequence[tuple[int, int]]) -> list[Read]:
+    """Zeros around the operand."""
+    inner = tuple([i.plus(-before) for i, (before, _) in zip(position, pad_width, strict=True)])
+    guards = [g for i, n in zip(inner, x.shape, strict=True) for g in bounds_guards(i, n)]
     return [Read(tuple(guards), 0, inner), Read((), None, ())]
 
 
 @lowering(rearranging._embed_diagonal)
 @Choice
-def embedded(place: Place, x: Spec, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> list[Read]:
-    k = place[axis1].shifted(-max(-offset, 0))
-    on = place[axis2].shifted(-max(offset, 0))
-    guards = (Guard(k.plus(on.times(-1)), is_zero=True), *inside(k, 0, x.shape[-1]))
-    inner = (*[i for axis, i in enumerate(place) if axis not in (axis1, axis2)], k)
+def embed_diagonal_reads(position: Position, x: Spec, offset: int, axis1: int, axis2: int, **_: Any) -> list[Read]:
+    """Zeros, but for the operand on one diagonal."""
+    k = position[axis1].plus(-max(-offset, 0))
+    on = position[axis2].plus(-max(offset, 0))
+    guards = (Guard(k.plus(on.times(-1)), is_zero=True), *bounds_guards(k, x.shape[-1]))
+    inner = (*[i for axis, i in enumerate(position) if axis not in (axis1, axis2)], k)
     return [Read(guards, 0, inner), Read((), None, ())]
 
 
-def triangle(place: Place, x: Spec, k: int, lower: bool) -> list[Read]:
-    """Rows less columns tell on which side of the diagonal an element is; one row stands for all."""
-    below = place[-2].plus(place[-1].times(-1)).shifted(k)
-    return [Read((Guard(below if lower else below.times(-1)),), 0, broadcast(place, x.shape)), Read((), None, ())]
+def triangle_reads(position: Position, x: Spec, k: int, lower: bool) -> list[Read]:
+    """Zeros on one side of the diagonal; the difference of row and column decides which side an element is on."""
+    below = position[-2].plus(position[-1].times(-1)).plus(k)
+    guard = Guard(below if lower else below.times(-1))
+    return [Read((guard,), 0, broadcast_position(position, x.shape)), Read((), None, ())]
 
 
-lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, True)), rearranging._tril)
-lowering.enter(Choice(lambda place, x, k: triangle(place, x, k, False)), rearranging._triu)
+lowering.enter(Choice(lambda position, x, k: triangle_reads(position, x, k, True)), rearranging._tril)
+lowering.enter(Choice(lambda position, x, k: triangle_reads(position, x, k, False)), rearranging._triu)
 
 
 @lowering(rearranging._roll)
 @Choice
-def rolled(place: Place, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
-    """Each axis comes from one of two pieces: 2**k reads for k axes."""
+def roll_reads(position: Position, x: Spec, shift: tuple[int, ...], axis: tuple[int, ...]) -> list[Read]:
+    """Along each axis, one of two pieces: 2**k reads for k axes."""
     total: dict[int, int] = {}
     for s, a in zip(shift, axis, strict=True):
         total[a] = total.get(a, 0) + s
-    reads = [Read((), 0, place)]
+    reads = [Read((), 0, position)]
     for a, s in total.items():
         n = x.shape[a]
         s %= max(n, 1)
         if s:
-            early = [(r, r.place[a].shifted(n - s)) for r in reads]
-            late = [(r, r.place[a].shifted(-s)) for r in reads]
-            first = Guard(place[a].times(-1).shifted(s - 1))
-            reads = [Read((*r.guards, first), 0, (*r.place[:a], i, *r.place[a + 1 :])) for r, i in early] + [
-                Read(r.guards, 0, (*r.place[:a], i, *r.place[a + 1 :])) for r, i in late
+            early = [(r, r.position[a].plus(n - s)) for r in reads]
+            late = [(r, r.position[a].plus(-s)) for r in reads]
+            first = Guard(position[a].times(-1).plus(s - 1))
+            reads = [Read((*r.guards, first), 0, (*r.position[:a], i, *r.position[a + 1 :])) for r, i in early] + [
+                Read(r.guards, 0, (*r.position[:a], i, *r.position[a + 1 :])) for r, i in late
             ]
     return reads
 
 
-# Written out
+# Expansions
 
 
 @expansion(joining._full_like)
-def full_like(x: Any, fill_value: Any, dtype: Any, order: str, shape: Any) -> Any:
+def expand_full_like(x: Any, fill_value: Any, dtype: Any, shape: Any, **_: Any) -> Any:
+    """By broadcasting."""
     spec = Spec(x.shape if shape is None else shape, np.dtype(x.dtype if dtype is None else dtype))
     return broadcast_to(astype(fill_value, spec.dtype), spec.shape)

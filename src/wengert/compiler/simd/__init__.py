@@ -1,3 +1,1 @@
-"""Mathematical functions on vectors, written once for every width and both precisions: at most 2 ulp, special values as
-in NumPy.
-"""
+"""Mathematical functions on vectors of any width, in both precisions: errors below 2 ulp, special values of NumPy."""

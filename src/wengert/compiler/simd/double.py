@@ -1,8 +1,8 @@
-"""Error-free transformations, and numbers of twice the precision as unevaluated sums of two.
+"""Error-free transformations, and numbers of twice the precision as unevaluated sums of two floats.
 
-Operators round once each, so what an addition or a product has lost is itself a float and is computed exactly here. A
-`Double` carries it along: about 105 bits from two doubles, 47 from two singles. Infinities and NaN become NaN in the
-low part: functions select them away.
+The rounding error of an addition or a product is itself a float, and is computed exactly here. A `Double` carries it
+along: about 105 bits with two doubles, 47 with two singles. Infinities and NaN become NaN in the low part, which
+functions replace.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Double(NamedTuple):
     low: Lanes
 
     def value(self) -> Lanes:
-        """Rounded to one float."""
+        """The sum rounded to one float."""
         return self.high + self.low
 
     def __neg__(self) -> Double:
         return Double(-self.high, -self.low)
 
     def plus(self, other: Double | Lanes | Number) -> Double:
-        """Right to about two units of the square of the precision, also where the sum cancels."""
+        """The sum, right to about two units of the square of the precision even if it cancels."""
         if not isinstance(other, Double):
             total, error = two_sum(self.high, self.high.like(other))
             return fast_two_sum(total, error + self.low)
@@ -38,6 +38,7 @@ class Double(NamedTuple):
         return fast_two_sum(total, error + rest)
 
     def times(self, other: Double | Lanes | Number) -> Double:
+        """The product."""
         if not isinstance(other, Double):
             factor = self.high.like(other)
             product, error = two_product(self.high, factor)
@@ -46,6 +47,7 @@ class Double(NamedTuple):
         return fast_two_sum(product, fma(self.high, other.low, fma(self.low, other.high, error)))
 
     def over(self, other: Double | Lanes) -> Double:
+        """The quotient."""
         divisor, low = (other.high, other.low) if isinstance(other, Double) else (other, None)
         quotient = self.high / divisor
         rest = fma(-quotient, divisor, self.high) + self.low
@@ -54,7 +56,7 @@ class Double(NamedTuple):
         return fast_two_sum(quotient, rest / divisor)
 
     def sqrt(self) -> Double:
-        """Of a positive number: one step of Newton's method, exact in what the first root has left."""
+        """The root of a positive number, by one step of Newton's method with an exact residual."""
         root = self.high.sqrt()
         return fast_two_sum(root, (fma(-root, root, self.high) + self.low) / (root + root))
 
@@ -79,7 +81,7 @@ def two_product(x: Lanes, y: Lanes | Number) -> Double:
     return Double(product, fma(x, y, -product))
 
 
-def constant(x: Lanes, high: float, low: float) -> Double:
+def double_constant(x: Lanes, high: float, low: float) -> Double:
     """The constant `high + low` in two parts of the type of x."""
     if x.type.kind == "f32":
         rounded = float(np.float32(high))

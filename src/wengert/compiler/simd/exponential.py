@@ -1,4 +1,4 @@
-"""The exponential and what it makes: exp, exp2, expm1, sigmoid, softplus, logaddexp.
+"""The exponential and functions of it: exp, exp2, expm1, sigmoid, softplus, logaddexp.
 
 With n the integer nearest to x / log 2, e^x = 2^n e^r and |r| <= log(2) / 2. The polynomial gives e^r = 1 + r + rest,
 with `rest` small beside r, and the sum stays in parts until the last rounding. Adding 1.5 * 2^52 (2^23) rounds to an
@@ -11,16 +11,16 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_of_fraction
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import exponential
 
 
 class Range(NamedTuple):
-    """Where e^x is a float: up to `largest`, and zero below `smallest`; below `negligible` it does not count beside 1.
+    """The range of e^x: infinite above `largest`, zero below `smallest`; below `negligible`, 1 + e^x is 1.
 
-    Below `subnormal` a result is computed times 2^lift first. `third` approximates (e^r - 1 - r - r^2 / 2) / r^3.
+    Below `subnormal` a result is first multiplied by 2^lift. `third` approximates (e^r - 1 - r - r^2 / 2) / r^3.
     """
 
     largest: float
@@ -34,37 +34,25 @@ class Range(NamedTuple):
 RANGES = {
     # r^2 third to 2^-61.6 and 2^-31.1 on |r| < 0.3467
     "f64": Range(
-        709.782712893384,
-        -746.0,
-        -708.0,
-        -40.0,
-        128,
-        (
-            2.091959139578398e-09,
-            2.510932477032212e-08,
-            2.7557258976262224e-07,
-            2.755724344103117e-06,
-            2.4801587340801935e-05,
-            0.00019841269886823523,
-            0.00138888888888774,
-            0.008333333333321384,
-            0.04166666666666668,
-            0.16666666666666677,
+        largest=709.782712893384, smallest=-746.0, subnormal=-708.0, negligible=-40.0, lift=128,
+        third=(
+            2.091959139578398e-09, 2.510932477032212e-08, 2.7557258976262224e-07, 2.755724344103117e-06,
+            2.4801587340801935e-05, 0.00019841269886823523, 0.00138888888888774, 0.008333333333321384,
+            0.04166666666666668, 0.16666666666666677,
         ),
     ),
     "f32": Range(
-        88.72283172607422,
-        -105.0,
-        -87.0,
-        -20.0,
-        64,
-        (0.00019952486036345363, 0.0013933051377534866, 0.008333198726177216, 0.041666485369205475, 0.1666666716337204),
+        largest=88.72283172607422, smallest=-105.0, subnormal=-87.0, negligible=-20.0, lift=64,
+        third=(
+            0.00019952486036345363, 0.0013933051377534866, 0.008333198726177216, 0.041666485369205475,
+            0.1666666716337204,
+        ),
     ),
-}
+}  # fmt: skip
 
 
-class Reduced(NamedTuple):
-    """e^x = 2^n (1 + r + r^2 / 2 + r^3 third + low); `n` stands in the bits of the exponent, modulo their number."""
+class ReducedArgument(NamedTuple):
+    """e^x = 2^n (1 + r + r^2 / 2 + r^3 third + low); `n` is in the bits of the exponent, modulo their number."""
 
     n: Lanes
     r: Lanes
@@ -77,7 +65,7 @@ class Reduced(NamedTuple):
         return (self.n + (form.bias - less << form.digits)).floats()
 
     def rest(self) -> Lanes:
-        """All but 1 + r."""
+        """All terms after 1 + r."""
         return fma(self.r * self.r, fma(self.third, self.r, 0.5), self.low)
 
     def mantissa(self) -> Double:
@@ -99,7 +87,7 @@ class Reduced(NamedTuple):
         return Double(high, fma(small, power, (low + difference.low) + more))
 
 
-def reduced(x: Lanes, low: Lanes | None = None) -> Reduced:
+def reduce_argument(x: Lanes, low: Lanes | None = None) -> ReducedArgument:
     """x + low split at a multiple of log 2, where `low` is less than an ulp of x."""
     form = FORMATS[x.type.kind]
     magic = 1.5 * 2.0**form.digits
@@ -109,21 +97,21 @@ def reduced(x: Lanes, low: Lanes | None = None) -> Reduced:
     r = fma(n, -form.ln2[1], high)
     error = fma(n, -form.ln2[1], high - r)
     if low is not None:
-        # an ulp of x may be many of r
+        # an ulp of x may be many ulps of r
         r, error = two_sum(r, error + low)
-    return finished(shifted, r, error)
+    return exponential_of_rest(shifted, r, error)
 
 
-def finished(shifted: Lanes, r: Lanes, low: Lanes) -> Reduced:
+def exponential_of_rest(shifted: Lanes, r: Lanes, low: Lanes) -> ReducedArgument:
     """The exponential of r + low, and n from the low bits of a shifted number."""
-    # even and odd powers apart, which do not wait for each other
+    # even and odd powers are independent
     square, third = r * r, RANGES[r.type.kind].third
     even, odd = (polynomial(square, third[(len(third) - 1 - parity) % 2 :: 2]) for parity in (0, 1))
-    return Reduced(shifted.bits() << FORMATS[r.type.kind].digits, r, fma(odd, r, even), low)
+    return ReducedArgument(shifted.bits() << FORMATS[r.type.kind].digits, r, fma(odd, r, even), low)
 
 
-def scaled(x: Lanes, n: Lanes, subnormal: Lanes) -> Lanes:
-    """2^n x, where n stands in the bits of the exponent; rounded once more where the result may be subnormal."""
+def scale_by_power(x: Lanes, n: Lanes, subnormal: Lanes) -> Lanes:
+    """2^n x, where n is in the bits of the exponent; rounded once more if the result may be subnormal."""
     lift = RANGES[x.type.kind].lift
     lifted = select(subnormal, n + (lift << FORMATS[x.type.kind].digits), n)
     return (x.bits() + lifted).floats() * select(subnormal, x.like(2.0**-lift), 1.0)
@@ -136,31 +124,34 @@ def at_least(x: Lanes, bound: float) -> Lanes:
 
 @vector(exponential.exp)
 def exp(x: Lanes) -> Lanes:
+    """e^x."""
     bounds = RANGES[x.type.kind]
     y = at_least(x, bounds.smallest)
-    parts = reduced(y)
-    result = scaled(parts.mantissa().value(), parts.n, y < bounds.subnormal)
+    parts = reduce_argument(y)
+    result = scale_by_power(parts.mantissa().value(), parts.n, y < bounds.subnormal)
     return select(x <= bounds.largest, result, x + math.inf)
 
 
 @vector(exponential.exp2)
 def exp2(x: Lanes) -> Lanes:
+    """2^x."""
     form = FORMATS[x.type.kind]
     y = at_least(x, -2.0 - form.bias - form.digits)
     magic = 1.5 * 2.0**form.digits
     shifted = y + magic
     f = y - (shifted - magic)
-    ln2 = constant(x, *LN2)
+    ln2 = double_constant(x, *LN2)
     r, low = two_product(f, ln2.high)
-    parts = finished(shifted, r, fma(f, ln2.low, low))
-    result = scaled(parts.mantissa().value(), parts.n, y < 2.0 - form.bias)
+    parts = exponential_of_rest(shifted, r, fma(f, ln2.low, low))
+    result = scale_by_power(parts.mantissa().value(), parts.n, y < 2.0 - form.bias)
     return select(x < form.bias + 1.0, result, x + math.inf)
 
 
 @vector(exponential.expm1)
 def expm1(x: Lanes) -> Lanes:
+    """e^x - 1."""
     bounds = RANGES[x.type.kind]
-    parts = reduced(at_least(x, bounds.negligible))
+    parts = reduce_argument(at_least(x, bounds.negligible))
     # halved, because 2^n may overflow where the result does not
     power = parts.power(1)
     result = parts.minus_exactly(two_sum(power, -0.5), power).value() * 2.0
@@ -178,29 +169,30 @@ def quotient(x: Double, y: Double) -> Lanes:
 
 @vector(exponential.sigmoid)
 def sigmoid(x: Lanes) -> Lanes:
-    """1 / (1 + e^-x) above zero, e^x / (1 + e^x) below: the exponential never overflows."""
+    """1 / (1 + e^-x) for positive x, e^x / (1 + e^x) for negative: the exponential never overflows."""
     bounds = RANGES[x.type.kind]
     y = at_least(-x.abs(), bounds.smallest)
-    parts = reduced(y)
+    parts = reduce_argument(y)
     mantissa = fast_two_sum(*parts.mantissa())
     power = select(y < bounds.negligible, 0.0, parts.power())
     high, low = fast_two_sum(x.like(1.0), mantissa.high * power)
     below = x < 0.0
     numerator = Double(select(below, mantissa.high, 1.0), select(below, mantissa.low, 0.0))
     result = quotient(numerator, Double(high, fma(mantissa.low, power, low)))
-    return select(x.is_nan(), x, scaled(result, select(below, parts.n, 0), below & (y < bounds.subnormal)))
+    return select(x.is_nan(), x, scale_by_power(result, select(below, parts.n, 0), below & (y < bounds.subnormal)))
 
 
 def log_one_plus_exp(x: Lanes, low: Lanes | None = None) -> Double:
     """log(1 + e^x) for x <= 0; the low part is not normalised."""
     bounds = RANGES[x.type.kind]
-    parts = reduced(x, low)
+    parts = reduce_argument(x, low)
     mantissa = fast_two_sum(*parts.mantissa())
     negligible = x < bounds.negligible
     power = select(negligible, 0.0, parts.power())
     high, rest = log1p_of_fraction(mantissa.high * power, mantissa.low * power)
     return Double(
-        select(negligible, scaled(mantissa.high, parts.n, x < bounds.subnormal), high), select(negligible, 0.0, rest)
+        select(negligible, scale_by_power(mantissa.high, parts.n, x < bounds.subnormal), high),
+        select(negligible, 0.0, rest),
     )
 
 
@@ -215,10 +207,7 @@ def softplus(x: Lanes) -> Lanes:
 
 @vector(exponential.logaddexp)
 def logaddexp(x: Lanes, y: Lanes) -> Lanes:
-    """log(e^x + e^y).
-
-    It cancels where that is near one: there it is accurate beside the larger argument, not beside the result.
-    """
+    """log(e^x + e^y). Near zero it cancels: the error is then relative to the larger argument, not to the result."""
     if x.type.kind == "f32":
         return logaddexp(x.to("f64"), y.to("f64")).to("f32")
     larger, smaller = select(x > y, x, y), select(x > y, y, x)

@@ -1,34 +1,32 @@
-"""sinh, cosh, tanh from the exponential, and their inverses from the logarithm, each in twice the precision until the
-last rounding.
-"""
+"""sinh, cosh and tanh by the exponential, their inverses by the logarithm, in twice the precision up to the end."""
 
 from __future__ import annotations
 
 import math
 
 from wengert.compiler.lanes import Lanes, fma, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.exponential import RANGES, Reduced, at_least, quotient, reduced
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.exponential import RANGES, ReducedArgument, at_least, quotient, reduce_argument
 from wengert.compiler.simd.logarithm import FORMATS, LN2, log1p_double
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import trigonometric
 
 LARGEST = {"f64": 710.4758600739439, "f32": 89.41598510742188}
-"""Where sinh and cosh are still floats: log 2 beyond the exponential."""
+"""The largest arguments of sinh and cosh, log 2 above those of the exponential."""
 
 
 @vector(trigonometric.tanh)
 def tanh(x: Lanes) -> Lanes:
     """(1 - e) / (1 + e) with e = exp(-2 |x|), through e - 1, which is accurate near zero."""
-    parts = reduced(at_least(x.abs() * -2.0, RANGES[x.type.kind].negligible))
+    parts = reduce_argument(at_least(x.abs() * -2.0, RANGES[x.type.kind].negligible))
     power = parts.power()
     e = fast_two_sum(*parts.minus(fast_two_sum(x.like(-1.0), power), power))
     high, low = fast_two_sum(x.like(2.0), e.high)
     return quotient(e, Double(high, low + e.low)).copysign(x)
 
 
-def quarter_exponential(parts: Reduced) -> tuple[Double, Lanes, Lanes]:
-    """a = e^x / 4, 1 / a, and by how much of itself that inverse is too small."""
+def quarter_exponential(parts: ReducedArgument) -> tuple[Double, Lanes, Lanes]:
+    """a = e^x / 4, 1 / a, and the relative error of that inverse."""
     power = parts.power(2)
     high, low = fast_two_sum(*parts.mantissa())
     a = Double(high * power, low * power)
@@ -40,7 +38,7 @@ def quarter_exponential(parts: Reduced) -> tuple[Double, Lanes, Lanes]:
 def sinh(x: Lanes) -> Lanes:
     """With a = e^|x| / 4, which does not overflow before the result, and b = a - 1/4: 2 (b + (b / a) / 4)."""
     size = x.abs()
-    parts = reduced(size)
+    parts = reduce_argument(size)
     power = parts.power(2)
     b = fast_two_sum(*parts.minus_exactly(fast_two_sum(power, -0.25), power))
     a, inverse, short = quarter_exponential(parts)
@@ -56,19 +54,19 @@ def sinh(x: Lanes) -> Lanes:
 def cosh(x: Lanes) -> Lanes:
     """With a = e^|x| / 4: 2 (a + 1 / (16 a))."""
     size = x.abs()
-    a, inverse, short = quarter_exponential(reduced(size))
+    a, inverse, short = quarter_exponential(reduce_argument(size))
     high, low = fast_two_sum(a.high, inverse * 0.0625)
     result = 2.0 * (high + (low + fma(inverse * 0.0625, short, a.low)))
     return select(size <= LARGEST[x.type.kind], result, size + math.inf)
 
 
 def log_sum(x: Lanes, y: Double, root: Double) -> Lanes:
-    """log(1 + y + root), or log(2 x) for an x so large that it is the same."""
+    """log(1 + y + root), or log(2 x) for large x, where it is the same."""
     large = x > 2.0 ** (FORMATS[x.type.kind].digits + 10)
     high, low = two_sum(y.high, root.high)
     high, low = fast_two_sum(high, low + (y.low + root.low))
     result = log1p_double(select(large, x, high), select(large, 0.0, low))
-    ln2 = constant(x, *LN2)
+    ln2 = double_constant(x, *LN2)
     high, low = fast_two_sum(result.high, select(large, ln2.high, 0.0))
     return high + (low + result.low)
 

@@ -1,7 +1,6 @@
-"""Arcsine, arccosine and the arctangents: one polynomial each, on a short interval, added to a multiple of pi/4 in two
-parts.
+"""Arcsine, arccosine and the arctangents: a polynomial on a short interval, plus a multiple of pi/4 in two parts.
 
-Quotients and roots carry what their rounding loses.
+Quotients and roots carry their rounding errors.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from wengert.ops.elementwise import trigonometric
 TANGENT_OF_EIGHTH = 0.41421356237309503
 
 
-class Precision(NamedTuple):
-    """What the functions need for one kind of floats."""
+class InverseConstants(NamedTuple):
+    """The constants of the functions for one precision."""
 
     quarter_pi: tuple[float, float]
     tiny: float
-    """Quotients of numbers below this, and above `huge`, are of scaled numbers."""
+    """Numbers below this, and above `huge`, are scaled before a division."""
     huge: float
     enlarged: float
     reduced: float
@@ -32,55 +31,43 @@ class Precision(NamedTuple):
 # atan(t) = t + t^3 P(t^2) for |t| <= 1.002 tan(pi/8); relative errors of the fits 2^-59.4 for doubles, 2^-30.4 for
 # singles. asin(s) = s + s^3 P(s^2) for |s| <= 0.5; relative errors of the fits 2^-59.8 and 2^-27.6.
 PRECISIONS = {
-    "f64": Precision(
-        (0.7853981633974483, 3.061616997868383e-17),
-        2.0**-900,
-        2.0**800,
-        2.0**120,
-        2.0**-100,
-        (
-            -0.017861018981441244,
-            0.03802322131698391,
-            -0.0503771186463873,
-            0.058475436449866386,
-            -0.06663057648808454,
-            0.0769205623160288,
-            -0.09090897539381902,
-            0.11111110776059678,
-            -0.14285714280052247,
-            0.19999999999952187,
-            -0.3333333333333319,
+    "f64": InverseConstants(
+        quarter_pi=(0.7853981633974483, 3.061616997868383e-17),
+        tiny=2.0**-900,
+        huge=2.0**800,
+        enlarged=2.0**120,
+        reduced=2.0**-100,
+        arctangent=(
+            -0.017861018981441244, 0.03802322131698391, -0.0503771186463873, 0.058475436449866386,
+            -0.06663057648808454, 0.0769205623160288, -0.09090897539381902, 0.11111110776059678,
+            -0.14285714280052247, 0.19999999999952187, -0.3333333333333319,
         ),
-        (
-            0.032696651900201004,
-            -0.021107845368535556,
-            0.02178433677893904,
-            0.003674792001717317,
-            0.01078862862383525,
-            0.011397416717045765,
-            0.013981003462840468,
-            0.017351596747028457,
-            0.02237221583766308,
-            0.030381942677624174,
-            0.04464285717524022,
-            0.0749999999997014,
-            0.16666666666666763,
+        arcsine=(
+            0.032696651900201004, -0.021107845368535556, 0.02178433677893904, 0.003674792001717317,
+            0.01078862862383525, 0.011397416717045765, 0.013981003462840468, 0.017351596747028457,
+            0.02237221583766308, 0.030381942677624174, 0.04464285717524022, 0.0749999999997014, 0.16666666666666763,
         ),
     ),
-    "f32": Precision(
-        (0.7853981852531433, -2.1855694143368964e-08),
-        2.0**-80,
-        2.0**80,
-        2.0**40,
-        2.0**-30,
-        (-0.060871873050928116, 0.10598335415124893, -0.1424432098865509, 0.19998526573181152, -0.33333316445350647),
-        (0.04221620410680771, 0.024150187149643898, 0.0454762801527977, 0.07495251297950745, 0.16666753590106964),
+    "f32": InverseConstants(
+        quarter_pi=(0.7853981852531433, -2.1855694143368964e-08),
+        tiny=2.0**-80,
+        huge=2.0**80,
+        enlarged=2.0**40,
+        reduced=2.0**-30,
+        arctangent=(
+            -0.060871873050928116, 0.10598335415124893, -0.1424432098865509, 0.19998526573181152,
+            -0.33333316445350647,
+        ),
+        arcsine=(
+            0.04221620410680771, 0.024150187149643898, 0.0454762801527977, 0.07495251297950745,
+            0.16666753590106964,
+        ),
     ),
-}
+}  # fmt: skip
 
 
 def _sum(quarters: Lanes, main: Lanes, tail: Lanes) -> Lanes:
-    """A multiple of pi/4, zero or larger than the rest, and the rest in two parts."""
+    """A multiple of pi/4, zero or larger than the rest, plus the rest in two parts."""
     high, low = PRECISIONS[main.type.kind].quarter_pi
     base = quarters * high
     base_low = fma(quarters, low, fma(quarters, high, -base))
@@ -108,6 +95,7 @@ def _arctangent(a: Lanes, b: Lanes) -> tuple[Lanes, Double]:
 
 @vector(trigonometric.arctan)
 def arctan(x: Lanes) -> Lanes:
+    """The arctangent."""
     size = x.abs()
     size = select(size > 2.0**80, 2.0**80, size)
     steep = size > 1.0
@@ -138,18 +126,19 @@ def arctan2(y: Lanes, x: Lanes) -> Lanes:
 
 
 def _arcsine(x: Lanes) -> tuple[Lanes, Double]:
-    """Where |x| is at most one half, and the arcsine of it there, of sqrt((1 - |x|)/2) elsewhere."""
+    """Whether |x| is at most one half, and the arcsine of |x| if so, else of sqrt((1 - |x|)/2)."""
     size = x.abs()
     small = size <= 0.5
     z = select(small, x * x, (1.0 - size) * 0.5)
     root = z.sqrt()
-    lost = fma(-root, root, z) * (0.5 / (root + 1e-30))  # the number keeps 0 / 0 out, and is lost in any other root
+    lost = fma(-root, root, z) * (0.5 / (root + 1e-30))  # which avoids 0 / 0, and is lost in any other root
     s, low = select(small, size, root), select(small, 0.0, lost)
     return small, Double(s, fma(s * z, polynomial(z, PRECISIONS[x.type.kind].arcsine), fma(low * z, 0.5, low)))
 
 
 @vector(trigonometric.arcsin)
 def arcsin(x: Lanes) -> Lanes:
+    """The arcsine."""
     small, (s, tail) = _arcsine(x)
     factor = select(small, s.like(1.0), -2.0)
     return _sum(select(small, s.like(0.0), 2.0), factor * s, factor * tail).copysign(x)
@@ -157,6 +146,7 @@ def arcsin(x: Lanes) -> Lanes:
 
 @vector(trigonometric.arccos)
 def arccos(x: Lanes) -> Lanes:
+    """The arccosine."""
     small, (s, tail) = _arcsine(x)
     factor = select(small, s.like(-1.0), 2.0) * s.like(1.0).copysign(x)
     quarters = select(small, s.like(2.0), select(x > 0.0, s.like(0.0), 4.0))

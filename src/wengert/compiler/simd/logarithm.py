@@ -1,4 +1,4 @@
-"""Logarithms: log, log2, log10, log1p, and the logarithm in twice the precision that others are made of.
+"""Logarithms: log, log2, log10, log1p, and logarithms in twice the precision for other functions.
 
 A positive number is 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). With s = f / (2 + f), log(1 + f) = 2
 atanh(s), and 2 s = f - s f, so log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 P(s^2)): the first term is exact, the others
@@ -11,15 +11,13 @@ import math
 from typing import NamedTuple
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import exponential
 
 
 class Format(NamedTuple):
-    """What depends on the precision: the bits after the point, log 2 in two parts (k times the high one is exact), and
-    P.
-    """
+    """Constants of a precision: the bits of the mantissa, log 2 in two parts (k times the first is exact), and P."""
 
     digits: int
     bias: int
@@ -31,28 +29,23 @@ class Format(NamedTuple):
 FORMATS = {
     # P(z) = (2 atanh(s) / s - 2) / z with z = s^2 < 0.0295: z P to 2^-58.4 of 2 and to 2^-29.1.
     "f64": Format(
-        52,
-        1023,
-        (float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")),
-        0x3FE6A09E667F3BCD,
-        (
-            0.14798799667383708,
-            0.15313784249105922,
-            0.1818357395137594,
-            0.22222198404457907,
-            0.28571428743855104,
-            0.3999999999940895,
-            0.6666666666666735,
+        digits=52,
+        bias=1023,
+        ln2=(float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")),
+        root_half=0x3FE6A09E667F3BCD,
+        atanh=(
+            0.14798799667383708, 0.15313784249105922, 0.1818357395137594, 0.22222198404457907, 0.28571428743855104,
+            0.3999999999940895, 0.6666666666666735,
         ),
     ),
     "f32": Format(
-        23,
-        127,
-        (float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")),
-        0x3F3504F3,
-        (0.29872167110443115, 0.39977556467056274, 0.6666677594184875),
+        digits=23,
+        bias=127,
+        ln2=(float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")),
+        root_half=0x3F3504F3,
+        atanh=(0.29872167110443115, 0.39977556467056274, 0.6666677594184875),
     ),
-}
+}  # fmt: skip
 
 LN2 = (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b39803fp-56"))
 LOG2_E = (float.fromhex("0x1.71547652b82fep+0"), float.fromhex("0x1.777d0ffda0d24p-56"))
@@ -60,10 +53,8 @@ LOG10_E = (float.fromhex("0x1.bcb7b1526e50ep-2"), float.fromhex("0x1.95355baaafa
 LOG10_2 = (float.fromhex("0x1.34413509f79ffp-2"), float.fromhex("-0x1.9dc1da994fd21p-59"))
 
 
-def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-    """k as an integer and as a float, and m, with x = 2^k m and m between sqrt(1/2) and sqrt(2), for a positive normal
-    x.
-    """
+def split_positive(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """k as an integer and as a float, and m: x = 2^k m with sqrt(1/2) <= m < sqrt(2), for a positive normal x."""
     form = FORMATS[x.type.kind]
     above = x.bits() - form.root_half
     k = above >> form.digits
@@ -73,16 +64,16 @@ def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     return k, (k + magic.bits()).floats() - magic, m
 
 
-def normal_split(x: Lanes) -> tuple[Lanes, Lanes]:
-    """k as a float, and m, also where x is subnormal."""
+def split_any(x: Lanes) -> tuple[Lanes, Lanes]:
+    """k as a float, and m, also for subnormal x."""
     form = FORMATS[x.type.kind]
     tiny = x < 2.0 ** (1 - form.bias)
-    _, k, m = split(select(tiny, x * 2.0 ** (form.digits + 2), x))
+    _, k, m = split_positive(select(tiny, x * 2.0 ** (form.digits + 2), x))
     return k - select(tiny, x.like(form.digits + 2), 0.0), m
 
 
 def tail(f: Lanes, half_square: Lanes) -> Lanes:
-    """s (f^2 / 2 + s^2 P(s^2)): what log(1 + f) is above f - f^2 / 2."""
+    """s (f^2 / 2 + s^2 P(s^2)), which is log(1 + f) - (f - f^2 / 2)."""
     s = f / (f + 2.0)
     z = s * s
     return s * fma(z, polynomial(z, FORMATS[f.type.kind].atanh), half_square)
@@ -118,7 +109,8 @@ def where_positive(x: Lanes, result: Lanes, zero: float) -> Lanes:
 
 @vector(exponential.log)
 def log(x: Lanes) -> Lanes:
-    k, m = normal_split(x)
+    """The natural logarithm."""
+    k, m = split_any(x)
     return where_positive(x, log_of_sum(k, m - 1.0).value(), 0.0)
 
 
@@ -126,13 +118,13 @@ def log1p_double(x: Lanes, low: Lanes | None = None) -> Double:
     """log(1 + x + low) for finite x > -1, where `low` is less than an ulp of x; the low part is not normalised."""
     form = FORMATS[x.type.kind]
     one, rest = two_sum(x.like(1.0), x)
-    k, k_float, m = split(one)
+    k, k_float, m = split_positive(one)
     scale = ((form.bias - k) << form.digits).floats()
-    # beyond 2^(digits + 10) the rest does not count, and 2^-k may not be a float
+    # above 2^(digits + 10) the rest is negligible, and 2^-k may not be a float
     rest = select(x > 2.0 ** (form.digits + 10), 0.0, (rest if low is None else rest + low) * scale)
     f, f_low = fast_two_sum(m - 1.0, rest)
     if low is not None:
-        # where x is small, adding it to 1 would lose `low`
+        # if x is small, adding it to 1 would lose `low`
         f, f_low = select(k.eq(0), x, f), select(k.eq(0), low, f_low)
     return log_of_double_sum(k_float, f, f_low)
 
@@ -147,6 +139,7 @@ def log1p_of_fraction(x: Lanes, low: Lanes) -> Double:
 
 @vector(exponential.log1p)
 def log1p(x: Lanes) -> Lanes:
+    """log(1 + x)."""
     result = log1p_double(x).value()
     result = select(x.abs() < 2.0 ** -(FORMATS[x.type.kind].digits + 2), x, result)
     return where_positive(x, result, -1.0)
@@ -154,7 +147,7 @@ def log1p(x: Lanes) -> Lanes:
 
 def log_parts(x: Lanes) -> tuple[Lanes, Double]:
     """k, and log(m) to about 2^-57 of itself."""
-    k, m = normal_split(x)
+    k, m = split_any(x)
     f = m - 1.0
     half_square, error = two_product(f, f * 0.5)
     total, rest = fast_two_sum(f, -half_square)
@@ -163,17 +156,19 @@ def log_parts(x: Lanes) -> tuple[Lanes, Double]:
 
 @vector(exponential.log2)
 def log2(x: Lanes) -> Lanes:
+    """The logarithm to base 2."""
     k, y = log_parts(x)
-    result = y.times(constant(x, *LOG2_E))
+    result = y.times(double_constant(x, *LOG2_E))
     total, error = fast_two_sum(k, result.high)
     return where_positive(x, total + (error + result.low), 0.0)
 
 
 @vector(exponential.log10)
 def log10(x: Lanes) -> Lanes:
+    """The logarithm to base 10."""
     k, y = log_parts(x)
-    result = y.times(constant(x, *LOG10_E))
-    base = constant(x, *LOG10_2)
+    result = y.times(double_constant(x, *LOG10_E))
+    base = double_constant(x, *LOG10_2)
     multiple, rest = two_product(k, base.high)
     total, error = fast_two_sum(multiple, result.high)
     return where_positive(x, total + (error + (fma(k, base.low, rest) + result.low)), 0.0)

@@ -5,51 +5,35 @@ from __future__ import annotations
 import math
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product
-from wengert.compiler.simd.exponential import RANGES, reduced
-from wengert.compiler.simd.logarithm import FORMATS, LN2, normal_split, split
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
+from wengert.compiler.simd.exponential import RANGES, reduce_argument
+from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
 # (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.
 ATANH = (
-    0.11983158627150661,
-    0.11675623383485138,
-    0.13336271571165237,
-    0.15384558266361326,
-    0.18181818845973638,
-    0.22222222217777704,
-    0.2857142857144387,
-    0.3999999999999998,
-)
+    0.11983158627150661, 0.11675623383485138, 0.13336271571165237, 0.15384558266361326, 0.18181818845973638,
+    0.22222222217777704, 0.2857142857144387, 0.3999999999999998,
+)  # fmt: skip
 TWO_THIRDS = (float.fromhex("0x1.5555555555555p-1"), float.fromhex("0x1.5555555555555p-55"))
 
 # Enough for single precision: (2 atanh(s) / s - 2) / z to 2^-37.5 of 2 / z, and e^r on |r| < 0.3467 to 2^-34.2.
 SHORT_ATANH = (0.2358518760844005, 0.2853716685490476, 0.4000033712325276, 0.6666666563870908)
 SHORT_EXP = (
-    0.00019914577263784194,
-    0.0013946346399642553,
-    0.008333271669489859,
-    0.041666265702699296,
-    0.166666668270107,
-    0.5000000079407596,
-    1.0,
-    1.0,
-)
+    0.00019914577263784194, 0.0013946346399642553, 0.008333271669489859, 0.041666265702699296, 0.166666668270107,
+    0.5000000079407596, 1.0, 1.0,
+)  # fmt: skip
 
 # m^(-1/3) on [sqrt(1/2), sqrt(2)], to 2^-17.4 of itself.
 INVERSE_CUBE_ROOT = (
-    -0.10805122819036464,
-    0.700709780153399,
-    -1.8981543108138081,
-    2.792319978509275,
-    -2.4860208907340775,
+    -0.10805122819036464, 0.700709780153399, -1.8981543108138081, 2.792319978509275, -2.4860208907340775,
     1.9992005046853782,
-)
+)  # fmt: skip
 
 
 def log_double(k: Lanes, m: Lanes) -> Double:
-    """log(2^k m) to about 2^-65 of itself, so that its product with any exponent is accurate beside one.
+    """log(2^k m) with a relative error of about 2^-65, so that its product with any exponent is accurate.
 
     2 atanh(s) = 2 s + s z (2/3 + ...) with z = s^2: all but the dots in twice the precision.
     """
@@ -60,7 +44,7 @@ def log_double(k: Lanes, m: Lanes) -> Double:
     s_low = fma(-s, divisor.low, fma(-s, divisor.high, f)) * inverse
     z, z_low = two_product(s, s)
     z_low = fma(s + s, s_low, z_low)
-    thirds = constant(m, *TWO_THIRDS)
+    thirds = double_constant(m, *TWO_THIRDS)
     factor, factor_low = fast_two_sum(thirds.high, z * polynomial(z, ATANH))
     factor_low = fma(z_low, ATANH[-1], factor_low + thirds.low)
     cube, cube_low = two_product(s, z)
@@ -75,13 +59,13 @@ def log_double(k: Lanes, m: Lanes) -> Double:
 
 
 def exp_double(x: Double) -> Lanes:
-    """e^x: infinite or zero where it is beyond the floats."""
+    """e^x, infinite or zero if it is out of range."""
     kind = x.high.type.kind
     bounds, digits = RANGES[kind], FORMATS[kind].digits
     high = select(x.high > bounds.largest + 1.0, bounds.largest + 1.0, x.high)
     high = select(x.high < bounds.smallest, bounds.smallest, high)
-    parts = reduced(high, select(high.eq(x.high), x.low, 0.0))
-    # scaled in two steps, of which the second rounds, overflows or underflows
+    parts = reduce_argument(high, select(high.eq(x.high), x.low, 0.0))
+    # scaled in two steps, the second of which rounds, overflows or underflows
     below = high < 0.0
     n = parts.n + select(below, high.bits().like(bounds.lift << digits), -(bounds.lift << digits))
     mantissa = parts.mantissa().value()
@@ -90,7 +74,7 @@ def exp_double(x: Double) -> Lanes:
 
 @vector(exponential._power)
 def power(x: Lanes, y: Lanes) -> Lanes:
-    """exp(y log |x|), with the sign of x where y is odd, and NaN where x is negative and y no integer."""
+    """exp(y log |x|), with the sign of x if y is odd, and NaN if x is negative and y not an integer."""
     size = x.abs()
     zero_or_infinite = select(size.eq(0.0), x.like(-math.inf), math.inf)
     result = (_single_power if x.type.kind == "f32" else _double_power)(size, y, zero_or_infinite)
@@ -106,15 +90,15 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
     """exp(y log(size)), where the logarithm is `limit` if the size is zero or infinite."""
-    log = log_double(*normal_split(size))
+    log = log_double(*split_any(size))
     high = select((size > 0.0) & (size < math.inf), log.high, limit)
     product = y * high
     return exp_double(Double(product, fma(y, log.low, fma(y, high, -product))))
 
 
 def _single_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:
-    """The same in double precision: rounded to single once, it needs no second parts, and short polynomials."""
-    _, k, m = split(size.to("f64"))
+    """The same in double precision, with short polynomials and one rounding to single precision."""
+    _, k, m = split_positive(size.to("f64"))
     f = m - 1.0
     s = f / (f + 2.0)
     z = s * s
@@ -134,7 +118,7 @@ def cbrt(x: Lanes) -> Lanes:
     """2^q t r^2, with |x| = 2^(3 q) t and r the inverse cube root of t, corrected once with the exact remainder."""
     form = FORMATS[x.type.kind]
     size = x.abs()
-    k, m = normal_split(size)
+    k, m = split_any(size)
     magic = 1.5 * 2.0**form.digits
     shifted = fma(k, 1.0 / 3.0, magic)
     j = fma(shifted - magic, -3.0, k)
@@ -155,7 +139,7 @@ def cbrt(x: Lanes) -> Lanes:
 
 @vector(trigonometric.hypot)
 def hypot(x: Lanes, y: Lanes) -> Lanes:
-    """sqrt(x^2 + y^2), scaled by a power of two where squares overflow or underflow."""
+    """sqrt(x^2 + y^2), scaled by a power of two if squares overflow or underflow."""
     if x.type.kind == "f32":
         u, v = x.to("f64"), y.to("f64")
         result = fma(u, u, v * v).sqrt().to("f32")

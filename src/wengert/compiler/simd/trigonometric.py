@@ -1,9 +1,9 @@
-"""Sine, cosine and tangent: reduced by multiples of pi/2, in twice the precision, for arguments of any size.
+"""Sine, cosine and tangent of arguments of any size, reduced by multiples of pi/2 in twice the precision.
 
 x = n pi/2 + r with |r| <= pi/4. Up to a limit, pi/2 in three parts gives r as a sum of two floats: x - n P1 is exact
-with a fused multiply-add, and the other parts are subtracted with what their rounding loses. Arguments beyond it, in
-any lane, take a branch to a function that multiplies by the binary digits of 2/pi that matter (Payne and Hanek), and
-that is never inlined.
+with a fused multiply-add, and the other parts are subtracted with their rounding errors. Larger arguments, in any lane,
+take a branch to a function that multiplies by the relevant binary digits of 2/pi (Payne and Hanek), and that is never
+inlined.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wengert.compiler.lane_operations import any_lane
 from wengert.compiler.lanes import Lanes, Type, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
-from wengert.compiler.simd.vector_functions import call, function, vector
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.vector_functions import call, vector, vector_function
 from wengert.ops.elementwise import trigonometric
 
 
-class Precision(NamedTuple):
-    """What the reduction and the polynomials need for one kind of floats."""
+class ReductionConstants(NamedTuple):
+    """The constants of the reduction and the polynomials for one precision."""
 
     half_pi: tuple[float, float, float]
     rounder: float
-    """1.5 times the first power of two whose ulp is 1: what is added to it is rounded to an integer, found in its last
-    bits.
-    """
+    """1.5 times the first power of two whose ulp is 1: a number added to it is rounded to an integer."""
     limit: float
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
@@ -33,38 +32,30 @@ class Precision(NamedTuple):
 # sin(r) = r + r^3 S(r^2) and cos(r) = 1 - r^2/2 + r^4 C(r^2) for |r| <= 1.002 pi/4. Relative errors of the fits: S and
 # C of doubles 2^-57.9 and 2^-63.8, of singles 2^-27.9 and 2^-32.9.
 PRECISIONS = {
-    "f64": Precision(
-        (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
-        1.5 * 2.0**52,
-        2.0**40,
-        (
-            1.5896490642891033e-10,
-            -2.505075379579354e-08,
-            2.7557313671840023e-06,
-            -0.00019841269829778553,
-            0.008333333333322429,
-            -0.16666666666666632,
+    "f64": ReductionConstants(
+        half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+        rounder=1.5 * 2.0**52,
+        limit=2.0**40,
+        sine=(
+            1.5896490642891033e-10, -2.505075379579354e-08, 2.7557313671840023e-06, -0.00019841269829778553,
+            0.008333333333322429, -0.16666666666666632,
         ),
-        (
-            -1.1357738585413054e-11,
-            2.0875684888742425e-09,
-            -2.755731405675023e-07,
-            2.48015872884036e-05,
-            -0.0013888888888872286,
-            0.04166666666666659,
+        cosine=(
+            -1.1357738585413054e-11, 2.0875684888742425e-09, -2.755731405675023e-07, 2.48015872884036e-05,
+            -0.0013888888888872286, 0.04166666666666659,
         ),
     ),
-    "f32": Precision(
-        (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
-        1.5 * 2.0**23,
-        2.0**15,
-        (-0.0001951836165972054, 0.008332190103828907, -0.16666655242443085),
-        (2.4432310965494253e-05, -0.0013887309469282627, 0.04166664555668831),
+    "f32": ReductionConstants(
+        half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+        rounder=1.5 * 2.0**23,
+        limit=2.0**15,
+        sine=(-0.0001951836165972054, 0.008332190103828907, -0.16666655242443085),
+        cosine=(2.4432310965494253e-05, -0.0013887309469282627, 0.04166664555668831),
     ),
-}
+}  # fmt: skip
 
 DIGITS = 48
-"""Bits of 2/pi in each entry of the table."""
+"""Bits of 2/pi in each element of the table."""
 
 
 def _two_over_pi(count: int) -> tuple[int, ...]:
@@ -85,22 +76,22 @@ def _two_over_pi(count: int) -> tuple[int, ...]:
 
 
 CHUNKS = 5
-"""Entries in one product: of the 240 bits at most 102 are multiples of four quarter turns, and r is right to 2^-135."""
+"""Elements in one product: at most 102 of the 240 bits are multiples of full turns, and r is right to 2^-135."""
 
 TABLE = _two_over_pi(20 + CHUNKS)
 
 
 class Angle(NamedTuple):
-    """An argument as quarter turns, counted modulo four in the last two bits of integers, and a rest in two parts."""
+    """An argument as quarter turns, modulo four in the last two bits of integers, and a rest in two parts."""
 
     quarters: Lanes
     rest: Double
 
 
-def _reduced(x: Lanes) -> Angle:
-    """Of arguments that are not negative and below the limit.
+def _reduce_small(x: Lanes) -> Angle:
+    """The angle of nonnegative arguments below the limit.
 
-    x - n P1 is a multiple of the ulp of n P2 whichever is larger, and that is enough for a fast sum to be exact.
+    x - n P1 is a multiple of the ulp of n P2, whichever is larger, which is enough for a fast sum to be exact.
     """
     (p1, p2, p3), rounder = PRECISIONS[x.type.kind][:2]
     shifted = fma(x, 1.0 / PRECISIONS["f64"].half_pi[0], rounder)
@@ -112,12 +103,12 @@ def _reduced(x: Lanes) -> Angle:
     return Angle(shifted.bits(), Double(high, low))
 
 
-def _reduced_huge(x: Lanes) -> Angle:
-    """Of finite doubles from 1 to the largest.
+def _reduce_huge(x: Lanes) -> Angle:
+    """The angle of finite doubles from 1.
 
-    With x = m 2^e, the entries of the table whose product with x is a multiple of four are left out; x is scaled so
-    that the first one used counts as an integer. Products are exact sums of two doubles, and so are their remainders
-    modulo four.
+    With x = m 2^e, the elements of the table whose product with x is a multiple of four are skipped; x is scaled so
+    that the first one used is an integer. Products are exact sums of two doubles, and so are their remainders modulo
+    four.
     """
     exponent = x.bits().logical_right(52) - 1023
     beyond = exponent - 54
@@ -125,17 +116,16 @@ def _reduced_huge(x: Lanes) -> Angle:
     scaled = (x.bits() - ((skipped + 1) * DIGITS << 52)).floats()
     terms: list[Lanes] = []
     for j in range(CHUNKS):
-        high, low = two_product(_entry(skipped + j) * 2.0 ** (-DIGITS * j), scaled)
+        high, low = two_product(_table_element(skipped + j) * 2.0 ** (-DIGITS * j), scaled)
         terms += [high, low] if j > 1 else [_modulo_four(high), _modulo_four(low)]
-    # Sums of sums of what additions lose: after three passes the total is as if it had been added with four times the
-    # precision.
+    # Sums of sums of rounding errors: after three passes, the total has four times the precision.
     for _ in range(3):
         for i in range(len(terms) - 1, 0, -1):
             terms[i - 1], terms[i] = two_sum(terms[i - 1], terms[i])
     quarters = terms[0].rint()
     fraction = fast_two_sum(*two_sum(terms[0] - quarters, terms[1]))
     low = fraction.low + (terms[2] + terms[3])
-    rest = fast_two_sum(fraction.high, low).times(constant(x, *PRECISIONS["f64"].half_pi[:2]))
+    rest = fast_two_sum(fraction.high, low).times(double_constant(x, *PRECISIONS["f64"].half_pi[:2]))
     return Angle(quarters.to("i64"), rest)
 
 
@@ -143,8 +133,8 @@ def _modulo_four(x: Lanes) -> Lanes:
     return fma((x * 0.25).rint(), -4.0, x)
 
 
-def _entry(index: Lanes) -> Lanes:
-    """Entries of the table of 2/pi, read lane by lane."""
+def _table_element(index: Lanes) -> Lanes:
+    """Elements of the table of 2/pi, read lane by lane."""
     code, new = index.code, index.type.of("f64")
     name = "@wengert.two_over_pi"
     entries = ", ".join(f"double {float(entry)!r}" for entry in TABLE)
@@ -163,7 +153,7 @@ def _entry(index: Lanes) -> Lanes:
 
 
 def _sine(angle: Angle) -> Double:
-    """Of the rest, as a float and a correction that may be some percent of it."""
+    """The sine of the rest, as a float and a correction of up to some percent."""
     r, low = angle.rest
     z = r * r
     return Double(r, fma(r * z, polynomial(z, PRECISIONS[r.type.kind].sine), fma(z * low, -0.5, low)))
@@ -178,8 +168,8 @@ def _cosine(angle: Angle) -> Double:
     )
 
 
-def _turned(angle: Angle, quarters: int, sign: Lanes) -> Lanes:
-    """The sine of an angle and some quarter turns, with the sign bits of x flipped in."""
+def _sine_of_turns(angle: Angle, quarters: int, sign: Lanes) -> Lanes:
+    """The sine of an angle plus quarter turns, with sign bits that are flipped."""
     count = angle.quarters + quarters if quarters else angle.quarters
     odd = (count & 1).ne(0)
     value = select(odd, _cosine(angle).value(), _sine(angle).value())
@@ -196,15 +186,15 @@ def _sign(x: Lanes) -> Lanes:
 
 
 def _sin(x: Lanes, angle: Angle) -> Lanes:
-    return _turned(angle, 0, _sign(x))
+    return _sine_of_turns(angle, 0, _sign(x))
 
 
 def _cos(x: Lanes, angle: Angle) -> Lanes:
-    return _turned(angle, 1, x.bits() & 0)
+    return _sine_of_turns(angle, 1, x.bits() & 0)
 
 
 def _tan(x: Lanes, angle: Angle) -> Lanes:
-    """sin/cos, or -cos/sin after an odd number of quarter turns: the quotient of two sums, with its remainder."""
+    """sin/cos, or -cos/sin after an odd number of quarter turns: a quotient of two sums, with its remainder."""
     odd = (angle.quarters & 1).ne(0)
     sine, cosine = fast_two_sum(*_sine(angle)), fast_two_sum(*_cosine(angle))
     top = Double(*(select(odd, c, s) for s, c in zip(sine, cosine, strict=True)))
@@ -216,19 +206,15 @@ def _tan(x: Lanes, angle: Angle) -> Lanes:
     return (fma(remainder, inverse, quotient).bits() ^ flip ^ _sign(x)).floats()
 
 
-def replaced(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
-    """The value, but where the rare condition holds that of a function, which is called if any lane needs it and is
-    never inlined.
+def replace_rare(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
+    """A value, replaced where a rare condition holds by a function, which is called if any lane needs it.
+
+    The function is never inlined.
     """
     code = x.code
     result = code.variable(x.type, value)
     then, done = code.label("rare"), code.label("done")
-    found = (
-        rare
-        if rare.type.lanes == 1
-        else code.intrinsic("vector.reduce.or", Type("i1"), rare, overload=rare.type.suffix)
-    )
-    code.branch(found, then, done)
+    code.branch(any_lane(rare), then, done)
     code.begin(then)
     other = call(name, x)
     code.lines[-1] += " noinline cold"
@@ -240,43 +226,46 @@ def replaced(value: Lanes, rare: Lanes, name: str, x: Lanes) -> Lanes:
 
 def _of_any_size(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
     size = x.abs()
-    return replaced(function(x, _reduced(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
+    return replace_rare(function(x, _reduce_small(size)), size >= PRECISIONS[x.type.kind].limit, f"{name}.huge", x)
 
 
 def _huge(x: Lanes, name: str, function: Callable[[Lanes, Angle], Lanes]) -> Lanes:
-    """Of arguments beyond the limit; that of singles is far below the one of doubles."""
+    """For arguments above the limit, which for singles is far below that of doubles."""
     if x.type.kind == "f32":
         return call(name, x.to("f64")).to("f32")
     size = x.abs()
     proper = (size >= 1.0) & (size < float("inf"))
-    return select(proper, function(x, _reduced_huge(select(proper, size, 1.0))), x - x)
+    return select(proper, function(x, _reduce_huge(select(proper, size, 1.0))), x - x)
 
 
 @vector(trigonometric.sin)
 def sin(x: Lanes) -> Lanes:
+    """The sine."""
     return _of_any_size(x, "sin", _sin)
 
 
 @vector(trigonometric.cos)
 def cos(x: Lanes) -> Lanes:
+    """The cosine."""
     return _of_any_size(x, "cos", _cos)
 
 
 @vector(trigonometric.tan)
 def tan(x: Lanes) -> Lanes:
+    """The tangent."""
     return _of_any_size(x, "tan", _tan)
 
 
-@function("sin.huge")
+@vector_function("sin.huge")
 def _sin_huge(x: Lanes) -> Lanes:
     return _huge(x, "sin", _sin)
 
 
-@function("cos.huge")
+@vector_function("cos.huge")
 def _cos_huge(x: Lanes) -> Lanes:
     return _huge(x, "cos", _cos)
 
 
-@function("tan.huge")
+@vector_function("tan.huge")
 def _tan_huge(x: Lanes) -> Lanes:
     return _huge(x, "tan", _tan)

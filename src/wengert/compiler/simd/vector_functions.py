@@ -1,8 +1,7 @@
-"""How kernels call the vector functions: out of line, or inlined where there are few calls.
+"""Vector functions, which kernels call, or inline if there are few calls.
 
-A function is Python that writes its body on lanes. `@vector(ops.exp)` makes it the native code of an operation, whose
-name is its symbol; `@function("sin.huge")` is for parts that have a symbol of their own. A body may call others by
-`call`.
+A function is Python code that writes its body on lanes. `@vector(ops.exp)` makes it the native code of an operation;
+`@vector_function("sin.huge")` is for parts that other functions call by name. A body calls others by `call`.
 """
 
 from __future__ import annotations
@@ -11,37 +10,35 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 from wengert.compiler.lanes import Code, Lanes, Type
-from wengert.compiler.lowering import floats, lowering
+from wengert.compiler.lowering import lowering, on_floats
 from wengert.compiler.target import object_code
 from wengert.core.aspects import Operation, primitive_of
 
 Body = Callable[..., Lanes]
 FUNCTIONS: dict[str, Body] = {}
-"""Every function by its symbol."""
+"""All functions by name."""
 
 COST = 16
-"""Of one element, in additions."""
+"""The cost of one element, in additions."""
 
 INLINED_CALLS = 12
-"""So many calls of vector functions in one module are inlined; more would make LLVM slow."""
+"""The most calls of vector functions in one module that are inlined; with more, LLVM is slow."""
 
 
 def vector(*operations: Operation) -> Callable[[Body], Body]:
-    """Make the decorated body the native code of these operations, a function that kernels call by the operation's
-    name.
-    """
+    """Make the decorated body the native code of operations: a function with the name of the operation."""
 
     def decorate(body: Body) -> Body:
         for primitive in map(primitive_of, operations):
-            function(primitive.name)(body)
-            lowering.enter(floats(partial(call, primitive.name), COST), primitive)
+            vector_function(primitive.name)(body)
+            lowering.enter(on_floats(partial(call, primitive.name), COST), primitive)
         return body
 
     return decorate
 
 
-def function(name: str) -> Callable[[Body], Body]:
-    """Make the decorated body a function that other functions call by this name."""
+def vector_function(name: str) -> Callable[[Body], Body]:
+    """Make the decorated body a function that others call by this name."""
 
     def decorate(body: Body) -> Body:
         FUNCTIONS[name] = body
@@ -51,26 +48,27 @@ def function(name: str) -> Callable[[Body], Body]:
 
 
 def call(name: str, x: Lanes, *rest: Lanes) -> Lanes:
-    """A call of a vector function, of the type of its first argument."""
+    """Call a vector function for the type of its first argument."""
     code, type = x.code, x.type
     code.calls[name, type] = code.calls.get((name, type), 0) + 1
     arguments = ", ".join(a.typed for a in (x, *rest))
-    return code.add(f"call {type.text} @{symbol(name, type)}({arguments})", type)
+    return code.add(f"call {type.text} @{vector_symbol(name, type)}({arguments})", type)
 
 
-def symbol(name: str, type: Type) -> str:
+def vector_symbol(name: str, type: Type) -> str:
+    """The name of a function in LLVM text."""
     return f"wengert.{name}.{type.suffix}"
 
 
 def is_inlined(calls: dict[tuple[str, Type], int]) -> bool:
+    """Whether there are few enough calls to inline them."""
     return sum(calls.values()) <= INLINED_CALLS
 
 
 def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") -> tuple[list[str], dict[str, str]]:
-    """The texts of functions, and of those that they call; and the declarations that they need.
+    """The texts of functions and of those that they call, and their declarations.
 
-    With another linkage than "internal", which is for one function, that one is seen from outside; what is not is
-    inlined.
+    Internal functions are inlined. Another linkage, for one function, makes it visible to other modules.
     """
     wanted = dict.fromkeys(calls)
     texts: list[str] = []
@@ -85,7 +83,7 @@ def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") ->
             parameters = ", ".join(f"{type.text} %x{i}" for i in range(arity))
             inline = "alwaysinline" if own == "internal" else ""
             texts.append(
-                f"define {own} {type.text} @{symbol(name, type)}({parameters}) {inline} nounwind willreturn "
+                f"define {own} {type.text} @{vector_symbol(name, type)}({parameters}) {inline} nounwind willreturn "
                 f"memory(none) {{\n" + "\n".join([*code.hoisted, *code.lines, f"  ret {result.typed}", "}"])
             )
             declarations |= code.declarations
@@ -94,13 +92,13 @@ def definitions(calls: Iterable[tuple[str, Type]], linkage: str = "internal") ->
 
 
 def declaration(name: str, type: Type) -> str:
-    """How a module names a function that is compiled on its own."""
+    """The declaration of a function that is compiled by itself."""
     parameters = ", ".join([type.text] * FUNCTIONS[name].__code__.co_argcount)
-    return f"declare {type.text} @{symbol(name, type)}({parameters}) nounwind willreturn memory(none)"
+    return f"declare {type.text} @{vector_symbol(name, type)}({parameters}) nounwind willreturn memory(none)"
 
 
 @cache
-def object_of(name: str, type: Type) -> bytes:
-    """The machine code of one function, made once."""
+def function_code(name: str, type: Type) -> bytes:
+    """The machine code of one function, compiled once."""
     texts, declarations = definitions([(name, type)], linkage="")
     return object_code("\n".join([*declarations.values(), *texts]))

@@ -1,4 +1,4 @@
-"""What the disk cache knows a program by: contents of sources, versions, and the target."""
+"""The fingerprint in the keys of the disk cache: contents of sources, versions, and the target."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ f = wg.compile(lambda x: np.maximum(x, 0.5))
 out = f(np.zeros(3)).tolist()
 print(json.dumps([out, f.report(np.zeros(3)).is_warm]))
 """
-FILE, OLD, NEW = "compiler/aspects/elementwise.py", "scalars(maximum), ops.maximum", "scalars(minimum), ops.maximum"
+FILE, OLD, NEW = (
+    "compiler/aspects/elementwise.py",
+    "on_scalars(maximum), choices.maximum",
+    "on_scalars(minimum), choices.maximum",
+)
 
 
 @pytest.fixture
@@ -83,9 +87,9 @@ def test_everything_is_part_of_the_key(monkeypatch):
     assert None not in known
     monkeypatch.setattr(fingerprint, "versions", lambda: ("BLAS", 32))
     known.add(fingerprint.surroundings())
-    made_for = fingerprint.target()
+    made_for = fingerprint.machine_target()
     for changed in ({"triple": "aarch64-apple-darwin"}, {"cpu": "generic"}, {"features": "+none"}, {"vector_bytes": 1}):
-        monkeypatch.setattr(fingerprint, "target", lambda changed=changed: made_for._replace(**changed))
+        monkeypatch.setattr(fingerprint, "machine_target", lambda changed=changed: made_for._replace(**changed))
         known.add(fingerprint.surroundings())
     assert len(known) == 6
 

@@ -1,6 +1,4 @@
-"""Affine places against NumPy: an element of a view, found by its place, is the element that NumPy's own view has
-there.
-"""
+"""Affine positions against NumPy: an element of a view, found by its position, is that of NumPy's own view."""
 
 from __future__ import annotations
 
@@ -9,9 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.compiler.affine import ZERO, Affine, Counter, Guard, broadcast, flat, inside, number, reshaped
-from wengert.compiler.aspects.indexing import unsliced
-from wengert.compiler.gather import gathered
+from wengert.compiler.affine import (
+    ZERO,
+    Affine,
+    Counter,
+    Guard,
+    bounds_guards,
+    broadcast_position,
+    flat_index,
+    reshape_position,
+)
+from wengert.compiler.aspects.indexing import position_in_slice
+from wengert.compiler.gather import indexed_position
 from wengert.compiler.lowering import Choice, View, lowering
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
@@ -26,7 +33,7 @@ def counters(shape):
 
 
 def along(loops):
-    """The place that is where the counters are."""
+    """The position of the counters."""
     return tuple([Affine(0, ((c, 1),)) for c in loops])
 
 
@@ -46,31 +53,31 @@ def taken(reads, operands, numbers):
         if all(holds(g, numbers) for g in read.guards):
             if read.operand is None:
                 return 0
-            place = tuple([at(i, numbers) for i in read.place])
-            assert all(0 <= i < n for i, n in zip(place, operands[read.operand].shape, strict=True))
-            return operands[read.operand][place]
+            position = tuple([at(i, numbers) for i in read.position])
+            assert all(0 <= i < n for i, n in zip(position, operands[read.operand].shape, strict=True))
+            return operands[read.operand][position]
     raise AssertionError("no read applies")
 
 
-def assert_places(name, operands, expected, **params):
+def assert_positions(name, operands, expected, **params):
     """By counters, and by numbers, the rule of an operation gives NumPy's result."""
     rule = lowering.of(TABLE[name])
     specs = [Spec(x.shape, x.dtype) for x in operands]
     loops = counters(expected.shape)
-    for place in (along(loops), None):
+    for position in (along(loops), None):
         for numbers in np.ndindex(expected.shape):
-            here = tuple(map(number, numbers)) if place is None else place
+            here = tuple(map(Affine, numbers)) if position is None else position
             values = dict(zip(loops, numbers, strict=True))
             if isinstance(rule, View):
-                found = rule.place(here, *specs, **params)
+                found = rule.position(here, *specs, **params)
                 if found is None:
-                    assert place is not None
+                    assert position is not None
                     break
                 value = operands[0][tuple([at(i, values) for i in found])]
             else:
                 reads = rule.reads(here, *specs, **params)
                 if reads is None:
-                    assert place is not None
+                    assert position is not None
                     break
                 value = taken(reads, operands, values)
             assert value == expected[numbers]
@@ -93,7 +100,7 @@ TABLE_CASES = [
 def test_cases_of_the_table(primitive, k):
     case = primitive.trial.cases[k]
     operands = [numbered(shape, 1 + 100 * i) for i, shape in enumerate(case.args)]
-    assert_places(primitive.name, operands, np.asarray(primitive.op(*operands, **case.params)), **case.params)
+    assert_positions(primitive.name, operands, np.asarray(primitive.op(*operands, **case.params)), **case.params)
 
 
 shapes = st.lists(st.sampled_from([1, 1, 2, 3, 4, 5]), max_size=4).map(tuple)
@@ -124,13 +131,13 @@ def test_keys(drawn):
     shape, key = drawn
     x = numbered(shape)
     expected = np.asarray(x[key.key])
-    assert_places("getitem", [x], expected, key=key)
-    assert_places(
+    assert_positions("getitem", [x], expected, key=key)
+    assert_positions(
         "scatter", [expected], np.asarray(TABLE["scatter"].impl(expected, key=key, shape=shape)), key=key, shape=shape
     )
     filled = x.copy()
     filled[key.key] = expected + 1000
-    assert_places("set_at", [x, expected + 1000], filled, key=key, reuse=False)
+    assert_positions("set_at", [x, expected + 1000], filled, key=key, reuse=False)
 
 
 @many
@@ -144,21 +151,21 @@ def test_reshapes(shape, data):
         size //= new[-1]
     new = (*new, size)
     x = numbered(shape)
-    assert_places("reshape", [x], x.reshape(new), shape=new)
+    assert_positions("reshape", [x], x.reshape(new), shape=new)
     joined = numbered(new)
     for k in range(len(new) - 1):
         merged = (*new[:k], new[k] * new[k + 1], *new[k + 2 :])
-        assert reshaped(along(counters(new)), merged, new) is not None
-        assert_places("reshape", [joined.reshape(merged)], joined, shape=new)
+        assert reshape_position(along(counters(new)), merged, new) is not None
+        assert_positions("reshape", [joined.reshape(merged)], joined, shape=new)
 
 
-def test_a_split_axis_comes_apart_where_its_number_does():
+def test_a_split_axis_is_divided_where_its_index_divides():
     whole, part = Counter(0, 12), Counter(1, 4)
-    assert reshaped((Affine(0, ((whole, 1),)),), (3, 4), (12,)) is None
+    assert reshape_position((Affine(0, ((whole, 1),)),), (3, 4), (12,)) is None
     four = Affine(8, ((part, 1),))
-    assert reshaped((four,), (3, 4), (12,)) == (number(2), Affine(0, ((part, 1),)))
+    assert reshape_position((four,), (3, 4), (12,)) == (Affine(2), Affine(0, ((part, 1),)))
     steps = Affine(1, ((Counter(0, 3), 4),))
-    assert reshaped((steps,), (3, 4), (12,)) == (Affine(0, ((steps.terms[0][0], 1),)), number(1))
+    assert reshape_position((steps,), (3, 4), (12,)) == (Affine(0, ((steps.terms[0][0], 1),)), Affine(1))
 
 
 @many
@@ -169,19 +176,19 @@ def test_choices(shape, data):
     lengths = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
     pieces = [numbered((*shape[:axis], n, *shape[axis + 1 :]), 1 + 1000 * i) for i, n in enumerate(lengths)]
     if sum(lengths):
-        assert_places("concatenate", pieces, np.concatenate(pieces, axis), axis=axis)
-    assert_places("stack", [x, x + 500, x + 900], np.stack([x, x + 500, x + 900], axis), axis=axis)
+        assert_positions("concatenate", pieces, np.concatenate(pieces, axis), axis=axis)
+    assert_positions("stack", [x, x + 500, x + 900], np.stack([x, x + 500, x + 900], axis), axis=axis)
     widths = tuple([(data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))) for _ in shape])
-    assert_places("pad", [x], np.pad(x, widths), pad_width=widths)
+    assert_positions("pad", [x], np.pad(x, widths), pad_width=widths)
     shift = data.draw(st.integers(-7, 7))
     other = data.draw(st.integers(0, len(shape) - 1))
-    assert_places("roll", [x], np.roll(x, (shift, 2), (axis, other)), shift=(shift, 2), axis=(axis, other))
+    assert_positions("roll", [x], np.roll(x, (shift, 2), (axis, other)), shift=(shift, 2), axis=(axis, other))
     if len(shape) > 1:
         k = data.draw(st.integers(-4, 4))
-        assert_places("tril", [x], np.tril(x, k), k=k)
-        assert_places("triu", [x], np.triu(x, k), k=k)
+        assert_positions("tril", [x], np.tril(x, k), k=k)
+        assert_positions("triu", [x], np.triu(x, k), k=k)
         axes = {"offset": k, "axis1": axis, "axis2": (axis + 1) % len(shape)}
-        assert_places("diagonal", [x], np.diagonal(x, *axes.values()), **axes)
+        assert_positions("diagonal", [x], np.diagonal(x, *axes.values()), **axes)
 
 
 @many
@@ -212,17 +219,17 @@ def test_gathers(shape, data):
     key = Index(tuple(parts), True)
     expected = x[key.filled(arrays)]
     loops = counters(expected.shape)
-    found = gathered(shape, key, [Input(Spec(a.shape, a.dtype)) for a in arrays], along(loops))
+    found = indexed_position(shape, key, [Input(Spec(a.shape, a.dtype)) for a in arrays], along(loops))
     for numbers in np.ndindex(expected.shape):
         values = dict(zip(loops, numbers, strict=True))
-        place = []
+        position = []
         for axis in found.axes:
             if axis.operand is None:
-                place.append(at(axis.place, values))
+                position.append(at(axis.affine, values))
             else:
                 index = arrays[axis.operand]
-                place.append(index[tuple([at(i, values) for i in broadcast(found.at, index.shape)])])
-        assert x[tuple(place)] == expected[numbers]
+                position.append(index[tuple([at(i, values) for i in broadcast_position(found.in_arrays, index.shape)])])
+        assert x[tuple(position)] == expected[numbers]
 
 
 def test_affine_numbers():
@@ -233,7 +240,7 @@ def test_affine_numbers():
         for b in range(3):
             values = {i: a, j: b}
             assert at(x.plus(y), values) == at(x, values) + at(y, values)
-            assert at(x.times(-2).shifted(5), values) == -2 * at(x, values) + 5
+            assert at(x.times(-2).plus(5), values) == -2 * at(x, values) + 5
     assert x.plus(y).terms == ((j, 2),)  # what cancels is gone
     assert x.times(0) == ZERO
     assert x.range == (2, 11)
@@ -241,35 +248,35 @@ def test_affine_numbers():
     assert x.is_within(12)
     assert not x.is_within(11)
     assert not y.is_within(12)
-    assert x.divided(3) == (Affine(0, ((i, 1),)), number(2))
-    assert x.divided(2) is None
+    assert x.divide(3) == (Affine(0, ((i, 1),)), Affine(2))
+    assert x.divide(2) is None
 
 
-def test_flat_is_the_order_of_memory():
+def test_flat_index_is_the_order_of_memory():
     shape = (2, 3, 4)
     loops = counters(shape)
-    whole = flat(along(loops), shape)
+    whole = flat_index(along(loops), shape)
     for k, numbers in enumerate(np.ndindex(shape)):
         assert at(whole, dict(zip(loops, numbers, strict=True))) == k
 
 
 def test_what_is_known_of_guards():
     i = Counter(0, 4)
-    low, high = inside(Affine(0, ((i, 1),)), 0, 4)
+    low, high = bounds_guards(Affine(0, ((i, 1),)), 4)
     assert low.known is True
     assert high.known is True
     assert Guard(Affine(-2, ((i, 1),))).known is None
     assert Guard(Affine(-4, ((i, 1),))).known is False
     assert Guard(Affine(-2, ((i, 1),)), is_zero=True).known is None
     assert Guard(Affine(1, ((i, 1),)), is_zero=True).known is False
-    assert Guard(number(0), is_zero=True).known is True
+    assert Guard(Affine(0), is_zero=True).known is True
 
 
 def test_steps_need_a_division_only_for_counters():
     key = Index((slice(1, None, 2),))
-    assert unsliced(along(counters((6,))), key, (6,)) is None
-    guards, place = unsliced((number(3),), key, (6,))
-    assert place == (number(1),)
+    assert position_in_slice(along(counters((6,))), key, (6,)) is None
+    guards, position = position_in_slice((Affine(3),), key, (6,))
+    assert position == (Affine(1),)
     assert all(g.known for g in guards)
-    guards, _ = unsliced((number(2),), key, (6,))
+    guards, _ = position_in_slice((Affine(2),), key, (6,))
     assert any(g.known is False for g in guards)

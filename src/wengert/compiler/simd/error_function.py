@@ -1,16 +1,14 @@
 """The error function and its complement.
 
-Those of the gamma function, in a file of their own, are registered with them.
-
-erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and one polynomial has it for all x >= 0.
-The square, the exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with
-shorter polynomials and without them.
+erfc(x) = exp(-x^2) G(t) / (1 + 2x) with t = (x - K)/(x + K): G hardly varies, and is one polynomial for all x >= 0. The
+square, the exponential and the leading terms of G are sums of two doubles. Singles are computed as doubles, with
+shorter polynomials and without such sums.
 """
 
 from __future__ import annotations
 
 from wengert.compiler.lanes import Lanes, fma, polynomial, select
-from wengert.compiler.simd.double import Double, constant, fast_two_sum, two_product, two_sum
+from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product, two_sum
 from wengert.compiler.simd.vector_functions import vector
 from wengert.ops.special import error as ops
 
@@ -18,102 +16,57 @@ LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)
 
 # exp(r) = 1 + r + r^2 P(r) for |r| <= 0.35; relative errors of the fits 2^-57.7 and 2^-34.
 EXPONENTIAL = (
-    2.5006012909703045e-08,
-    2.7631893919656913e-07,
-    2.755757418209848e-06,
-    2.4801488695998814e-05,
-    0.00019841269512972594,
-    0.0013888888947654646,
-    0.008333333333494708,
-    0.04166666666651579,
-    0.16666666666666408,
+    2.5006012909703045e-08, 2.7631893919656913e-07, 2.755757418209848e-06, 2.4801488695998814e-05,
+    0.00019841269512972594, 0.0013888888947654646, 0.008333333333494708, 0.04166666666651579, 0.16666666666666408,
     0.5000000000000012,
-)
+)  # fmt: skip
 EXPONENTIAL_OF_SINGLES = (
-    0.00019795954057746313,
-    0.0013945926333379952,
-    0.008333491483241006,
-    0.04166627697046558,
-    0.166666658729309,
+    0.00019795954057746313, 0.0013945926333379952, 0.008333491483241006, 0.04166627697046558, 0.166666658729309,
     0.5000000073200345,
-)
+)  # fmt: skip
 
 # G(t) = exp(x^2) erfc(x) (1 + 2x) for x = K (1 + t)/(1 - t) from 0.49 to 28.1 with K = 3; relative error of the fit
 # 2^-57.6.
 CENTRE = 3.0
 COMPLEMENT = (
-    -1.4650610093610809e-08,
-    2.213388816941121e-08,
-    1.0989015730267687e-07,
-    -1.1967673389561175e-07,
-    -6.279173172297673e-07,
-    3.4263721183425725e-07,
-    3.4805080592263095e-06,
-    -7.25743802233434e-07,
-    -2.0104027911544206e-05,
-    4.947974456584945e-06,
-    0.0001251002750571214,
-    -0.00010515954428819443,
-    -0.0007798324255810001,
-    0.001888690331793394,
-    0.002529391831392345,
-    -0.023770514916870066,
-    0.06830802734313646,
-    -0.11927366341537088,
-    0.12964515870278187,
-    -0.04756229435344986,
-)
+    -1.4650610093610809e-08, 2.213388816941121e-08, 1.0989015730267687e-07, -1.1967673389561175e-07,
+    -6.279173172297673e-07, 3.4263721183425725e-07, 3.4805080592263095e-06, -7.25743802233434e-07,
+    -2.0104027911544206e-05, 4.947974456584945e-06, 0.0001251002750571214, -0.00010515954428819443,
+    -0.0007798324255810001, 0.001888690331793394, 0.002529391831392345, -0.023770514916870066, 0.06830802734313646,
+    -0.11927366341537088, 0.12964515870278187, -0.04756229435344986,
+)  # fmt: skip
 COMPLEMENT_LEADING = ((-0.13562110612458134, 5.608986759429881e-18), (1.2530080582697296, 4.220779978687284e-17))
 
-# G'(t), for what t has lost; error of the fit 0.015.
+# G'(t), for the rounding error of t; error of the fit 0.015.
 COMPLEMENT_SLOPE = (-0.526927, 0.585893, -0.0930348, -0.149739)
 
 # The same as G from 0 to 10.6; relative error of the fit 2^-30.4.
 COMPLEMENT_OF_SINGLES = (
-    3.77692834032551e-05,
-    -0.0001756902869714187,
-    -0.0007360427036664918,
-    0.0019483308642997328,
-    0.0025259273736493795,
-    -0.02378822696021339,
-    0.06830673555059034,
-    -0.11927144211307368,
-    0.12964535657857126,
-    -0.04756239669248451,
-    -0.13562111151454448,
-    1.2530080590621162,
-)
+    3.77692834032551e-05, -0.0001756902869714187, -0.0007360427036664918, 0.0019483308642997328,
+    0.0025259273736493795, -0.02378822696021339, 0.06830673555059034, -0.11927144211307368, 0.12964535657857126,
+    -0.04756239669248451, -0.13562111151454448, 1.2530080590621162,
+)  # fmt: skip
 
 # erf(x) = 2/sqrt(pi) x + x^3 P(x^2) for |x| <= 0.5, of singles 0.8; relative errors of the fits 2^-57.6 and 2^-33.8.
 TWO_OVER_ROOT_PI = (1.1283791670955126, 1.533545961316588e-17)
 ERROR_FUNCTION = (
-    1.4739727724459805e-06,
-    -1.4847310454938452e-05,
-    0.00012053398442297965,
-    -0.0008548299206290084,
-    0.0052239773919396035,
-    -0.02686617063427852,
-    0.11283791670930726,
-    -0.37612638903183565,
-)
+    1.4739727724459805e-06, -1.4847310454938452e-05, 0.00012053398442297965, -0.0008548299206290084,
+    0.0052239773919396035, -0.02686617063427852, 0.11283791670930726, -0.37612638903183565,
+)  # fmt: skip
 ERROR_FUNCTION_OF_SINGLES = (
-    9.202668964265653e-05,
-    -0.000831409345987399,
-    0.005214278327929248,
-    -0.02686411994072806,
-    0.1128377164300745,
+    9.202668964265653e-05, -0.000831409345987399, 0.005214278327929248, -0.02686411994072806, 0.1128377164300745,
     -0.37612638250293745,
-)
+)  # fmt: skip
 
 
 def _alternating(x: Lanes, coefficients: tuple[float, ...]) -> Lanes:
-    """A polynomial of odd degree as two in x^2 that do not wait for each other."""
+    """A polynomial of odd degree as two independent ones in x^2."""
     square = x * x
     return fma(x, polynomial(square, coefficients[0::2]), polynomial(square, coefficients[1::2]))
 
 
 def _complement(x: Lanes) -> tuple[Double, Lanes]:
-    """erfc of doubles from 0.49 to 28, as two parts and the power of two they are multiplied by."""
+    """erfc of doubles from 0.49 to 28, as two parts and a power of two."""
     top, below, factor = two_sum(x, -CENTRE), two_sum(x, CENTRE), two_sum(x + x, 1.0)
     common = 1.0 / (below.high * factor.high)
     inverse = common * factor.high
@@ -127,7 +80,7 @@ def _complement(x: Lanes) -> tuple[Double, Lanes]:
     g = fast_two_sum(g.high, g.low + (rise_low + absolute[1]))
 
     square = two_product(x, x)
-    n, power_of_two = _rounded(square.high * (-1.0 / LOG_2[0]))
+    n, power_of_two = _round_to_integer(square.high * (-1.0 / LOG_2[0]))
     r = fma(n, -LOG_2[0], -square.high)
     r_low = fma(n, -LOG_2[1], -square.low)
     power = fast_two_sum(r.like(1.0), r)
@@ -142,24 +95,24 @@ def _complement(x: Lanes) -> tuple[Double, Lanes]:
 
 
 def _complement_of_single(x: Lanes) -> tuple[Lanes, Lanes]:
-    """The same of doubles from 0 to 10.6, right to 2^-29."""
+    """The same for doubles from 0 to 10.6, right to 2^-29."""
     common = 1.0 / ((x + CENTRE) * fma(x, 2.0, 1.0))
     t = (x - CENTRE) * fma(x, 2.0, 1.0) * common
     square = x * x
-    n, power_of_two = _rounded(square * (-1.0 / LOG_2[0]))
+    n, power_of_two = _round_to_integer(square * (-1.0 / LOG_2[0]))
     r = fma(n, -LOG_2[0], -square)
     power = fma(r * r, polynomial(r, EXPONENTIAL_OF_SINGLES), r + 1.0)
     return power * polynomial(t, COMPLEMENT_OF_SINGLES) * (common * (x + CENTRE)), power_of_two
 
 
-def _rounded(x: Lanes) -> tuple[Lanes, Lanes]:
-    """The nearest integers, as floats and as integers; something where x is NaN, which a conversion need not give."""
+def _round_to_integer(x: Lanes) -> tuple[Lanes, Lanes]:
+    """The nearest integers, as floats and as integers; defined even for NaN, unlike a conversion."""
     rounder = x.like(1.5 * 2.0**52)
     shifted = x + rounder
     return shifted - rounder, shifted.bits() - rounder.bits()
 
 
-def _scaled(x: Lanes, n: Lanes) -> Lanes:
+def _scale(x: Lanes, n: Lanes) -> Lanes:
     """x 2^n, in two steps that underflow once."""
     half = n >> 1
     return x * _power_of_two(half) * _power_of_two(n - half)
@@ -172,12 +125,13 @@ def _power_of_two(n: Lanes) -> Lanes:
 def _near_zero(x: Lanes) -> Double:
     """erf for |x| <= 0.5, as a float and a correction."""
     square = x * x
-    main = constant(x, *TWO_OVER_ROOT_PI).times(x)
+    main = double_constant(x, *TWO_OVER_ROOT_PI).times(x)
     return Double(main.high, fma(x * square, polynomial(square, ERROR_FUNCTION), main.low))
 
 
 @vector(ops.erfc)
 def erfc(x: Lanes) -> Lanes:
+    """The complementary error function."""
     if x.type.kind == "f32":
         size = x.to("f64").abs()
         value, n = _complement_of_single(select(size > 10.6, 10.6, size))
@@ -188,14 +142,15 @@ def erfc(x: Lanes) -> Lanes:
     scale = _power_of_two(select(n < -100, -100, n))
     near = _near_zero(x)
     small = size < 0.5
-    # 1 - erf(x) near zero, and 2 - erfc(-x) on the left.
+    # 1 - erf(x) near zero, and 2 - erfc(-x) for negative x.
     total = fast_two_sum(select(small, x.like(1.0), 2.0), select(small, -near.high, high * -scale))
     difference = total.high + (total.low + select(small, -near.low, low * -scale))
-    return select(small | (x < 0.0), difference, _scaled(high + low, n))
+    return select(small | (x < 0.0), difference, _scale(high + low, n))
 
 
 @vector(ops.erf)
 def erf(x: Lanes) -> Lanes:
+    """The error function."""
     if x.type.kind == "f32":
         wide = x.to("f64")
         size = wide.abs()

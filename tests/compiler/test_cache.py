@@ -1,4 +1,4 @@
-"""The cache on disk: what is stored is found, and nothing that is damaged, foreign or too much."""
+"""The disk cache: stored entries are found, but none that is damaged, unsafe, or beyond the allowed size."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_least_recently_used_go_first(folder, monkeypatch):
 def test_size_is_not_checked_at_every_store(folder, monkeypatch):
     looks = []
     files = cache._files
-    monkeypatch.setattr(cache, "_files", lambda place: looks.append(place) or files(place))
+    monkeypatch.setattr(cache, "_files", lambda folder: looks.append(folder) or files(folder))
     monkeypatch.setenv("WENGERT_CACHE_SIZE", "160000")
     for i in range(200):
         cache.store(f"{i:02x}", bytes(1000))
@@ -336,11 +336,11 @@ def test_two_processes(folder, monkeypatch, size):
 @posix
 @pytest.mark.parametrize("filters", [["-W", "error"], []])
 def test_a_cache_that_cannot_be_used_never_fails_a_compilation(tmp_path, filters):
-    """Neither a folder that others can write to, nor a file in its place; each is said once."""
+    """Neither a folder that others can write to, nor a file instead of one; each warns once."""
     code = """if True:
         import os, sys, numpy as np, wengert as wg
-        for place in sys.argv[1:]:
-            os.environ["WENGERT_CACHE_DIR"] = place
+        for folder in sys.argv[1:]:
+            os.environ["WENGERT_CACHE_DIR"] = folder
             for i in range(3):
                 assert (wg.compile(lambda x: x + float(i))(np.zeros(3)) == i).all()
     """

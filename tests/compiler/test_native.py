@@ -1,4 +1,4 @@
-"""Compiled functions beyond one call: on disk, in other processes, in threads, and when they are gone."""
+"""Compiled functions on disk, in other processes, in threads, after forks, and when they are deleted."""
 
 from __future__ import annotations
 
@@ -250,7 +250,8 @@ slope = wg.compile(wg.grad(lambda x: scaled(x).sum()))
 assert pickle.loads(pickle.dumps(scaled)) is scaled
 data = cloudpickle.dumps((scaled, slope, product, scaled))
 code = "import sys, pickle, numpy as np; f, g, h, again = pickle.load(sys.stdin.buffer); x = np.ones(3);"
-code += "print([np.allclose(f(x), 3.0 * np.sin(x)), np.allclose(g(x), 3.0 * np.cos(x)), h(2.0 * x).tolist(), f is again])"
+code += "right = [np.allclose(f(x), 3.0 * np.sin(x)), np.allclose(g(x), 3.0 * np.cos(x))];"
+code += "print([*right, h(2.0 * x).tolist(), f is again])"
 done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True)
 assert done.returncode == 0, done.stderr.decode()
 print(done.stdout.decode().replace("True", "true"))

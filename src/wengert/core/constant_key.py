@@ -1,4 +1,4 @@
-"""What makes two constants of a compiled function the same: not what is equal, but what a function could tell apart."""
+"""Keys of constants: equal only if no function can distinguish the constants, which is more than `==`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import numpy as np
 
 
 def constant_key(x: Any) -> Any:
-    """A key that is the same for the same constants: 2 is not 2.0, nor is 0.0 the same as -0.0, while a NaN is the same
-    as itself.
+    """A key that distinguishes 2 from 2.0, and 0.0 from -0.0, but not a NaN from itself.
 
-    What is inside of tuples, sets, mappings, slices and dataclasses counts like that, too. The key of what is not
-    hashable is not, either.
+    So it does inside of tuples, sets, mappings, slices and dataclasses. A constant that is not hashable has a key that
+    is not hashable either.
     """
     kind = x.__class__
     if kind in (int, bool, str, bytes) or isinstance(x, Enum):
@@ -35,12 +34,13 @@ def constant_key(x: Any) -> Any:
     if isinstance(x, Mapping):
         return kind, frozenset([(constant_key(k), constant_key(v)) for k, v in x.items()])
     if isinstance(x, Number) and not isinstance(x, int | Fraction):
-        return kind, repr(x)  # such as a Decimal, of which 2 and 2.0 are equal
+        return kind, repr(x)  # such as Decimal(2) and Decimal("2.0"), which are equal
     names = compared_fields(x)
     return (kind, x) if names is None else (kind, *[(name, constant_key(getattr(x, name))) for name in names])
 
 
 def is_hashable(x: Any) -> bool:
+    """Whether `hash` accepts x."""
     try:
         hash(x)
     except TypeError:
@@ -49,7 +49,7 @@ def is_hashable(x: Any) -> bool:
 
 
 def compared_fields(x: Any) -> list[str] | None:
-    """The names of the fields that make two objects equal, for dataclasses and classes of attrs; None for others."""
+    """The names of the fields that `==` compares, for dataclasses and classes of attrs; None for others."""
     kind = x.__class__
     if dataclasses.is_dataclass(x) and kind.__dataclass_params__.eq:
         return [field.name for field in dataclasses.fields(x) if field.compare]

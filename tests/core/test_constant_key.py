@@ -1,6 +1,4 @@
-"""Constants of compiled functions: what a function can tell apart has a signature of its own, and what it cannot has
-not.
-"""
+"""Keys of constants: equal for constants that no function can distinguish, and only for these."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiler.constants import constant_key
+from wengert.core.constant_key import constant_key
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,261 @@
+"""Signatures of calls of a compiled function: what is traced once, and used for every call that is alike.
+
+Also the state that a program has beside its arguments: tensors that it captures, and assigns to.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.captures import Captures
+from wengert.compiler.entry import Argument, ResultTree, fits_entry, is_native_dtype
+from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.python_objects import is_supported
+from wengert.core.array import Array
+from wengert.core.constant_key import constant_key
+from wengert.core.errors import GradientError, user_error
+from wengert.core.primitive import SHAPED
+from wengert.core.spec import Spec
+from wengert.core.subclasses import refuse_subclass
+from wengert.core.tree import LEAF, Structure
+from wengert.graph.graph import Graph, is_traced
+from wengert.graph.ir import Input, Node, Operation
+from wengert.modes import recording
+from wengert.modes.batch import Batched
+from wengert.modes.reverse import Tensor, is_sole_owner
+from wengert.modes.symbolic import Assignment
+from wengert.transforms.call import layers
+from wengert.transforms.tracing import Traced, described
+
+
+class Fixed:
+    """A static argument, one of the leaves."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class Signature:
+    """One structure, shapes and dtypes of arguments: the graph of the function, and its native program.
+
+    `wrap` makes a compiled function of one that is derived from the graph.
+    """
+
+    def __init__(
+        self,
+        f: Callable,
+        name: str,
+        leaves: Sequence[Any],
+        structure: Structure,
+        check: bool,
+        wrap: Callable[[Callable], Callable],
+    ):
+        plain = [x.value if isinstance(x, Fixed) else described(x) if isinstance(x, Array) else x for x in leaves]
+        fixed = [isinstance(x, Fixed) for x in leaves]
+        run = Traced(f, plain, structure, fixed)
+        self.captures = Captures(f) if check else None
+        if self.captures is not None:
+            self.captures.add(run.arrays)
+        self.has_rules, self.assignments = run.has_rules, run.assignments
+        assert run.graph.result is not None
+        self.name, self.result, self.wrap = name, run.graph.result, wrap
+        self.graph, self.captured = lift_captured(run.graph)
+        positional, keywords = structure.children
+        is_flat = all(child is LEAF for child in positional.children) and not keywords.children
+        self.arguments = (
+            [Argument.of(x) if is_traced(x) else None for x in plain] if is_flat and not any(fixed) else None
+        )
+        self.known: dict[Any, Callable] = {}
+        self._native: NativeProgram | None = None
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it may be used again: not if it has captured a value of a transform."""
+        return all(isinstance(x, Tensor) and not x.level for x in self.captured)
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether the captured values are recorded or traced at this moment."""
+        if not self.captured:
+            return False
+        has_history = recording.recording() and any(x.has_derivative for x in self.captured)
+        return has_history or not self.is_lasting or recording.trace() is not None
+
+    @property
+    def native(self) -> NativeProgram:
+        """The native program, compiled when it is first run: a function that is only differentiated never is."""
+        if self._native is None:
+            with LOCK:
+                if self._native is None:
+                    self._native = load_or_compile(self.graph, *self.entry_signature(), self.name, self.updates())
+        return self._native
+
+    def entry_signature(self) -> tuple[list[Argument] | None, ResultTree | None]:
+        """The arguments and the result of the native entry; None if there is none."""
+        if self.arguments is None or self.captured or self.assignments or not is_supported():
+            return None, None
+        result = result_tree(self.result, iter([node.spec for node in self.graph.outputs]))
+        arguments = [a for a in self.arguments if a is not None]
+        if result is None or len(arguments) < len(self.arguments) or not fits_entry(arguments, result):
+            return None, None
+        return arguments, result
+
+    def refuse_assignments(self, leaves: Sequence[Any]) -> None:
+        """Raise an error if a transform around the call would batch or differentiate an assigned value."""
+        given = [x for x in leaves if is_traced(x)]
+        live: set[Node] = {
+            node
+            for node, x in zip(self.graph.inputs, given, strict=False)
+            if isinstance(x, Array) and x.level and x.has_derivative
+        }
+        batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
+        if batched or any(depends(assignment.node, live) for assignment in self.lifted_assignments()):
+            raise user_error(
+                GradientError,
+                f"{self.name} assigns to a tensor that it captures, inside "
+                f"{('vmap' if batched else 'a transform that differentiates it')}",
+                "Return the new value as a result, or assign wg.stop_gradient(v).",
+                because="the value of the tensor afterwards is not defined.",
+            )
+
+    def lifted_assignments(self) -> list[Assignment]:
+        """The assignments, with the nodes of the lifted graph."""
+        last = len(self.graph.outputs) - len(self.assignments)
+        return [a._replace(node=node) for a, node in zip(self.assignments, self.graph.outputs[last:], strict=True)]
+
+    def updates(self) -> list[tuple[int, int]]:
+        """The captured inputs that the last outputs replace after a run."""
+        first, last = len(self.graph.inputs) - len(self.captured), len(self.graph.outputs) - len(self.assignments)
+        inputs = {id(x): first + i for i, x in enumerate(self.captured)}
+        return [(inputs[id(a.target)], last + i) for i, a in enumerate(self.assignments) if id(a.target) in inputs]
+
+    def targets(self) -> dict[int, np.ndarray]:
+        """The buffers of tensors that the program can write to directly, because nobody else has them."""
+        first = len(self.graph.inputs) - len(self.captured)
+        pairs = self.native.build.program.in_place if self.assignments else ()
+        return {
+            o: t.value for i, o in pairs if is_sole_owner(t := self.captured[i - first]) and t.value.flags.c_contiguous
+        }
+
+    def write_back(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """Assign the last outputs of the program to captured values, and return the others."""
+        n = len(outs) - len(self.assignments)
+        for target, _, is_recorded in self.assignments:
+            if is_recorded and recording.recording() and isinstance(target, Tensor):
+                target._refuse_leaf()  # before anything is written
+        for assignment, new in zip(self.assignments, outs[n:], strict=True):
+            if new is assignment.target.value:  # the program has written it
+                assignment.target._changes = assignment.target._version + 1
+                continue
+            new = new if isinstance(new, Array) else Tensor(new)
+            if assignment.is_recorded:
+                assignment.target._rebind(new)
+            else:
+                with recording.switched(enabled=False):
+                    assignment.target._rebind(new)
+        return outs[:n]
+
+    def derived(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
+        """A compiled function made from the graph, once for each kind and details."""
+        key = kind, details
+        if key not in self.known:
+            f = make(self.graph)
+            f.__name__ = f"{kind} of {self.name}"
+            self.known.setdefault(key, self.wrap(f))
+        return self.known[key]
+
+
+def static_arguments(
+    f: Callable, numbers: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[frozenset[int], frozenset[str]]:
+    """The positions and names of static arguments, each by both if the function has a signature."""
+    if not numbers and not names:
+        return frozenset(), frozenset()
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return frozenset(numbers), frozenset(names)
+    kinds = {p.kind for p in parameters}
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        beyond = [i for i in numbers if not -len(positional) <= i < len(positional)]
+        if beyond:
+            raise user_error(
+                ValueError, f"There is no argument {beyond[0]} to make static in a function of {len(positional)}"
+            )
+        numbers = tuple([i % len(positional) for i in numbers])
+    unknown = [name for name in names if name not in {p.name for p in parameters}]
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
+        raise user_error(ValueError, f"There is no argument {unknown[0]!r} to make static")
+    both = [(i, p.name) for i, p in enumerate(positional) if i in numbers or p.name in names]
+    return frozenset([*numbers, *[i for i, _ in both]]), frozenset([*names, *[name for _, name in both]])
+
+
+def leaf_key(x: Any) -> Any:
+    """A key that is equal for arguments that have the same trace."""
+    if isinstance(x, SHAPED):
+        refuse_subclass(x)
+        return "array", x.shape, x.dtype
+    if isinstance(x, Spec):
+        return "array", *described(x)
+    if isinstance(x, Fixed):
+        return "static", constant_key(x.value)
+    return x.__class__ if is_traced(x) else constant_key(x)
+
+
+def unhashable(leaves: Sequence[Any]) -> TypeError:
+    """The error for a constant among the arguments that is not hashable."""
+    for x in leaves:
+        value = x.value if isinstance(x, Fixed) else x
+        try:
+            hash(leaf_key(x))
+        except TypeError:
+            break
+    what = "A static argument" if isinstance(x, Fixed) else "An argument that is neither an array nor a number"
+    return user_error(
+        TypeError,
+        f"{what} is a constant of a compiled function and must be hashable; this is a {type(value).__name__}",
+        "Pass a number, a string or a tuple, or arrays in lists, dicts or dataclasses.",
+    )
+
+
+def depends(node: Node, inputs: set[Node]) -> bool:
+    """Whether a derivative flows from any of these inputs to a node."""
+    seen, stack = {node}, [node]
+    while stack:
+        node = stack.pop()
+        if node in inputs:
+            return True
+        if isinstance(node, Operation) and node.primitive.kind != "nondifferentiable":
+            stack += [a for a in node.args if a not in seen]
+            seen.update(node.args)
+    return False
+
+
+def lift_captured(graph: Graph) -> tuple[Graph, list]:
+    """A graph with captured values as further inputs, and these values."""
+    captured = [node for node in graph.constants if node.is_captured]
+    if not captured:
+        return graph, []
+    new: dict[Any, Any] = {node: Input(described(node.spec), name="captured") for node in captured}
+    for node in graph.operations:
+        if any(a in new for a in node.args):
+            new[node] = node.with_args([new.get(a, a) for a in node.args])
+    inputs = (*graph.inputs, *[new[node] for node in captured])
+    outputs = [new.get(node, node) for node in graph.outputs]
+    return Graph(inputs, outputs, graph.arguments, graph.result), [node.value for node in captured]
+
+
+def result_tree(structure: Structure, specs: Iterator[Spec]) -> ResultTree | None:
+    """The result of a native entry; None unless it consists of nested tuples of arrays."""
+    if structure is LEAF:
+        spec = next(specs)
+        return spec if is_native_dtype(spec.dtype) else None
+    if structure.make is not tuple:
+        return None
+    parts = [result_tree(child, specs) for child in structure.children]
+    return None if None in parts else tuple(parts)  # type: ignore[arg-type]  # None is not among them

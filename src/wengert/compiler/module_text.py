@@ -1,0 +1,81 @@
+"""The LLVM modules of a program: its functions, what they declare, and the tables that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wengert.compiler.kernel import KernelText
+from wengert.compiler.lanes import Code, Type
+from wengert.compiler.program import OperandSource
+from wengert.compiler.python_calls import ADDRESS, NEEDED_BY_UPCALL, NOTHING, UPCALL, UPCALL_OPERAND
+from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
+from wengert.compiler.threads import NEEDED_BY_PARALLEL, PARALLEL
+
+LONG, LONG_KERNEL = 4000, 400
+"""In a program of so many lines, kernels that are not large are compiled quickly, with few optimisations.
+
+So are kernels of so many lines that mostly call vector functions: between calls, nothing stays in registers anyway.
+"""
+
+VectorFunction = tuple[str, Type]
+
+
+def write_modules(
+    run: Code, kernels: Sequence[KernelText], constants: int, upcall_tables: Sequence[str]
+) -> tuple[str, str, tuple[VectorFunction, ...]]:
+    """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
+    calls: dict[VectorFunction, int] = {}
+    for kernel in kernels:
+        for key, count in kernel.code.calls.items():
+            calls[key] = calls.get(key, 0) + count
+    inlined = is_inlined(calls)
+    is_long = sum(kernel.length for kernel in kernels) > LONG
+    is_quick = lambda k: is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls
+    quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
+    names = {kernel.name for kernel in quick}
+    optimised = [kernel for kernel in kernels if kernel.name not in names]
+    declarations = code_declarations([*[kernel.code for kernel in optimised], run])
+    declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
+    vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
+    functions: list[str] = []
+    if inlined:
+        functions, needed = definitions(calls)
+        declarations |= needed
+    else:
+        declarations |= vector_declarations
+    if any(kernel.is_large for kernel in kernels):
+        functions.append(PARALLEL)
+        declarations |= NEEDED_BY_PARALLEL
+    if upcall_tables:
+        functions += [*upcall_tables, UPCALL]
+        declarations |= NEEDED_BY_UPCALL
+    counts = {"constants": constants, "upcalls": len(upcall_tables)}
+    data = "\n".join(
+        [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
+    )
+    head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
+    functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
+    text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
+    if not quick:
+        return text, "", () if inlined else tuple(calls)
+    declarations = code_declarations([kernel.code for kernel in quick]) | vector_declarations
+    return text, "\n\n".join(["!0 = !{}", *declarations.values(), *kernel_texts(quick)]), tuple(calls)
+
+
+def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
+    """The functions of kernels."""
+    return [text for kernel in kernels for text in (kernel.text, kernel.combine) if text]
+
+
+def code_declarations(codes: Sequence[Code]) -> dict[str, str]:
+    """The declarations of functions."""
+    return {name: text for code in codes for name, text in code.declarations.items()}
+
+
+def upcall_table(number: int, operands: Sequence[OperandSource], results: Sequence[OperandSource]) -> str:
+    """The table that the upcall of a fallback reads: where its operands and results are, and how they are passed."""
+    passed = [(o.slot, o.nbytes if o.is_small else ADDRESS) for o in operands]
+    passed += [(result.slot, ADDRESS) for result in results]
+    rows = [(slot.entry, slot.offset, size) if slot else (0, 0, NOTHING) for slot, size in passed]
+    records = [f"{UPCALL_OPERAND} {{ i64 {entry}, i64 {offset}, i64 {size} }}" for entry, offset, size in rows]
+    return f"@operands.{number} = private constant [{len(rows)} x {UPCALL_OPERAND}] [{', '.join(records)}]"

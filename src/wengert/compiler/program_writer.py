@@ -1,0 +1,323 @@
+"""A graph as one native program: scheduled, planned in memory, and written as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wengert.compiler import blas_calls
+from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
+from wengert.compiler.classify import Form
+from wengert.compiler.kernel import KernelText, KernelWriter
+from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
+from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned_size, is_immediate
+from wengert.compiler.module_text import upcall_table, write_modules
+from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
+from wengert.compiler.schedule import Kernel, Schedule
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Node, Operation
+
+STACK = 1 << 15
+"""An arena of at most so many bytes is on the stack.
+
+A larger one is allocated for each call. So is every arena of a program that calls Python, which may keep memory, or
+call the program again.
+"""
+STACK_TABLE = 256
+"""A table of at most so many pointers is on the stack."""
+
+
+def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Program:
+    """The native program of a graph that has been expanded.
+
+    `updates` pairs inputs with the outputs that replace them afterwards.
+    """
+    schedule = Schedule(graph)
+    memory = Memory(schedule)
+    writers = [
+        KernelWriter(step, schedule, memory, f"kernel.{i}") if isinstance(step, Kernel) else None
+        for i, step in enumerate(schedule.steps)
+    ]
+    reads: list[list[Node]] = []
+    writes: list[Sequence[Node]] = []
+    for step, writer in zip(schedule.steps, writers, strict=True):
+        reads.append(values_read(schedule, step, writer))
+        if isinstance(step, Kernel):
+            reads[-1] = [base for base in reads[-1] if base in schedule.stored]
+            writes.append(step.roots)
+        else:
+            writes.append([step] if step.spec.__class__ is Spec else schedule.outputs_of(step))
+    partials = [w.plan.partials() if w is not None else {} for w in writers]
+    memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
+    in_place = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
+    kernels = [w.write() if w is not None else None for w in writers]
+    return ProgramWriter(schedule, memory, kernels).write(in_place)
+
+
+def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> list[Node]:
+    """The values that a step reads, and in a kernel also those that it computes."""
+    if writer is not None:
+        return [schedule.aliases.get(node, node) for node in writer.plan.nodes]
+    assert isinstance(step, Operation)
+    return [stored_base(schedule, a) for a in step.args]
+
+
+def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], i: int, o: int) -> bool:
+    """Let the kernel of an output write it to the memory of an input, if it may; whether it may.
+
+    It may if it is the last to read the input, reads each element where it writes one, and the program cannot fail:
+    after an error, the input must be unchanged.
+    """
+    old, new = schedule.graph.inputs[i], schedule.graph.outputs[o]
+    has_own_memory = memory.outputs.get(new) == Slot(memory.first_output + o)
+    is_copied = any(base is old for base, _ in memory.copies)
+    if not has_own_memory or old.spec != new.spec or is_copied or any(map(schedule.may_fail, schedule.forms)):
+        return False
+    steps = list(zip(schedule.steps, writers, strict=True))
+    home = next(k for k, (step, _) in enumerate(steps) if new in (step.roots if isinstance(step, Kernel) else (step,)))
+    if any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
+        return False
+    writer = writers[home]
+    if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
+        return False
+    writer.elements.overwritten.add(old)
+    return True
+
+
+def stored_base(schedule: Schedule, node: Node) -> Node:
+    """The value in memory that an operand of a BLAS call or fallback is read from."""
+    if is_read_transposed(schedule, node):
+        assert isinstance(node, Operation)
+        node = node.args[0]
+    return schedule.aliases.get(node, node)
+
+
+def is_read_transposed(schedule: Schedule, node: Node) -> bool:
+    """Whether an operand is a transpose that BLAS reads from what it transposes."""
+    return is_matrix_transpose(node) and node not in schedule.stored and node not in schedule.aliases
+
+
+class ProgramWriter:
+    """Writes the function that runs all steps."""
+
+    def __init__(self, schedule: Schedule, memory: Memory, kernels: Sequence[KernelText | None]):
+        self.schedule, self.memory, self.kernels = schedule, memory, kernels
+        self.code = Code()
+        self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
+        self.upcall_tables: list[str] = []
+        self.allocations: list[Lanes] = []
+        self.fallbacks: list[Fallback] = []
+        self.summary: list[str] = []
+
+    def may_call_python(self, step: Kernel | Operation) -> bool:
+        """Whether a step calls NumPy, which may raise an error."""
+        if isinstance(step, Kernel):
+            return False
+        is_triangular = step.primitive is not MATMUL
+        return self.schedule.forms[step] is not Form.BLAS or is_triangular and not step.params["unit_diagonal"]
+
+    def write(self, in_place: tuple[tuple[int, int], ...]) -> Program:
+        """The program."""
+        graph, memory = self.schedule.graph, self.memory
+        table = self.write_table()
+        for step, kernel in zip(self.schedule.steps, self.kernels, strict=True):
+            if kernel is not None:
+                self.run_kernel(step, kernel, table)
+            elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
+                self.run_matmul(step)
+            elif self.schedule.forms[step] is Form.BLAS:
+                self.run_triangular(step, table)
+            else:
+                self.run_fallback(step, table)
+        for base, target in memory.copies:
+            self.copy(memory.slot(base), target, base.nbytes)
+        self.finish()
+        kernels = [kernel for kernel in self.kernels if kernel is not None]
+        text, quick_text, vector_functions = write_modules(
+            self.code, kernels, len(memory.constants), self.upcall_tables
+        )
+        return Program(
+            text,
+            quick_text,
+            vector_functions,
+            tuple(node.value for node in memory.constants),
+            tuple(self.fallbacks),
+            tuple(node.spec for node in graph.inputs),
+            tuple(node.spec for node in graph.outputs),
+            any(kernel.is_large for kernel in kernels),
+            any(form is Form.BLAS for form in self.schedule.forms.values()),
+            tuple(self.summary),
+            memory.size,
+            in_place,
+        )
+
+    # Memory
+
+    def write_table(self) -> Lanes:
+        """The table of pointers, filled from the arguments."""
+        code, memory, graph = self.code, self.memory, self.schedule.graph
+        inputs, outputs = len(graph.inputs), len(graph.outputs)
+        groups = [
+            (memory.first_input, inputs, "%inputs", 0),
+            (memory.first_output, outputs, "%outputs", 0),
+            (memory.first_constant, len(memory.constants), "@wengert.constants", 0),
+        ]
+        if self.calls_python:
+            first_object = memory.arena + memory.first_input
+            groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
+        entries = memory.arena + 1 + (inputs + outputs if self.calls_python else 0)
+        table = self.allocate("table", 8 * entries, entries <= STACK_TABLE)
+        self.status = code.variable(I64, 0)
+        code.store(self.status, table)
+        for first, count, source, start in groups:
+            for i in range(count):
+                pointer = code.load(code.offset(Lanes(code, source, PTR), start + i, Type("ptr")), PTR)
+                code.store(pointer, code.offset(table, first + i, Type("ptr")))
+        if memory.size:
+            arena = self.allocate("arena", memory.size, memory.size <= STACK and not self.calls_python)
+            code.store(arena, code.offset(table, memory.arena, Type("ptr")))
+        return table
+
+    def allocate(self, name: str, size: int, is_on_stack: bool) -> Lanes:
+        """Memory for one run of the program."""
+        code, memory = self.code, Lanes(self.code, f"%{name}", PTR)
+        if is_on_stack:
+            code.hoisted.append(f"  {memory.text} = alloca [{size} x i8], align {ALIGNMENT}")
+            return memory
+        code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+        code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
+        self.allocations.append(memory)
+        return memory
+
+    def release(self) -> None:
+        """Free all allocations. The table has the present arena: Python may have kept the first one."""
+        code = self.code
+        for memory in reversed(self.allocations):
+            if memory.text == "%arena":
+                entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
+                memory = code.load(entry, PTR)
+            code.call("@free", None, memory)
+
+    def require(self, condition: Lanes, status: int) -> None:
+        """Return a status unless a condition holds."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(condition, go_on, stop)
+        code.begin(stop)
+        self.release()
+        code.do(f"ret i32 {status}")
+        code.begin(go_on)
+
+    def finish(self) -> None:
+        """Return the status of the kernels."""
+        self.release()
+        code = self.code
+        bad = code.load(self.status, I64).ne(0)
+        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", Type("i32"))
+        code.do(f"ret {status.typed}")
+
+    def address(self, slot: Slot) -> Lanes:
+        """The address of a slot; Python may exchange the arena."""
+        return address(self.code, slot, is_fixed=not self.calls_python)
+
+    def copy(self, source: Slot, target: Slot, size: int) -> None:
+        """Copy bytes from one slot to another."""
+        code = self.code
+        to, at = self.address(target), self.address(source)
+        code.call("@llvm.memcpy.p0.p0.i64", None, to, at, code.constant(size, I64), code.constant(False, Type("i1")))
+
+    # Steps
+
+    def run_kernel(self, step: Kernel, kernel: KernelText, table: Lanes) -> None:
+        """Call a kernel, on all cores if it is large."""
+        code = self.code
+        extent = code.constant(kernel.extent, I64)
+        if step.scatter is not None:
+            zero, size = code.constant(0, Type("i8")), code.constant(step.scatter.nbytes, I64)
+            target = self.address(self.memory.target(step.scatter))
+            code.call("@llvm.memset.p0.i64", None, target, zero, size, code.constant(False, Type("i1")))
+        if kernel.is_large:
+            code.do(
+                f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
+            )
+        else:
+            code.do(f"call void @{kernel.name}({table.typed}, i64 0, {extent.typed})")
+        if kernel.combine is not None:
+            code.do(f"call void @{kernel.name}.combine({table.typed}, i64 0, i64 0)")
+        stored = ", ".join([f"{n.spec!r}" for n in step.maps] + [f"{n.primitive.name} {n.spec!r}" for n in step.folds])
+        self.summary.append(
+            f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
+        )
+
+    def run_matmul(self, step: Operation) -> None:
+        """Call BLAS for a matrix product."""
+        x, y = [
+            blas_calls.Operand(
+                self.address(self.memory.slot(stored_base(self.schedule, a))), is_read_transposed(self.schedule, a)
+            )
+            for a in step.args
+        ]
+        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)))
+        self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
+
+    def run_triangular(self, step: Operation, table: Lanes) -> None:
+        """Call BLAS for a triangular system, or NumPy if it has no solution: NumPy raises the error."""
+        code = self.code
+        x, y = [stored_base(self.schedule, a) for a in step.args]
+        matrices, result = self.address(self.memory.slot(x)), self.address(self.memory.target(step))
+        regular, done = code.label("regular"), code.label("solved")
+        if not step.params["unit_diagonal"]:
+            singular = code.label("singular")
+            code.branch(blas_calls.zeros_on_diagonals(code, step.args[0], matrices).ne(0), singular, regular)
+            code.begin(singular)
+            self.call_numpy(step, table)
+            code.jump(done)
+        else:
+            code.jump(regular)
+        code.begin(regular)
+        self.copy(self.memory.slot(y), self.memory.target(step), step.nbytes)
+        blas_calls.write_triangular(code, step, matrices, result)
+        code.jump(done)
+        code.begin(done)
+        self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
+
+    def run_fallback(self, step: Operation, table: Lanes) -> None:
+        """Call NumPy."""
+        self.call_numpy(step, table)
+        self.summary.append(f"NumPy: {step.primitive.name} {', '.join(repr(a.spec) for a in step.args)}")
+
+    def call_numpy(self, step: Operation, table: Lanes) -> None:
+        """Call the upcall of an operation, and return if it raised an exception."""
+        code, number = self.code, len(self.fallbacks)
+        operands = tuple([self.operand_source(a) for a in step.args])
+        results: tuple[OperandSource | None, ...]
+        if step.spec.__class__ is Spec:
+            results = (OperandSource(self.memory.target(step), step.spec),)
+        else:
+            used = {u.params["index"]: u for u in self.schedule.outputs_of(step)}
+            results = tuple(
+                [
+                    OperandSource(self.memory.target(used[i]), used[i].spec) if i in used else None
+                    for i in range(len(step.spec))
+                ]
+            )
+        self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
+        self.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
+        count = len(operands) + sum(r is not None for r in results)
+        upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
+        status = code.add(
+            f"call i32 @wengert.entry.upcall({upcall.typed}, {table.typed}, ptr @operands.{number}, i64 {count})",
+            Type("i32"),
+        )
+        self.require(status.eq(0), RAISED)
+
+    def operand_source(self, node: Node) -> OperandSource:
+        """Where a fallback finds an operand."""
+        if is_immediate(node):
+            assert isinstance(node, Constant)
+            return OperandSource(None, None, node.value)
+        slot = self.memory.slot(self.schedule.aliases.get(node, node))
+        if self.memory.first_constant <= slot.entry < self.memory.arena:
+            return OperandSource(None, node.spec, slot.entry - self.memory.first_constant, node.weak)
+        return OperandSource(slot, node.spec, weak=node.weak)

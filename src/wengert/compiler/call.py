@@ -13,7 +13,6 @@ import numpy as np
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
-from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph, is_traced
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -55,7 +54,7 @@ class CompiledCall(Call):
 
     def straight(self, x: Sequence[Any]) -> tuple:
         """The operations one by one."""
-        return tuple(evaluate(self.signature.graph, x))
+        return tuple(self.signature.graph.run(x))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         given = tuple([c is not None for c in t])
@@ -89,7 +88,7 @@ class CompiledCall(Call):
         mine = tuple([isinstance(a, Batched) and a.level == top.level for a in x])
         axes = tuple([0 if m else None for m in mine])
         whole = self.signature.derived(
-            "vmap", mine, lambda graph: vmap(lambda *x: tuple(evaluate(graph, x)), in_axes=axes)
+            "vmap", mine, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes)
         )
         return tuple(
             [Batched(y, top.level) for y in whole(*[a.value if m else a for a, m in zip(x, mine, strict=True)])]
@@ -103,7 +102,7 @@ def partly(graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequen
         whole = list(x)
         for i, part in zip(chosen, parts, strict=True):
             whole[i] = part
-        outs = evaluate(graph, whole)
+        outs = graph.run(whole)
         return tuple(outs if wanted is None else [y for y, w in zip(outs, wanted, strict=True) if w])
 
     return function

@@ -32,7 +32,7 @@ from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import Input, Node, Operation, constant
+from wengert.graph.ir import Input, Node, Operation, make_constant
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -116,7 +116,7 @@ def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
     if not all(isinstance(node, Input) for node in nodes):
         raise user_error(TypeError, "function takes symbols made by wg.symbol as inputs")
     outs, result = flatten(outputs)
-    graph = Graph(nodes, [y.node if isinstance(y, Symbol) else constant(y) for y in outs], None, result)  # type: ignore[arg-type]  # checked
+    graph = Graph(nodes, [y.node if isinstance(y, Symbol) else make_constant(y) for y in outs], None, result)  # type: ignore[arg-type]  # checked
     missing = [node for node in graph.nodes if isinstance(node, Input) and node not in nodes]
     if missing:
         names = ", ".join(node.name or "?" for node in missing)

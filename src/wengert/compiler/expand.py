@@ -13,7 +13,7 @@ from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation, operation
+from wengert.graph.ir import Constant, Node, Operation, make_operation
 from wengert.modes.symbolic import Symbol
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem
@@ -28,7 +28,7 @@ def expand(graph: Graph) -> Graph:
     new: dict[Node, Node] = {}
     for node in graph.nodes:
         new[node] = expanded(node, new) if isinstance(node, Operation) else node
-    return graph.replaced([new[node] for node in graph.outputs])
+    return graph.with_outputs([new[node] for node in graph.outputs])
 
 
 def expanded(node: Operation, new: dict[Node, Node]) -> Node:
@@ -53,6 +53,6 @@ def picked(whole: Node, index: int, node: Operation, args: Sequence[Node]) -> No
     source, axis = whole.args[0], whole.params["axis"]
     lead = (slice(None),) * axis
     if whole.primitive is UNSTACK:
-        return operation(GETITEM, [source], key=Index((*lead, index)))
+        return make_operation(GETITEM, [source], key=Index((*lead, index)))
     bounds = (0, *whole.params["bounds"], source.shape[axis])
-    return operation(GETITEM, [source], key=Index((*lead, slice(bounds[index], bounds[index + 1]))))
+    return make_operation(GETITEM, [source], key=Index((*lead, slice(bounds[index], bounds[index + 1]))))

@@ -25,14 +25,14 @@ class Infix(NamedTuple):
     precedence: int
 
 
-class Function(NamedTuple):
+class PrefixFunction(NamedTuple):
     """A function whose argument needs no parentheses, and whose powers are written behind its name."""
 
     plain: str
     latex: str
 
 
-class Symbol(NamedTuple):
+class NamedFunction(NamedTuple):
     """A function with parentheses that mathematics calls by another name."""
 
     plain: str
@@ -48,39 +48,39 @@ class Fence(NamedTuple):
     latex_after: str
 
 
-notation: Aspect[Infix | Function | Symbol | Fence] = Aspect(
+notation: Aspect[Infix | PrefixFunction | NamedFunction | Fence] = Aspect(
     "notation", "the sign or the short name that mathematics has for it", rest="it is written by its name"
 )
-TRANSPARENT = Symbol("", "")
+TRANSPARENT = NamedFunction("", "")
 """The notation of what mathematics does not write down: the same numbers in another form."""
-LN = Function("ln", r"\ln")
+LN = PrefixFunction("ln", r"\ln")
 
 
-def literal(value: Any) -> str:
+def write_literal(value: Any) -> str:
     """A piece of metadata as Python source."""
     if isinstance(value, np.dtype):
         return f"np.{value.name}" if value.isnative and hasattr(np, value.name) else f"np.{value!r}"
     if isinstance(value, type) and issubclass(value, np.generic):
-        return literal(np.dtype(value))
+        return write_literal(np.dtype(value))
     if isinstance(value, tuple):
-        return f"({', '.join(map(literal, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(write_literal, value))}{',' * (len(value) == 1)})"
     if isinstance(value, Index):
-        return f"Index({literal(value.key)}, {value.repeats})"
+        return f"Index({write_literal(value.key)}, {value.repeats})"
     if isinstance(value, Hole):
         return str(value)
     if isinstance(value, bool | int) or value is None:
         return repr(value)
-    return number(value) if isinstance(value, float | complex | np.generic) else repr(value)
+    return write_number(value) if isinstance(value, float | complex | np.generic) else repr(value)
 
 
-def number(value: Any) -> str:
+def write_number(value: Any) -> str:
     """A number as Python source, exactly; NumPy's scalars keep their type."""
     if isinstance(value, np.generic | np.ndarray):
-        return f"np.{value.dtype.name}({number(_shortest(value))})"
+        return f"np.{value.dtype.name}({write_number(_shortest(value))})"
     if isinstance(value, complex):
         plain = repr(value)
         exact = not any(part in plain for part in ("nan", "inf")) and repr(eval(plain)) == plain
-        return plain if exact else f"complex({number(value.real)}, {number(value.imag)})"
+        return plain if exact else f"complex({write_number(value.real)}, {write_number(value.imag)})"
     if isinstance(value, float) and value - value != 0.0:
         return "np.nan" if value != value else "np.inf" if value > 0 else "-np.inf"
     return repr(value)
@@ -95,7 +95,7 @@ def _shortest(value: Any) -> Any:
     return exact
 
 
-def key_text(index: Index, arrays: list[str]) -> str:
+def write_key(index: Index, arrays: list[str]) -> str:
     """What stands between the brackets of `x[...]`, with texts for the arrays in it."""
     parts = index.key if isinstance(index.key, tuple) else (index.key,)
     texts = iter(arrays)

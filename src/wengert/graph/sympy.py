@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.core.aspects import Aspect
+from wengert.graph.costs import tree_size
+from wengert.graph.forms import form
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.stats import tree_size
-from wengert.graph.variables import known_names
-
-if TYPE_CHECKING:
-    from wengert.graph.graph import Graph
 
 LARGEST = 20_000
 """SymPy writes everything out: beyond so many operations in the tree it would take too long."""
@@ -41,9 +39,10 @@ ASSUMPTIONS: dict[str, dict[str, bool]] = {
 }
 
 
+@form("to_sympy")
 def to_sympy(graph: Graph) -> Any:
     """The outputs in terms of the inputs; one expression for one output, else a tuple."""
-    sympy = _sympy()
+    sympy = _import_sympy()
     size = tree_size(graph)
     if size > LARGEST:
         raise ValueError(
@@ -51,31 +50,31 @@ def to_sympy(graph: Graph) -> Any:
             f"writes formulas out. "
             f"Look at it as mathematics() or python() instead."
         )
-    names = known_names(graph)
+    names = graph.value_names()
     values: dict[Node, Any] = {}
     for i, given in enumerate(graph.inputs):
         values[given] = sympy.Symbol(names.get(given, f"x{i}"), **ASSUMPTIONS.get(given.dtype.kind, {}))
     for node in graph.nodes:
         if node.shape or not isinstance(node.dtype, np.dtype):
-            raise TypeError(f"to_sympy takes graphs of single numbers, but {_called(node, names)} is {node.spec!r}.")
+            raise TypeError(f"to_sympy takes graphs of single numbers, but {_describe(node, names)} is {node.spec!r}.")
         if isinstance(node, Constant):
             if node.is_captured:
                 raise TypeError(
                     "This graph has captured a value that requires gradients, which to_sympy does not know. Pass it as "
                     "an argument."
                 )
-            values[node] = exact(np.asarray(node.value).item(), sympy)
+            values[node] = sympy_number(np.asarray(node.value).item(), sympy)
         elif isinstance(node, Operation):
             form = sympy_form.of(node.primitive)
             found = None if form is None else form(sympy, *[values[a] for a in node.args], **node.params)
             if found is None:
-                raise NotImplementedError(f"SymPy has no counterpart of {_called(node, names)} that to_sympy knows.")
+                raise NotImplementedError(f"SymPy has no counterpart of {_describe(node, names)} that to_sympy knows.")
             values[node] = found
     results = tuple([values[node] for node in graph.outputs])
     return results[0] if len(results) == 1 else results
 
 
-def _sympy() -> Any:
+def _import_sympy() -> Any:
     try:
         import sympy  # type: ignore[import-untyped]  # has no types
     except ImportError as error:
@@ -83,18 +82,18 @@ def _sympy() -> Any:
     return sympy
 
 
-def _called(node: Node, names: dict[Node, str]) -> str:
+def _describe(node: Node, names: dict[Node, str]) -> str:
     what = f"the operation {node.primitive.name}" if isinstance(node, Operation) else f"a {type(node).__name__.lower()}"
     name = f" ({names[node]})" if node in names else ""
     return f"{what}{name}" + (f" at {node.source.place}" if node.source is not None else "")
 
 
-def exact(value: Any, sympy: Any) -> Any:
+def sympy_number(value: Any, sympy: Any) -> Any:
     """A number as SymPy's: integers and halves, quarters ... exactly, other floating-point numbers as such."""
     if isinstance(value, bool):
         return sympy.true if value else sympy.false
     if isinstance(value, complex):
-        return exact(value.real, sympy) + sympy.I * exact(value.imag, sympy)
+        return sympy_number(value.real, sympy) + sympy.I * sympy_number(value.imag, sympy)
     if isinstance(value, float):
         if not math.isfinite(value):
             return sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo
@@ -103,19 +102,19 @@ def exact(value: Any, sympy: Any) -> Any:
     return sympy.Integer(value)
 
 
-def _truth(x: Any, sympy: Any) -> Any:
+def _as_boolean(x: Any, sympy: Any) -> Any:
     """A truth value as it is; of a number, whether it is not zero. A symbol of SymPy can be either."""
     return sympy.Ne(x, 0) if x.is_complex or not isinstance(x, sympy.logic.boolalg.Boolean) else x
 
 
-def named(name: str) -> Form:
+def sympy_function(name: str) -> Form:
     """SymPy's own function of that name."""
     return lambda sympy, *args: getattr(sympy, name)(*args)
 
 
-def logical(name: str) -> Form:
+def sympy_logical(name: str) -> Form:
     """SymPy's own function of that name, of truth values."""
-    return lambda sympy, *args: getattr(sympy, name)(*[_truth(x, sympy) for x in args])
+    return lambda sympy, *args: getattr(sympy, name)(*[_as_boolean(x, sympy) for x in args])
 
 
 def same_number(sympy: Any, x: Any, **_: Any) -> Any:

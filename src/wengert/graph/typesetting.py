@@ -8,7 +8,7 @@ from string import ascii_letters
 from typing import Any
 
 from wengert.core.spec import Spec
-from wengert.graph.notation import ATOM, PRODUCT, Fence, Function, Infix, Symbol, key_text, notation
+from wengert.graph.notation import ATOM, PRODUCT, Fence, Infix, NamedFunction, PrefixFunction, notation, write_key
 from wengert.ops.indexing.key import Index
 
 GREEK = {
@@ -40,7 +40,7 @@ class Style:
     def pick(self, pair: tuple[str, str]) -> str:
         raise NotImplementedError
 
-    def symbol(self, found: Infix | Function | Symbol) -> str:
+    def symbol(self, found: Infix | PrefixFunction | NamedFunction) -> str:
         return self.pick((found.plain, found.latex))
 
     def number(self, value: float) -> tuple[str, int]:
@@ -61,7 +61,7 @@ class Style:
         cut = "" if float(f"{value:.6g}") == value else self.pick(("…", r"\ldots"))
         if not exponent:
             return f"{mantissa}{cut}", ATOM
-        ten = self.raised("10", f"{self.minus if exponent.startswith('-') else ''}{int(exponent.lstrip('+-'))}")
+        ten = self.superscript("10", f"{self.minus if exponent.startswith('-') else ''}{int(exponent.lstrip('+-'))}")
         return (
             ten if mantissa == "1" and not cut else f"{mantissa}{cut} {self.pick(('·', chr(92) + 'cdot'))} {ten}",
             PRODUCT,
@@ -82,13 +82,13 @@ class Style:
     def parentheses(self, text: str) -> str:
         raise NotImplementedError
 
-    def raised(self, base: str, exponent: str) -> str:
+    def superscript(self, base: str, exponent: str) -> str:
         raise NotImplementedError
 
-    def subscripted(self, base: str, index: str) -> str:
+    def subscript(self, base: str, index: str) -> str:
         raise NotImplementedError
 
-    def juxtaposed(self, left: str, right: str) -> str:
+    def juxtapose(self, left: str, right: str) -> str:
         raise NotImplementedError
 
     def fraction(self, above: str, below: str) -> str:
@@ -100,16 +100,16 @@ class Style:
     def exponential(self, writer: Any, arg: Any) -> Any:
         raise NotImplementedError
 
-    def fenced(self, fence: Fence, inside: str) -> str:
+    def fence(self, fence: Fence, inside: str) -> str:
         raise NotImplementedError
 
-    def transposed(self, text: str) -> str:
-        return self.raised(text, "T")
+    def transpose(self, text: str) -> str:
+        return self.superscript(text, "T")
 
     def conjugate(self, text: str) -> str:
         raise NotImplementedError
 
-    def indexed(self, text: str, key: Index, arrays: list[str]) -> str:
+    def index(self, text: str, key: Index, arrays: list[str]) -> str:
         raise NotImplementedError
 
     def cases(self, condition: str, x: str, y: str) -> str:
@@ -130,7 +130,7 @@ class Plain(Style):
     """
 
     def __init__(self) -> None:
-        self.words = {found.plain for found in notation.entries.values() if isinstance(found, Function)}
+        self.words = {found.plain for found in notation.entries.values() if isinstance(found, PrefixFunction)}
 
     def pick(self, pair: tuple[str, str]) -> str:
         return pair[0]
@@ -153,17 +153,17 @@ class Plain(Style):
     def parentheses(self, text: str) -> str:
         return f"({text})"
 
-    def raised(self, base: str, exponent: str) -> str:
+    def superscript(self, base: str, exponent: str) -> str:
         if exponent == "T":
             return f"{base}ᵀ"
         if set(exponent) <= RAISABLE and base[-1] not in "⁰¹²³⁴⁵⁶⁷⁸⁹":
             return f"{base}{exponent.translate(SUPERSCRIPTS)}"
         return f"{base}^{exponent}" if re.fullmatch(r"[\w.]+", exponent) else f"{base}^({exponent})"
 
-    def subscripted(self, base: str, index: str) -> str:
+    def subscript(self, base: str, index: str) -> str:
         return f"{base}{index.translate(SUBSCRIPTS)}"
 
-    def juxtaposed(self, left: str, right: str) -> str:
+    def juxtapose(self, left: str, right: str) -> str:
         """A product without a sign: words are kept apart, a coefficient or a letter stands right before what it
         multiplies.
         """
@@ -187,14 +187,14 @@ class Plain(Style):
     def exponential(self, writer: Any, arg: Any) -> Any:
         return writer.function("exp", arg)
 
-    def fenced(self, fence: Fence, inside: str) -> str:
+    def fence(self, fence: Fence, inside: str) -> str:
         return f"{fence.before}{inside}{fence.after}"
 
     def conjugate(self, text: str) -> str:
         return f"{text}*"
 
-    def indexed(self, text: str, key: Index, arrays: list[str]) -> str:
-        return f"{text}[{key_text(key, arrays).rstrip(',')}]"
+    def index(self, text: str, key: Index, arrays: list[str]) -> str:
+        return f"{text}[{write_key(key, arrays).rstrip(',')}]"
 
     def cases(self, condition: str, x: str, y: str) -> str:
         return f"{{{x} if {condition}, else {y}}}"
@@ -230,13 +230,13 @@ class Latex(Style):
         tall = r"\frac" in text or r"\sum" in text or r"\prod" in text or r"\left" in text
         return f"\\left({text}\\right)" if tall else f"({text})"
 
-    def raised(self, base: str, exponent: str) -> str:
+    def superscript(self, base: str, exponent: str) -> str:
         return f"{base}^{{{exponent}}}"
 
-    def subscripted(self, base: str, index: str) -> str:
+    def subscript(self, base: str, index: str) -> str:
         return f"{base}_{{{index}}}" if index else base
 
-    def juxtaposed(self, left: str, right: str) -> str:
+    def juxtapose(self, left: str, right: str) -> str:
         if right[0].isdigit() or left[-1].isdigit() and right.startswith(r"\frac"):
             return f"{left} \\cdot {right}"
         apart = (
@@ -252,16 +252,16 @@ class Latex(Style):
 
     def exponential(self, writer: Any, arg: Any) -> Any:
         tall = r"\frac" in arg.text or r"\sum" in arg.text
-        return writer.function(r"\exp", arg) if tall else writer.power(type(arg)("e"), writer.signed(arg))
+        return writer.function(r"\exp", arg) if tall else writer.power(type(arg)("e"), writer.with_sign(arg))
 
-    def fenced(self, fence: Fence, inside: str) -> str:
+    def fence(self, fence: Fence, inside: str) -> str:
         return f"{fence.latex_before}{inside}{fence.latex_after}"
 
     def conjugate(self, text: str) -> str:
         return f"\\overline{{{text}}}"
 
-    def indexed(self, text: str, key: Index, arrays: list[str]) -> str:
-        inside = self.code(key_text(key, arrays).rstrip(",")) if not arrays else key_text(key, arrays)
+    def index(self, text: str, key: Index, arrays: list[str]) -> str:
+        inside = self.code(write_key(key, arrays).rstrip(",")) if not arrays else write_key(key, arrays)
         inside = inside.replace("...", r"\ldots").replace("None", r"\ast")
         return f"({text})_{{{inside}}}" if "_{" in text and not text.startswith("(") else f"{text}_{{{inside}}}"
 

@@ -18,7 +18,6 @@ from wengert.explain.tables.numbers import number, value
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
 from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.graph.ir import Constant, Input, Node, Operation
-from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched
 from wengert.modes.tape import Leaf
 from wengert.modes.tape import Node as TapeNode
@@ -309,7 +308,7 @@ def operands_at(
     recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]
 ) -> tuple[Operand, ...]:
     """The operands of one element of an elementwise operation; of any other, whole."""
-    names = known_names(recording.graph)
+    names = recording.graph.value_names()
     found = []
     for a in node.args:
         whole = numbers_of(recording.values[a])
@@ -372,5 +371,5 @@ def backward_event(recording: Recording, node: Operation, operand: int, index: t
 
 
 def operands_whole(recording: Recording, node: Operation) -> tuple[Operand, ...]:
-    names = known_names(recording.graph)
+    names = recording.graph.value_names()
     return tuple([Operand(names.get(a), numbers_of(recording.values[a])) for a in node.args])

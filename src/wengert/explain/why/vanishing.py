@@ -17,7 +17,6 @@ from wengert.explain.tables.numbers import number, value
 from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
 from wengert.explain.why.zeros import zero_slope
 from wengert.graph.ir import Constant, Input, Node, Operation
-from wengert.graph.variables import known_names
 from wengert.modes.forward import differentiable, push
 from wengert.ops.elementwise.choices import _where
 from wengert.ops.indexing.subscripts import _scatter, _set_at
@@ -358,7 +357,7 @@ class Search:
 
     def described(self, node: Node) -> str:
         """A value by name and number: of those on the way, the first element that matters."""
-        name = known_names(self.recording.graph).get(node)
+        name = self.recording.graph.value_names().get(node)
         found = numbers_of(self.values[node])
         mask = self.alive.get(node)
         if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):

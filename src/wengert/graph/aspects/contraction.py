@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
+from wengert.graph.costs import flops
 from wengert.graph.ir import Operation
 from wengert.graph.mathematics import expression
 from wengert.graph.notation import PRODUCT, Infix, notation
-from wengert.graph.stats import flops
 from wengert.ops.contraction.einsum import _einsum
 from wengert.ops.contraction.products import matmul
 

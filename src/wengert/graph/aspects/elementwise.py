@@ -6,9 +6,21 @@ from typing import Any
 
 from wengert.graph.ir import Operation, is_a
 from wengert.graph.mathematics import ONE, Expression, Writer, expression
-from wengert.graph.notation import ATOM, LN, POWER, PRODUCT, SUM, TRANSPARENT, Fence, Function, Infix, Symbol, notation
-from wengert.graph.python import SourceWriter, python_call, template
-from wengert.graph.sympy import named, same_number, sympy_form
+from wengert.graph.notation import (
+    ATOM,
+    LN,
+    POWER,
+    PRODUCT,
+    SUM,
+    TRANSPARENT,
+    Fence,
+    Infix,
+    NamedFunction,
+    PrefixFunction,
+    notation,
+)
+from wengert.graph.python_source import SourceWriter, python_call, template
+from wengert.graph.sympy import same_number, sympy_form, sympy_function
 from wengert.ops.elementwise.arithmetic import (
     add,
     cbrt,
@@ -73,24 +85,24 @@ notation.enter(Infix("%", "mod", r"\bmod", PRODUCT), remainder)
 notation.enter(Infix("**", "^", "^", POWER), _power)
 notation.enter(TRANSPARENT, positive)
 notation.enter(LN, log)
-notation.enter(Function("log₂", r"\log_2"), log2)
-notation.enter(Function("log₁₀", r"\log_{10}"), log10)
-notation.enter(Function("exp", r"\exp"), exp)
-notation.enter(Function("sin", r"\sin"), sin)
-notation.enter(Function("cos", r"\cos"), cos)
-notation.enter(Function("tan", r"\tan"), tan)
-notation.enter(Function("sinh", r"\sinh"), sinh)
-notation.enter(Function("cosh", r"\cosh"), cosh)
-notation.enter(Function("tanh", r"\tanh"), tanh)
-notation.enter(Function("arcsin", r"\arcsin"), arcsin)
-notation.enter(Function("arccos", r"\arccos"), arccos)
-notation.enter(Function("arctan", r"\arctan"), arctan)
-notation.enter(Symbol("σ", r"\sigma"), sigmoid)
-notation.enter(Symbol("max", r"\max"), maximum)
-notation.enter(Symbol("min", r"\min"), minimum)
-notation.enter(Symbol("Re", r"\mathrm{Re}"), real)
-notation.enter(Symbol("Im", r"\mathrm{Im}"), imag)
-notation.enter(Symbol("arg", r"\arg"), _angle)
+notation.enter(PrefixFunction("log₂", r"\log_2"), log2)
+notation.enter(PrefixFunction("log₁₀", r"\log_{10}"), log10)
+notation.enter(PrefixFunction("exp", r"\exp"), exp)
+notation.enter(PrefixFunction("sin", r"\sin"), sin)
+notation.enter(PrefixFunction("cos", r"\cos"), cos)
+notation.enter(PrefixFunction("tan", r"\tan"), tan)
+notation.enter(PrefixFunction("sinh", r"\sinh"), sinh)
+notation.enter(PrefixFunction("cosh", r"\cosh"), cosh)
+notation.enter(PrefixFunction("tanh", r"\tanh"), tanh)
+notation.enter(PrefixFunction("arcsin", r"\arcsin"), arcsin)
+notation.enter(PrefixFunction("arccos", r"\arccos"), arccos)
+notation.enter(PrefixFunction("arctan", r"\arctan"), arctan)
+notation.enter(NamedFunction("σ", r"\sigma"), sigmoid)
+notation.enter(NamedFunction("max", r"\max"), maximum)
+notation.enter(NamedFunction("min", r"\min"), minimum)
+notation.enter(NamedFunction("Re", r"\mathrm{Re}"), real)
+notation.enter(NamedFunction("Im", r"\mathrm{Im}"), imag)
+notation.enter(NamedFunction("arg", r"\arg"), _angle)
 notation.enter(Fence("|", "|", r"\left|", r"\right|"), absolute, fabs)
 
 
@@ -124,12 +136,12 @@ def write_power(writer: Writer, node: Operation) -> Expression:
         return base
     if exponent.is_number and exponent.text == "0.5" and not exponent.negative:
         return writer.root(base)
-    return writer.power(base, writer.signed(exponent))
+    return writer.power(base, writer.with_sign(exponent))
 
 
 @expression(_where)
 def write_cases(writer: Writer, node: Operation) -> Expression:
-    condition, x, y = [writer.signed(writer.known[a]) for a in node.args]
+    condition, x, y = [writer.with_sign(writer.known[a]) for a in node.args]
     return Expression(writer.style.cases(condition, x, y))
 
 
@@ -178,30 +190,30 @@ def whole_part(sympy: Any, x: Any) -> Any:
 
 
 sympy_form.enter(same_number, positive)
-sympy_form.enter(named("exp"), exp)
-sympy_form.enter(named("log"), log)
-sympy_form.enter(named("sqrt"), sqrt, root)
-sympy_form.enter(named("sin"), sin)
-sympy_form.enter(named("cos"), cos)
-sympy_form.enter(named("tan"), tan)
-sympy_form.enter(named("sinh"), sinh)
-sympy_form.enter(named("cosh"), cosh)
-sympy_form.enter(named("tanh"), tanh)
-sympy_form.enter(named("asin"), arcsin)
-sympy_form.enter(named("acos"), arccos)
-sympy_form.enter(named("atan"), arctan)
-sympy_form.enter(named("asinh"), arcsinh)
-sympy_form.enter(named("acosh"), arccosh)
-sympy_form.enter(named("atanh"), arctanh)
-sympy_form.enter(named("atan2"), arctan2)
-sympy_form.enter(named("Abs"), absolute, fabs)
-sympy_form.enter(named("Max"), maximum, fmax)
-sympy_form.enter(named("Min"), minimum, fmin)
-sympy_form.enter(named("conjugate"), conj)
-sympy_form.enter(named("re"), real)
-sympy_form.enter(named("im"), imag)
-sympy_form.enter(named("arg"), _angle)
-sympy_form.enter(named("Heaviside"), heaviside)
+sympy_form.enter(sympy_function("exp"), exp)
+sympy_form.enter(sympy_function("log"), log)
+sympy_form.enter(sympy_function("sqrt"), sqrt, root)
+sympy_form.enter(sympy_function("sin"), sin)
+sympy_form.enter(sympy_function("cos"), cos)
+sympy_form.enter(sympy_function("tan"), tan)
+sympy_form.enter(sympy_function("sinh"), sinh)
+sympy_form.enter(sympy_function("cosh"), cosh)
+sympy_form.enter(sympy_function("tanh"), tanh)
+sympy_form.enter(sympy_function("asin"), arcsin)
+sympy_form.enter(sympy_function("acos"), arccos)
+sympy_form.enter(sympy_function("atan"), arctan)
+sympy_form.enter(sympy_function("asinh"), arcsinh)
+sympy_form.enter(sympy_function("acosh"), arccosh)
+sympy_form.enter(sympy_function("atanh"), arctanh)
+sympy_form.enter(sympy_function("atan2"), arctan2)
+sympy_form.enter(sympy_function("Abs"), absolute, fabs)
+sympy_form.enter(sympy_function("Max"), maximum, fmax)
+sympy_form.enter(sympy_function("Min"), minimum, fmin)
+sympy_form.enter(sympy_function("conjugate"), conj)
+sympy_form.enter(sympy_function("re"), real)
+sympy_form.enter(sympy_function("im"), imag)
+sympy_form.enter(sympy_function("arg"), _angle)
+sympy_form.enter(sympy_function("Heaviside"), heaviside)
 sympy_form.enter(lambda sympy, x, y: x + y, add)
 sympy_form.enter(lambda sympy, x, y: x - y, subtract)
 sympy_form.enter(lambda sympy, x, y: x * y, multiply, multiply_live)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core.primitive import OUTPUT
+from wengert.graph.costs import flops
 from wengert.graph.ir import Node, Operation
 from wengert.graph.mathematics import Expression, Writer, expression
-from wengert.graph.notation import ATOM, literal
-from wengert.graph.python import SourceWriter, python_block, python_call
-from wengert.graph.stats import flops
+from wengert.graph.notation import ATOM, write_literal
+from wengert.graph.python_source import SourceWriter, python_block, python_call
 from wengert.ops.indexing.subscripts import _add_at, _getitem, _scatter, _set_at, gather
 
 
 @expression(_getitem, gather)
 def write_item(writer: Writer, node: Operation) -> Expression:
-    inside = [writer.signed(writer.known[a]) for a in node.args[1:]]
-    return Expression(writer.style.indexed(writer.within(writer.known[node.args[0]], ATOM), node.params["key"], inside))
+    inside = [writer.with_sign(writer.known[a]) for a in node.args[1:]]
+    return Expression(writer.style.index(writer.within(writer.known[node.args[0]], ATOM), node.params["key"], inside))
 
 
 @expression(OUTPUT)
 def write_output(writer: Writer, node: Operation) -> Expression:
     return Expression(
-        writer.style.subscripted(writer.within(writer.known[node.args[0]], ATOM), str(node.params["index"]))
+        writer.style.subscript(writer.within(writer.known[node.args[0]], ATOM), str(node.params["index"]))
     )
 
 
@@ -33,7 +33,7 @@ def call_getitem(writer: SourceWriter, node: Operation) -> str:
 
 @python_block(_scatter)
 def scatter_lines(writer: SourceWriter, node: Operation, target: str) -> list[str]:
-    typed = "" if node.dtype == np.float64 else f", {literal(node.dtype)}"
+    typed = "" if node.dtype == np.float64 else f", {write_literal(node.dtype)}"
     return [
         f"{target} = np.zeros({node.shape}{typed})",
         write_at(writer, node, target, node.args[0], 1, node.params["key"].repeats),

@@ -6,8 +6,20 @@ from typing import Any
 
 from wengert.graph.aspects.elementwise import whole_part
 from wengert.graph.mathematics import Expression, expression
-from wengert.graph.notation import AND, COMPARISON, OR, POWER, PRODUCT, SHIFT, XOR, Fence, Infix, Symbol, notation
-from wengert.graph.sympy import logical, named, sympy_form
+from wengert.graph.notation import (
+    AND,
+    COMPARISON,
+    OR,
+    POWER,
+    PRODUCT,
+    SHIFT,
+    XOR,
+    Fence,
+    Infix,
+    NamedFunction,
+    notation,
+)
+from wengert.graph.sympy import sympy_form, sympy_function, sympy_logical
 from wengert.ops.elementwise.predicates import (
     _isclose,
     _round,
@@ -57,7 +69,7 @@ notation.enter(Infix("|", "|", r"\mid", OR), bitwise_or)
 notation.enter(Infix("^", "⊕", r"\oplus", XOR), bitwise_xor)
 notation.enter(Infix("<<", "≪", r"\ll", SHIFT), left_shift)
 notation.enter(Infix(">>", "≫", r"\gg", SHIFT), right_shift)
-notation.enter(Symbol("sgn", r"\mathrm{sgn}"), sign)
+notation.enter(NamedFunction("sgn", r"\mathrm{sgn}"), sign)
 notation.enter(Fence("⌊", "⌋", r"\left\lfloor ", r"\right\rfloor "), floor)
 notation.enter(Fence("⌈", "⌉", r"\left\lceil ", r"\right\rceil "), ceil)
 
@@ -74,19 +86,19 @@ def sympy_isclose(sympy: Any, x: Any, y: Any, rtol: float, atol: float, equal_na
     return sympy.Le(sympy.Abs(x - y), atol + rtol * sympy.Abs(y))
 
 
-sympy_form.enter(named("floor"), floor)
-sympy_form.enter(named("ceiling"), ceil)
-sympy_form.enter(named("sign"), sign)
-sympy_form.enter(named("Eq"), equal)
-sympy_form.enter(named("Ne"), not_equal)
-sympy_form.enter(named("Lt"), less)
-sympy_form.enter(named("Le"), less_equal)
-sympy_form.enter(named("Gt"), greater)
-sympy_form.enter(named("Ge"), greater_equal)
-sympy_form.enter(logical("And"), logical_and)
-sympy_form.enter(logical("Or"), logical_or)
-sympy_form.enter(logical("Not"), logical_not)
-sympy_form.enter(logical("Xor"), logical_xor)
+sympy_form.enter(sympy_function("floor"), floor)
+sympy_form.enter(sympy_function("ceiling"), ceil)
+sympy_form.enter(sympy_function("sign"), sign)
+sympy_form.enter(sympy_function("Eq"), equal)
+sympy_form.enter(sympy_function("Ne"), not_equal)
+sympy_form.enter(sympy_function("Lt"), less)
+sympy_form.enter(sympy_function("Le"), less_equal)
+sympy_form.enter(sympy_function("Gt"), greater)
+sympy_form.enter(sympy_function("Ge"), greater_equal)
+sympy_form.enter(sympy_logical("And"), logical_and)
+sympy_form.enter(sympy_logical("Or"), logical_or)
+sympy_form.enter(sympy_logical("Not"), logical_not)
+sympy_form.enter(sympy_logical("Xor"), logical_xor)
 sympy_form.enter(whole_part, trunc)
 sympy_form.enter(lambda sympy, x, y: sympy.floor(x / y), floor_divide)
 sympy_form.enter(lambda sympy, x: sympy.Eq(sympy.im(x), 0), isreal)

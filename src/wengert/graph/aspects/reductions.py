@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.graph.costs import flops, per_element
 from wengert.graph.ir import Operation
 from wengert.graph.mathematics import Expression, Writer, expression
-from wengert.graph.notation import FRACTION, Fence, Symbol, notation
-from wengert.graph.python import python_call, reduction_call, template
-from wengert.graph.stats import flops, per_element
-from wengert.graph.sympy import exact, same_number, sympy_form
+from wengert.graph.notation import FRACTION, Fence, NamedFunction, notation
+from wengert.graph.python_source import python_call, reduction_call, template
+from wengert.graph.sympy import same_number, sympy_form, sympy_number
 from wengert.ops.linear_algebra.norms import _norm
 from wengert.ops.reductions.cumulative import _cumprod, _cumsum, _prod
 from wengert.ops.reductions.extremes import _argmax, _argmin, _max, _min
@@ -18,10 +18,10 @@ from wengert.ops.reductions.logical import _all, _any, _count_nonzero
 from wengert.ops.reductions.sums import _logsumexp, _mean, _sum
 from wengert.ops.reductions.without_nan import _nanmax, _nanmin
 
-notation.enter(Symbol("max", r"\max"), _max)
-notation.enter(Symbol("min", r"\min"), _min)
-notation.enter(Symbol("arg max", r"\mathrm{arg\,max}"), _argmax)
-notation.enter(Symbol("arg min", r"\mathrm{arg\,min}"), _argmin)
+notation.enter(NamedFunction("max", r"\max"), _max)
+notation.enter(NamedFunction("min", r"\min"), _min)
+notation.enter(NamedFunction("arg max", r"\mathrm{arg\,max}"), _argmax)
+notation.enter(NamedFunction("arg min", r"\mathrm{arg\,min}"), _argmin)
 notation.enter(Fence("‖", "‖", r"\left\Vert ", r"\right\Vert "), _norm)
 
 
@@ -33,7 +33,7 @@ def large(plain: str, latex: str) -> Callable[[Writer, Operation], Expression]:
         inside = writer.known[x]
         if not axis:
             return inside
-        sign = writer.style.subscripted(
+        sign = writer.style.subscript(
             writer.style.pick((plain, latex)), "" if len(axis) == x.ndim else ",".join(map(str, axis))
         )
         negative, inside = plain == "Σ" and inside.negative, inside._replace(negative=inside.negative and plain != "Σ")
@@ -65,12 +65,12 @@ python_call.enter(template("np.cumprod({0}, axis={axis})"), _cumprod)
 
 @sympy_form(_max)
 def sympy_max(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
-    return x if initial is None else sympy.Max(x, exact(initial, sympy))
+    return x if initial is None else sympy.Max(x, sympy_number(initial, sympy))
 
 
 @sympy_form(_min)
 def sympy_min(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
-    return x if initial is None else sympy.Min(x, exact(initial, sympy))
+    return x if initial is None else sympy.Min(x, sympy_number(initial, sympy))
 
 
 sympy_form.enter(same_number, _sum, _mean, _prod, _logsumexp, _nanmax, _nanmin)

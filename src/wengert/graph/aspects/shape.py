@@ -9,8 +9,8 @@ import numpy as np
 from wengert.graph.aspects.elementwise import whole_part
 from wengert.graph.ir import Operation
 from wengert.graph.mathematics import Expression, Writer, expression
-from wengert.graph.notation import ATOM, TRANSPARENT, literal, notation
-from wengert.graph.python import SourceWriter, python_call, template
+from wengert.graph.notation import ATOM, TRANSPARENT, notation, write_literal
+from wengert.graph.python_source import SourceWriter, python_call, template
 from wengert.graph.sympy import same_number, sympy_form
 from wengert.ops.indexing.key import Index
 from wengert.ops.shape.casting import _astype, _astype_discrete, _copy, _stop_gradient
@@ -25,8 +25,8 @@ notation.enter(TRANSPARENT, _copy, _astype, _broadcast_to)
 def write_transpose(writer: Writer, node: Operation) -> Expression:
     x = writer.known[node.args[0]]
     if node.params["axes"] == (1, 0):
-        return Expression(writer.style.transposed(writer.within(x, ATOM)))
-    return x if x.is_number else writer.call(writer.style.operator("transpose"), [writer.signed(x)], node)
+        return Expression(writer.style.transpose(writer.within(x, ATOM)))
+    return x if x.is_number else writer.call(writer.style.operator("transpose"), [writer.with_sign(x)], node)
 
 
 @expression(_expand_dims)
@@ -36,19 +36,19 @@ def write_new_axes(writer: Writer, node: Operation) -> Expression:
     if not x.ndim or writer.known[x].is_number or sorted(axis) == list(range(len(axis))):
         return writer.known[x]
     key = Index(tuple([None if i in axis else slice(None) for i in range(node.ndim)]))
-    return Expression(writer.style.indexed(writer.within(writer.known[x], ATOM), key, []))
+    return Expression(writer.style.index(writer.within(writer.known[x], ATOM), key, []))
 
 
 @python_call(_transpose)
 def call_transpose(writer: SourceWriter, node: Operation) -> str:
     if node.params["axes"] == (1, 0):
-        return f"{writer.closed(node.args[0])}.T"
+        return f"{writer.enclose(node.args[0])}.T"
     return f"np.transpose({writer.texts[node.args[0]][0]}, {node.params['axes']})"
 
 
 @python_call(_astype, _astype_discrete)
 def call_astype(writer: SourceWriter, node: Operation) -> str:
-    return f"{writer.array(node.args[0])}.astype({literal(node.params['dtype'])})"
+    return f"{writer.array(node.args[0])}.astype({write_literal(node.params['dtype'])})"
 
 
 @python_call(_pad)

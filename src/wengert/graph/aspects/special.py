@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.graph.sympy import named, sympy_form
+from wengert.graph.sympy import sympy_form, sympy_function
 from wengert.ops.special.bessel import _iv, _ive, _jv, _kv, _yv, i0, i0e, i1, i1e, j0, j1, y0, y1
 from wengert.ops.special.entropy import entr, kl_div, logit, rel_entr, xlog1py, xlogy
 from wengert.ops.special.error import _erfcx, erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
@@ -15,10 +15,10 @@ from wengert.ops.special.quantile import betaincinv, gammainccinv, gammaincinv, 
 
 # Bessel functions
 
-sympy_form.enter(named("besselj"), _jv)
-sympy_form.enter(named("bessely"), _yv)
-sympy_form.enter(named("besseli"), _iv)
-sympy_form.enter(named("besselk"), _kv)
+sympy_form.enter(sympy_function("besselj"), _jv)
+sympy_form.enter(sympy_function("bessely"), _yv)
+sympy_form.enter(sympy_function("besseli"), _iv)
+sympy_form.enter(sympy_function("besselk"), _kv)
 sympy_form.enter(lambda sympy, x: sympy.besselj(0, x), j0)
 sympy_form.enter(lambda sympy, x: sympy.besselj(1, x), j1)
 sympy_form.enter(lambda sympy, x: sympy.bessely(0, x), y0)
@@ -63,9 +63,9 @@ def sympy_erfcx(sympy: Any, x: Any, order: int) -> Any:
     return (sympy.exp(t**2) * sympy.erfc(t)).diff(t, order).subs(t, x)
 
 
-sympy_form.enter(named("erf"), erf)
-sympy_form.enter(named("erfc"), erfc)
-sympy_form.enter(named("erfinv"), erfinv)
+sympy_form.enter(sympy_function("erf"), erf)
+sympy_form.enter(sympy_function("erfc"), erfc)
+sympy_form.enter(sympy_function("erfinv"), erfinv)
 sympy_form.enter(lambda sympy, x: sympy.erfinv(1 - x), erfcinv)  # SymPy does not evaluate its erfcinv
 sympy_form.enter(normal_distribution, ndtr)
 sympy_form.enter(lambda sympy, x: sympy.log(normal_distribution(sympy, x)), log_ndtr)
@@ -93,11 +93,11 @@ def sympy_stdtr(sympy: Any, df: Any, z: Any) -> Any:
     return sympy.Piecewise((tail, sympy.Le(z, 0)), (1 - tail, True))
 
 
-sympy_form.enter(named("gamma"), gamma)
-sympy_form.enter(named("digamma"), digamma)
-sympy_form.enter(named("polygamma"), _polygamma_op)
-sympy_form.enter(named("zeta"), _zeta)
-sympy_form.enter(named("beta"), beta)
+sympy_form.enter(sympy_function("gamma"), gamma)
+sympy_form.enter(sympy_function("digamma"), digamma)
+sympy_form.enter(sympy_function("polygamma"), _polygamma_op)
+sympy_form.enter(sympy_function("zeta"), _zeta)
+sympy_form.enter(sympy_function("beta"), beta)
 sympy_form.enter(lambda sympy, x: sympy.log(sympy.Abs(sympy.gamma(x))), gammaln)
 sympy_form.enter(lambda sympy, x, y: sympy.log(sympy.Abs(sympy.beta(x, y))), betaln)
 sympy_form.enter(lambda sympy, a, x: sympy.uppergamma(a, x) / sympy.gamma(a), gammaincc)
@@ -109,7 +109,7 @@ sympy_form.without(
 
 # Integrals and inverses
 
-sympy_form.enter(named("Si"), _si)
-sympy_form.enter(named("Ci"), _ci)
+sympy_form.enter(sympy_function("Si"), _si)
+sympy_form.enter(sympy_function("Ci"), _ci)
 sympy_form.enter(lambda sympy, x, n: sympy.expint(n, x), _expn)
 sympy_form.enter(lambda sympy, x, k, tol: sympy.LambertW(x, k), _lambertw)

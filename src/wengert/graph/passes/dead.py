@@ -15,7 +15,7 @@ from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
-from wengert.graph.passes.rewrite import derived, rebuilt
+from wengert.graph.passes.rewrite import make_node, rebuild
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem
 from wengert.ops.shape.joining import _stack, _unstack
@@ -26,14 +26,14 @@ part_key: Aspect[Callable[[Operation, int], Index]] = Aspect(
 )
 
 
-def dead(graph: Graph) -> Graph:
+def remove_dead(graph: Graph) -> Graph:
     """The graph with the outputs that are used computed by themselves. Inputs stay, used or not."""
     used = Counter([node.args[0] for node in graph.operations if node.primitive is OUTPUT])
-    matches = cache(parts_match)
+    matches = cache(is_split_of_join)
 
     def rule(node: Operation, before: Operation) -> Node | None:
         if node.primitive is not OUTPUT:
-            return read_of_joined(node) if is_a(node, _getitem) else None
+            return read_part(node) if is_a(node, _getitem) else None
         whole, i = node.args[0], node.params["index"]
         if is_a(whole, _unstack) and is_a(whole.args[0], _stack) and whole.params == whole.args[0].params:
             return whole.args[0].args[i]
@@ -44,10 +44,10 @@ def dead(graph: Graph) -> Graph:
             and used[before.args[0]] < len(whole.spec)
             and (key := part_key.of(whole.primitive)) is not None
         ):
-            return derived(node, _getitem, whole.args[0], key=key(whole, i))
+            return make_node(node, _getitem, whole.args[0], key=key(whole, i))
         return None
 
-    return rebuilt(graph, rule)
+    return rebuild(graph, rule)
 
 
 @part_key(_split)
@@ -63,7 +63,7 @@ def slice_of_unstack(node: Operation, i: int) -> Index:
     return Index((*(slice(None),) * node.params["axis"], i))
 
 
-def parts_match(split: Operation) -> bool:
+def is_split_of_join(split: Operation) -> bool:
     """Whether an array is split where it was joined."""
     joined, axis = split.args[0], split.params["axis"]
     if not isinstance(joined, Operation) or joined.params["axis"] != axis or len(joined.args) != len(split.spec):
@@ -71,7 +71,7 @@ def parts_match(split: Operation) -> bool:
     return all(part.shape == spec.shape for part, spec in zip(joined.args, split.spec, strict=True))
 
 
-def read_of_joined(node: Operation) -> Node | None:
+def read_part(node: Operation) -> Node | None:
     """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of
     the parts.
     """

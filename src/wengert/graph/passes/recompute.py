@@ -27,13 +27,13 @@ def recompute(graph: Graph) -> Graph:
     """The graph with cheap operations done again, if its peak memory is lower then; else the graph itself."""
     if sum(map(taken, graph.operations)) < WORTHWHILE:
         return graph
-    lives = Lives.of(graph)
+    lives = Lifetimes.of(graph)
     for _ in range(ROUNDS):
-        again = chosen(graph, lives) if lives.peak >= WORTHWHILE else None
+        again = choose_recomputed(graph, lives) if lives.peak >= WORTHWHILE else None
         if not again:
             break
-        after = cloned(graph, lives, again)
-        lower = Lives.of(after)
+        after = clone_operations(graph, lives, again)
+        lower = Lifetimes.of(after)
         if lower.peak >= lives.peak:
             break
         graph, lives = after, lower
@@ -44,10 +44,10 @@ def peak(graph: Graph) -> int:
     """The most bytes that lie in memory at once beside inputs and constants, if operations run in order and free what
     is not needed.
     """
-    return Lives.of(graph).peak
+    return Lifetimes.of(graph).peak
 
 
-class Lives(NamedTuple):
+class Lifetimes(NamedTuple):
     """When each value is made, used, and used for the last time, by places in the order of the operations."""
 
     order: list[Operation]
@@ -59,7 +59,7 @@ class Lives(NamedTuple):
     peak: int
 
     @classmethod
-    def of(cls, graph: Graph) -> Lives:
+    def of(cls, graph: Graph) -> Lifetimes:
         order = graph.operations
         memory: dict[Node, Node] = {}
         uses: dict[Node, list[int]] = {}
@@ -98,7 +98,7 @@ def is_cheap(node: Operation) -> bool:
     return facts.cost is not None and facts.cost <= 1 and not facts.view
 
 
-def chosen(graph: Graph, lives: Lives) -> dict[Operation, int]:
+def choose_recomputed(graph: Graph, lives: Lifetimes) -> dict[Operation, int]:
     """The operations to do again, with the place of the first use after the peak."""
     found: dict[Operation, int] = {}
     needed: set[Node] = set()
@@ -119,7 +119,7 @@ def chosen(graph: Graph, lives: Lives) -> dict[Operation, int]:
     return found
 
 
-def cloned(graph: Graph, lives: Lives, again: dict[Operation, int]) -> Graph:
+def clone_operations(graph: Graph, lives: Lifetimes, again: dict[Operation, int]) -> Graph:
     """The graph with these operations done a second time, each just before its first use after the peak."""
     new: dict[Node, Node] = {}
     due: dict[int, list[Operation]] = {}
@@ -130,4 +130,4 @@ def cloned(graph: Graph, lives: Lives, again: dict[Operation, int]) -> Graph:
             new[early] = early.with_args([new.get(a, a) for a in early.args])
         if new:
             new[node] = node.with_args([new.get(a, a) for a in node.args])
-    return graph.replaced([new.get(y, y) for y in graph.outputs])
+    return graph.with_outputs([new.get(y, y) for y in graph.outputs])

@@ -9,25 +9,25 @@ import numpy as np
 
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import rebuilt
+from wengert.graph.passes.rewrite import rebuild
 
 COMPARED = 1 << 12
 """Bytes up to which constants are compared by their numbers. Larger ones are the same if they are one array."""
 
 
-def common(graph: Graph) -> Graph:
+def merge_common(graph: Graph) -> Graph:
     """The graph with one node for all that have the same operation, operands and metadata, and for all equal constants."""
     seen: dict[Hashable, Node] = {}
     merged: dict[Node, Node] = {}
     for node in graph.constants:
-        first = seen.setdefault(constant_key(node), node)
+        first = seen.setdefault(number_key(node), node)
         if first is not node:
             merged[node] = first
 
     def rule(node: Operation, _: Operation) -> Node:
         return seen.setdefault(operation_key(node), node)
 
-    return rebuilt(graph, rule, merged)
+    return rebuild(graph, rule, merged)
 
 
 def operation_key(node: Operation) -> Hashable:
@@ -41,18 +41,18 @@ def operation_key(node: Operation) -> Hashable:
         operands = (i, j) if i < j else (j, i)
     else:
         operands = tuple([a.sequence for a in args])
-    metadata = [(key, distinct(value)) for key, value in node.params.items()]
+    metadata = [(key, exact_key(value)) for key, value in node.params.items()]
     return (primitive, operands, *metadata)
 
 
-def distinct(value: Any) -> Hashable:
+def exact_key(value: Any) -> Hashable:
     """Metadata so that equal means the same: 0.0 and -0.0, 1 and 1.0 are told apart."""
     return (
         (value.__class__, repr(value)) if isinstance(value, float | complex | np.generic) else (value.__class__, value)
     )
 
 
-def constant_key(node: Constant) -> Hashable:
+def number_key(node: Constant) -> Hashable:
     value = node.value
     if node.weak is not None:
         return node.weak, repr(value)

@@ -1,9 +1,8 @@
-"""A graph as mathematics, in plain text and in LaTeX: one equation for each value that has a name or is used more than
-once.
+"""A graph as mathematics, in plain text and in LaTeX.
 
-Expressions are built from the operands up, so no graph is too deep, with as few parentheses as their meaning needs.
-What does not show in a textbook (a factor of one, a broadcast, a sign before a term) is left out or moved to where it
-does.
+There is one equation for each value that has a name or is used more than once. Expressions are built from the operands
+up, so no graph is too deep, with as few parentheses as their meaning needs. What a textbook would not show (a factor of
+one, a broadcast, a sign before a term) is left out or moved.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from wengert.ops.elementwise.arithmetic import negative
 from wengert.ops.indexing.key import Index
 
 LIMIT = 24
-"""How many operations may stand in one equation."""
+"""The most operations in one equation."""
 
 
 @form("mathematics")
@@ -58,12 +57,10 @@ def write_latex(graph: Graph) -> str:
 
 
 class Expression(NamedTuple):
-    """A text and how tightly it binds.
+    """A string and how tightly it binds.
 
-    `closed` is the text where what follows could be read as part of it (`sin(x)` for `sin x`).
-
-    `negative` says that a minus sign belongs before the text. An exponent goes behind `head`, before `tail`, where that
-    is not the end.
+    `closed` is the string where what follows could be read as part of it (`sin(x)` for `sin x`). `negative` says that a
+    minus sign belongs before it. An exponent goes behind `head`, before `tail`, where that is not the end.
     """
 
     text: str
@@ -82,9 +79,7 @@ ONE = Expression("1", is_number=True)
 
 
 def is_transparent(node: Operation) -> bool:
-    """Whether an operation gives its operand, possibly with the sign turned: it is written again rather than given a
-    name.
-    """
+    """Whether an operation returns its operand, possibly with the sign turned: it is repeated, not given a name."""
     return notation.of(node.primitive) is TRANSPARENT or is_a(node, negative)
 
 
@@ -92,7 +87,9 @@ def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     """Left and right sides, in the order of computation, results that nothing else needs at the end."""
     names = graph.value_names()
     results = dict.fromkeys(graph.outputs)
-    lines = choose_lines(graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or is_transparent(node))
+    lines = choose_lines(
+        graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or is_transparent(node)
+    )
     called = _name_values(graph, names, lines, style)
     writer = Writer(style, {node: Expression(text) for node, text in called.items()})
     for constant in graph.constants:
@@ -117,9 +114,9 @@ def _result_name(graph: Graph, node: Node, style: Style) -> str:
 
 
 def _name_values(graph: Graph, names: dict[Node, str], lines: list[Operation], style: Style) -> dict[Node, str]:
-    """What each input and each left side is called: by the user's name, with an index where several have it.
+    """The names of inputs and left sides: the user's, with an index where several values have the same.
 
-    Results f, other values v.
+    Results are called f, other values v.
     """
     called: dict[Node, str] = {}
     taken: set[str] = set()
@@ -175,16 +172,16 @@ class Writer:
         return self.call(symbol, [self.with_sign(a) for a in args], node)
 
     def call(self, symbol: str, args: list[str], node: Operation) -> Expression:
-        """`name(x, y; axis = 0)`, without metadata that says no more than that everything is reduced."""
+        """`name(x, y; axis = 0)`, without parameters that only say that everything is reduced."""
         axis = node.params.get("axis")
         everything = axis is None or isinstance(axis, tuple) and len(axis) == node.args[0].ndim
         hidden = {"keepdims", "axis"} if everything else {"keepdims"}
-        told = [(word, value) for word, value in node.params.items() if value is not None and word not in hidden]
-        metadata = [
-            f"{self.style.word(word)} = {self.style.code(repr(value) if isinstance(value, Index) else write_literal(value))}"
-            for word, value in told
-        ]
-        inside = ", ".join(args) + ("; " + ", ".join(metadata) if metadata else "")
+        params = []
+        for word, value in node.params.items():
+            if value is not None and word not in hidden:
+                text = repr(value) if isinstance(value, Index) else write_literal(value)
+                params.append(f"{self.style.word(word)} = {self.style.code(text)}")
+        inside = ", ".join(args) + ("; " + ", ".join(params) if params else "")
         return Expression(f"{symbol}{self.style.parentheses(inside)}")
 
     def constant(self, node: Constant) -> Expression:
@@ -246,7 +243,10 @@ class Writer:
             return right._replace(negative=negative)
         factors = [self.within(left, PRODUCT, follows=True), self.within(right, PRODUCT)]
         closed = self.within(right, PRODUCT, follows=True)
-        join = lambda last: f"{factors[0]} {symbol} {last}" if symbol else self.style.juxtapose(factors[0], last)
+
+        def join(last: str) -> str:
+            return f"{factors[0]} {symbol} {last}" if symbol else self.style.juxtapose(factors[0], last)
+
         return Expression(join(factors[1]), PRODUCT, join(closed), negative)
 
     def fraction(self, above: Expression, below: Expression) -> Expression:
@@ -272,6 +272,7 @@ class Writer:
             return Expression(
                 text,
                 POWER,
-                base.closed and f"{self.style.superscript(base.head, exponent)}{self.style.parentheses(base.tail.strip())}",
+                base.closed
+                and f"{self.style.superscript(base.head, exponent)}{self.style.parentheses(base.tail.strip())}",
             )
         return Expression(self.style.superscript(self.within(base, ATOM), exponent), POWER)

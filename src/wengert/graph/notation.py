@@ -1,4 +1,4 @@
-"""How operations are written, in Python and in mathematics. What has no notation is written as a call of its name."""
+"""How operations are written, in Python and in mathematics. Those without a notation are written as calls."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class PrefixFunction(NamedTuple):
 
 
 class NamedFunction(NamedTuple):
-    """A function with parentheses that mathematics calls by another name."""
+    """A function with parentheses that has another name in mathematics."""
 
     plain: str
     latex: str
 
 
 class Fence(NamedTuple):
-    """What stands before and after the operand, in plain text and in LaTeX."""
+    """The signs before and after the operand, in plain text and in LaTeX."""
 
     before: str
     after: str
@@ -57,7 +57,7 @@ LN = PrefixFunction("ln", r"\ln")
 
 
 def write_literal(value: Any) -> str:
-    """A piece of metadata as Python source."""
+    """A parameter as Python source."""
     if isinstance(value, np.dtype):
         return f"np.{value.name}" if value.isnative and hasattr(np, value.name) else f"np.{value!r}"
     if isinstance(value, type) and issubclass(value, np.generic):
@@ -96,11 +96,11 @@ def _shortest(value: Any) -> Any:
 
 
 def write_key(index: Index, arrays: list[str]) -> str:
-    """What stands between the brackets of `x[...]`, with texts for the arrays in it."""
+    """The source between the brackets of `x[...]`, given the source of its arrays."""
     parts = index.key if isinstance(index.key, tuple) else (index.key,)
     texts = iter(arrays)
 
-    def text(part: Any) -> str:
+    def write(part: Any) -> str:
         if isinstance(part, Hole):
             return next(texts)
         if isinstance(part, slice):
@@ -108,6 +108,6 @@ def write_key(index: Index, arrays: list[str]) -> str:
             return ":".join(bounds if bounds[2] else bounds[:2])
         return "..." if part is ... else str(part)
 
-    written = ", ".join(map(text, parts))
+    whole = ", ".join(map(write, parts))
     tuple_of_one = isinstance(index.key, tuple) and len(parts) == 1 and not isinstance(parts[0], Hole)
-    return "()" if not parts else f"{written}," if tuple_of_one else written
+    return "()" if not parts else f"{whole}," if tuple_of_one else whole

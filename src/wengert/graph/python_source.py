@@ -1,4 +1,4 @@
-"""A graph as Python source: a function in the user's own names, which gives the same numbers when it runs."""
+"""A graph as Python source: a function in the user's own names, which returns the same numbers when it runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from wengert.ops.elementwise.exponential import _power
 from wengert.ops.elementwise.predicates import invert
 
 LIMIT = 8
-"""How many operations may stand on a line."""
+"""The most operations on a line."""
 
 SMALL = 12
-"""How many elements an array may have to be written out."""
+"""The most elements of an array that is written out."""
 
 NUMBERS = {np.dtype(t): t for t in (bool, np.int64, np.float64, np.complex128)}
 RESERVED = ("np", "wg", "lookup", "Index", "Hole", "complex")
@@ -51,6 +51,8 @@ def is_numpy(primitive: Primitive) -> bool:
 
 
 class SourceWriter:
+    """Writes the source of a function, line by line; `texts` are the expressions of nodes so far."""
+
     def __init__(self, graph: Graph, function: str):
         self.graph, self.function = graph, function
         called = {node.primitive for node in graph.operations}
@@ -61,30 +63,41 @@ class SourceWriter:
         self.looked_up: dict[str, None] = {}
 
     def write(self) -> PythonSource:
+        """The source of the function."""
         graph = self.graph
-        names = graph.value_names()
         parameters = [self.scope.take(identifier(given.name or "x", self.reserved)) for given in graph.inputs]
         for given, text in zip(graph.inputs, parameters, strict=True):
             self.texts[given] = text, ATOM
         for constant in graph.constants:
             self.texts[constant] = self.constant(constant)
+        body = self._write_lines()
+        results = [self.texts[node][0] for node in graph.outputs]
+        body.append(
+            f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})"
+        )
+        return self._assemble(parameters, body)
+
+    def _write_lines(self) -> list[str]:
+        """The lines that assign to variables, in order; a variable that is no longer needed is used again."""
+        graph = self.graph
+        names = graph.value_names()
         blocks = [node for node in graph.operations if node.primitive in python_block]
         lines = choose_lines(graph, {*names, *blocks}, LIMIT, lambda node: node.primitive is OUTPUT)
-        places = {line: i for i, line in enumerate(lines)}
+        numbers = {line: i for i, line in enumerate(lines)}
         last = last_uses(graph, lines)
         expiring: dict[int, list[Node]] = {}
         for node in (*graph.inputs, *lines):
             expiring.setdefault(last.get(node, len(lines)), []).append(node)
         body: list[str] = []
         for node in graph.operations:
-            if node not in places:
+            if node not in numbers:
                 self.texts[node] = self.expression(node)
                 continue
             block = python_block.of(node.primitive)
             text = "" if block else self.expression(node)[0]
             base = identifier(names[node], self.reserved) if node in names else "t"
-            released = [self.texts[a][0] for a in expiring.get(places[node], ()) if a is not node]
-            if block:  # several lines: what they read must not be overwritten by the first of them
+            released = [self.texts[a][0] for a in expiring.get(numbers[node], ()) if a is not node]
+            if block:  # of several lines, the first must not overwrite what the others read
                 target = self.scope.take(base)
                 body += block(self, node, target)
             for variable in released:
@@ -93,11 +106,7 @@ class SourceWriter:
                 target = self.scope.take(base)
                 body.append(f"{target} = {text}")
             self.texts[node] = target, ATOM
-        results = [self.texts[node][0] for node in graph.outputs]
-        body.append(
-            f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})"
-        )
-        return self._assemble(parameters, body)
+        return body
 
     def _assemble(self, parameters: list[str], body: list[str]) -> PythonSource:
         taken = [*parameters, *(["*", *self.constants] if self.constants else [])]
@@ -184,7 +193,7 @@ class SourceWriter:
         return text if precedence == ATOM and not re.match(r"[\d.]", text) else f"({text})"
 
     def array(self, a: Node) -> str:
-        """A value that something of an array is asked of, which Python's numbers do not have."""
+        """The source of a value as an array, which Python's numbers are not."""
         return f"np.asarray({self.texts[a][0]})" if a.weak else self.enclose(a)
 
     def key(self, node: Operation, first: int) -> str:
@@ -199,11 +208,10 @@ def _with_precedence(text: str) -> Text:
 
 
 def _rounds_differently(node: Operation) -> bool:
-    """Whether Python's operator may give something else than NumPy's function.
+    """Whether Python's operator may return something else than NumPy's function.
 
-    It rounds in its own way in powers and complex products of single numbers, and for the exponents that `**` knows by
-    heart. Of Python's own numbers it gives one of them again, which is right where the result is to give way to the
-    dtype of an array, and only there.
+    It rounds differently in powers and complex products of single numbers, and for exponents with a special case in
+    `**`. Of Python's own numbers it returns a Python number, which is right only where the result is weak too.
     """
     if node.weak is None and all(a.weak for a in node.args):
         return True
@@ -221,14 +229,16 @@ def _rounds_differently(node: Operation) -> bool:
 
 
 def _write_array(array: np.ndarray) -> str | None:
-    """An array written out: by its one number if all are the same, element by element if they are few."""
+    """An array written out: by its one number if all are equal, element by element if they are few."""
     typed = "" if array.dtype == np.float64 else f", {write_literal(array.dtype)}"
-    if array.size and len({array[place].tobytes() for place in np.ndindex(array.shape[: min(array.ndim, 1)])}) == 1:
+    if array.size and len({array[i].tobytes() for i in np.ndindex(array.shape[: min(array.ndim, 1)])}) == 1:
         first = array[(0,) * array.ndim]
         if array.tobytes() == first.tobytes() * array.size and (array.size > 3 or array.ndim > 1):
             fill = {0: "zeros", 1: "ones"}.get(first.item()) if not np.signbit(first.real) else None
             return (
-                f"np.{fill}({array.shape}{typed})" if fill else f"np.full({array.shape}, {write_number(first.item())}{typed})"
+                f"np.{fill}({array.shape}{typed})"
+                if fill
+                else f"np.full({array.shape}, {write_number(first.item())}{typed})"
             )
     if not array.size:
         return f"np.zeros({array.shape}{typed})"
@@ -242,6 +252,8 @@ def _write_nested(array: np.ndarray) -> str:
 
 
 def reduction_call(name: str) -> Callable[[SourceWriter, Operation], str]:
+    """The call of a reduction, which leaves out what NumPy does by default."""
+
     def write(writer: SourceWriter, node: Operation) -> str:
         x, params = node.args[0], dict(node.params)
         axis = params.pop("axis")
@@ -260,7 +272,7 @@ def reduction_call(name: str) -> Callable[[SourceWriter, Operation], str]:
 
 
 def template(pattern: str) -> Callable[[SourceWriter, Operation], str]:
-    """A call with operands in order (`{0}`), all of them (`{all}`) and metadata by name (`{axis}`)."""
+    """A call with operands in order (`{0}`), all of them (`{all}`) and parameters by name (`{axis}`)."""
 
     def write(writer: SourceWriter, node: Operation) -> str:
         operands = [writer.texts[a][0] for a in node.args]

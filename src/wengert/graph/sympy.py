@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 
 from wengert.core.aspects import Aspect
+from wengert.core.errors import user_error
 from wengert.graph.costs import tree_size
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
 LARGEST = 20_000
-"""SymPy writes everything out: beyond so many operations in the tree it would take too long."""
+"""The most operations in the tree of a formula: SymPy writes everything out."""
 
 Form = Callable[..., Any]
-"""Takes the module SymPy, the operands as its expressions, and the metadata by name.
-
-Gives an expression, or None where there is none.
-"""
+"""From the module SymPy, the operands as its expressions, and the parameters by name, to an expression or None."""
 sympy_form: Aspect[Form] = Aspect(
     "SymPy form",
     "the same as an expression of SymPy",
@@ -45,10 +43,10 @@ def to_sympy(graph: Graph) -> Any:
     sympy = _import_sympy()
     size = tree_size(graph)
     if size > LARGEST:
-        raise ValueError(
-            f"This graph has {len(graph.operations)} operations, but as a formula it would have {size:.3g}, and SymPy "
-            f"writes formulas out. "
-            f"Look at it as mathematics() or python() instead."
+        raise user_error(
+            ValueError,
+            f"This graph has {len(graph.operations)} operations, but as a formula it would have {size:.3g}",
+            "Use mathematics() or python() instead: SymPy writes formulas out.",
         )
     names = graph.value_names()
     values: dict[Node, Any] = {}
@@ -56,19 +54,19 @@ def to_sympy(graph: Graph) -> Any:
         values[given] = sympy.Symbol(names.get(given, f"x{i}"), **ASSUMPTIONS.get(given.dtype.kind, {}))
     for node in graph.nodes:
         if node.shape or not isinstance(node.dtype, np.dtype):
-            raise TypeError(f"to_sympy takes graphs of single numbers, but {_describe(node, names)} is {node.spec!r}.")
+            what = f"to_sympy takes graphs of single numbers, but {_describe(node, names)} is {node.spec!r}"
+            raise user_error(TypeError, what)
         if isinstance(node, Constant):
             if node.is_captured:
-                raise TypeError(
-                    "This graph has captured a value that requires gradients, which to_sympy does not know. Pass it as "
-                    "an argument."
-                )
+                what = "This graph has captured a value that requires gradients, which to_sympy does not know"
+                raise user_error(TypeError, what, "Pass it as an argument.")
             values[node] = sympy_number(np.asarray(node.value).item(), sympy)
         elif isinstance(node, Operation):
             form = sympy_form.of(node.primitive)
             found = None if form is None else form(sympy, *[values[a] for a in node.args], **node.params)
             if found is None:
-                raise NotImplementedError(f"SymPy has no counterpart of {_describe(node, names)} that to_sympy knows.")
+                what = f"SymPy has no counterpart of {_describe(node, names)} that to_sympy knows"
+                raise user_error(NotImplementedError, what)
             values[node] = found
     results = tuple([values[node] for node in graph.outputs])
     return results[0] if len(results) == 1 else results
@@ -78,7 +76,7 @@ def _import_sympy() -> Any:
     try:
         import sympy  # type: ignore[import-untyped]  # has no types
     except ImportError as error:
-        raise ImportError("to_sympy needs SymPy: python -m pip install sympy.") from error
+        raise user_error(ImportError, "to_sympy needs SymPy", "Install it: python -m pip install sympy.") from error
     return sympy
 
 
@@ -89,7 +87,7 @@ def _describe(node: Node, names: dict[Node, str]) -> str:
 
 
 def sympy_number(value: Any, sympy: Any) -> Any:
-    """A number as SymPy's: integers and halves, quarters ... exactly, other floating-point numbers as such."""
+    """A number as SymPy's: integers and halves, quarters ... exactly, other floating-point numbers rounded."""
     if isinstance(value, bool):
         return sympy.true if value else sympy.false
     if isinstance(value, complex):
@@ -103,20 +101,20 @@ def sympy_number(value: Any, sympy: Any) -> Any:
 
 
 def _as_boolean(x: Any, sympy: Any) -> Any:
-    """A truth value as it is; of a number, whether it is not zero. A symbol of SymPy can be either."""
+    """A boolean as it is; of a number, whether it is not zero. A symbol of SymPy can be either."""
     return sympy.Ne(x, 0) if x.is_complex or not isinstance(x, sympy.logic.boolalg.Boolean) else x
 
 
 def sympy_function(name: str) -> Form:
-    """SymPy's own function of that name."""
+    """The form that is SymPy's function of that name."""
     return lambda sympy, *args: getattr(sympy, name)(*args)
 
 
 def sympy_logical(name: str) -> Form:
-    """SymPy's own function of that name, of truth values."""
+    """The form that is SymPy's function of that name, of booleans."""
     return lambda sympy, *args: getattr(sympy, name)(*[_as_boolean(x, sympy) for x in args])
 
 
-def same_number(sympy: Any, x: Any, **_: Any) -> Any:
-    """What leaves a single number as it is."""
+def same_number(_sympy: Any, x: Any, **_: Any) -> Any:
+    """The operand, of an operation that leaves a single number as it is."""
     return x

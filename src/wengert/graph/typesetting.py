@@ -12,9 +12,10 @@ from wengert.graph.notation import ATOM, PRODUCT, Fence, Infix, NamedFunction, P
 from wengert.ops.indexing.key import Index
 
 GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ", "kappa": "κ",
-    "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ",
-    "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η",
+    "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ",
+    "Theta": "Θ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
 }  # fmt: skip
 SUBSCRIPTS = str.maketrans("0123456789,+-", "₀₁₂₃₄₅₆₇₈₉,₊₋")
 SUPERSCRIPTS = str.maketrans("0123456789−-+nixyT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁺ⁿⁱˣʸᵀ")
@@ -31,7 +32,7 @@ def parts_of(name: str) -> tuple[str, list[str]]:
 
 
 class Style:
-    """What the writer of expressions asks for."""
+    """The methods that the writer of expressions calls."""
 
     stacks = False
     minus = "−"
@@ -124,7 +125,7 @@ class Style:
 
 
 class Plain(Style):
-    """One line of text, with the signs that Unicode has.
+    """One line of text, with the symbols of Unicode.
 
     `words` are the names of more than one letter that were written.
     """
@@ -164,8 +165,9 @@ class Plain(Style):
         return f"{base}{index.translate(SUBSCRIPTS)}"
 
     def juxtapose(self, left: str, right: str) -> str:
-        """A product without a sign: words are kept apart, a coefficient or a letter stands right before what it
-        multiplies.
+        """A product without a sign.
+
+        Words are kept apart; a coefficient or a letter stands right before its factor.
         """
         if right[0].isdigit():
             return f"{left}·{right}"
@@ -247,7 +249,7 @@ class Latex(Style):
     def fraction(self, above: str, below: str) -> str:
         return f"\\frac{{{above}}}{{{below}}}"
 
-    def root(self, inside: str, bare: bool) -> str:
+    def root(self, inside: str, bare: bool) -> str:  # noqa: ARG002  # a root sign in LaTeX needs no parentheses
         return f"\\sqrt{{{inside}}}"
 
     def exponential(self, writer: Any, arg: Any) -> Any:

@@ -91,7 +91,12 @@ def test_captured_values_are_not_folded():
 def test_errors_of_numbers_are_left_to_the_run():
     (read,) = trace(lambda x, i: x[i], np.ones(3), np.array([0, 1])).operations
     graph = Graph(
-        [], [make_operation(read.primitive, [make_constant(np.arange(3.0)), make_constant(np.array([0, 7]))], **read.params)]
+        [],
+        [
+            make_operation(
+                read.primitive, [make_constant(np.arange(3.0)), make_constant(np.array([0, 7]))], **read.params
+            )
+        ],
     )
     assert fold(graph) is graph
     with pytest.raises(IndexError):

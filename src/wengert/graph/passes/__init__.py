@@ -1,4 +1,4 @@
-"""Passes: each takes a graph and gives one that computes the same, in less time or memory. `optimize` runs them all."""
+"""Passes: each returns a graph that computes the same in less time or memory. `optimize` runs them all."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from wengert.graph.passes.views import merge_views
 Pass = Callable[[Graph], Graph]
 REWRITES: tuple[Pass, ...] = (remove_dead, fold, merge_common, simplify, merge_views, shorten_reductions)
 PASSES = (*REWRITES, recompute)
-"""In the order in which they run.
-
-The last one computes some things twice, which others would undo, so it runs once, at the end.
-"""
+"""In the order in which they run. The last one repeats operations, which others would undo, so it runs once."""
 
 ROUNDS = 3
 
@@ -32,7 +29,7 @@ def optimize(graph: Graph, verbose: bool = False) -> Graph:
     With `verbose`, stages are printed.
 
     Its values are those of the graph, its derivatives need not be: what only the derivative sees (`stop_gradient`, the
-    branch of a `where` that is not taken) may be gone. So derive first, then optimize.
+    branch of a `where` that is not taken) may be gone. So differentiate first, then optimize.
     """
     return run_pass(recompute, run_until_stable(graph, REWRITES, verbose), verbose)
 

@@ -27,14 +27,15 @@ part_key: Aspect[Callable[[Operation, int], Index]] = Aspect(
 
 
 def remove_dead(graph: Graph) -> Graph:
-    """The graph with the outputs that are used computed by themselves. Inputs stay, used or not."""
+    """The graph without unused outputs of operations. Inputs stay, used or not."""
     used = Counter([node.args[0] for node in graph.operations if node.primitive is OUTPUT])
     matches = cache(is_split_of_join)
 
     def rule(node: Operation, before: Operation) -> Node | None:
         if node.primitive is not OUTPUT:
             return read_part(node) if is_a(node, _getitem) else None
-        whole, i = node.args[0], node.params["index"]
+        whole = node.args[0]
+        i: int = node.params["index"]
         if is_a(whole, _unstack) and is_a(whole.args[0], _stack) and whole.params == whole.args[0].params:
             return whole.args[0].args[i]
         if is_a(whole, _split) and is_a(whole.args[0], _concatenate) and matches(whole):
@@ -52,6 +53,7 @@ def remove_dead(graph: Graph) -> Graph:
 
 @part_key(_split)
 def slice_of_split(node: Operation, i: int) -> Index:
+    """The slice between two bounds."""
     axis, bounds = node.params["axis"], node.params["bounds"]
     start = bounds[i - 1] if i else 0
     stop = bounds[i] if i < len(bounds) else node.args[0].shape[axis]
@@ -60,6 +62,7 @@ def slice_of_split(node: Operation, i: int) -> Index:
 
 @part_key(_unstack)
 def slice_of_unstack(node: Operation, i: int) -> Index:
+    """One index along the axis."""
     return Index((*(slice(None),) * node.params["axis"], i))
 
 
@@ -72,8 +75,9 @@ def is_split_of_join(split: Operation) -> bool:
 
 
 def read_part(node: Operation) -> Node | None:
-    """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of
-    the parts.
+    """The part of a joined array that a key reads, if it reads exactly one.
+
+    This is x[i] of arrays stacked along the first axis, or x[i:j] of arrays concatenated along it.
     """
     joined, key = node.args[0], node.params["key"].key
     if isinstance(key, tuple):

@@ -1,4 +1,4 @@
-"""Constant folding: what depends on no input is computed once, now."""
+"""Constant folding: what depends on no input is computed once, when the graph is optimized."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from wengert.ops.shape.joining import _full_like
 from wengert.ops.shape.reshaping import _broadcast_to
 
 SMALL = 4096
-"""Bytes that a result may always have."""
+"""Results of at most so many bytes are always folded."""
 
 ALLOWANCE = 1 << 16
 """Bytes by which all constants together may grow, beside doubling."""
 
 
 def fold(graph: Graph) -> Graph:
-    """Operations on constants become constants, as do empty results, and arrays of one number repeated become that
-    number.
+    """Make constants of operations on constants and of empty results, and one number of a repeated number.
 
-    A program does not come to carry much more memory by it: results that are larger than their operands stay
-    operations, broadcasting does in any case, and if the constants together would take more than twice what they took,
-    only small ones are made. Values that were captured are left alone, because they are to be lifted to inputs.
+    The constants do not grow much by it: results that are larger than their operands stay operations, and so does
+    broadcasting; if the constants together would take more than twice the memory, only small ones are made. Captured
+    values are left alone, because they are to be lifted to inputs.
     """
     scalars: dict[Node, Node] = {node: shrink(node) for node in graph.constants if is_repeated(node)}
     folded = rebuild(graph, lambda node, _: fold_operation(node), scalars)
@@ -36,17 +35,18 @@ def fold(graph: Graph) -> Graph:
         return folded
     return rebuild(
         graph,
-        lambda node, _: fold_operation(node) if node.spec.__class__ is not tuple and node.nbytes <= SMALL else None,
+        lambda node, _: fold_operation(node) if len(node.specs) == 1 and node.nbytes <= SMALL else None,
         scalars,
     )
 
 
 def total_bytes(constants: Sequence[Node]) -> int:
+    """The memory of some nodes."""
     return sum([node.nbytes for node in constants])
 
 
 def fold_operation(node: Operation) -> Node | None:
-    """The constant that an operation is, if it is one, and if it is small or takes no more bytes than its operands."""
+    """The constant that an operation is, if its operands are, and if it is small or no larger than they are."""
     if is_empty(node):
         return Constant(np.empty(node.shape, node.dtype))
     values = []
@@ -65,16 +65,17 @@ def fold_operation(node: Operation) -> Node | None:
 
 
 def is_empty(node: Operation) -> bool:
-    """Whether there are no numbers to compute. An index may still be out of bounds, which only the run can tell."""
+    """Whether there are no elements to compute. An index may still be out of bounds, which only the run can tell."""
     return node.spec.__class__ is Spec and not node.size and not is_a(node, gather, _scatter, _set_at, _add_at)
 
 
 def is_broadcast(node: Operation) -> bool:
+    """Whether an operation repeats its operand."""
     return is_a(node, _broadcast_to, _full_like) and node.size > node.args[-1].size
 
 
 def is_repeated(node: Constant) -> bool:
-    """Whether a constant is an array of one number many times over, bit by bit."""
+    """Whether a constant is an array of equal elements, bit by bit."""
     value = constant_value(node)
     if not isinstance(value, np.ndarray) or value.size < 2 or value.dtype.hasobject:
         return False
@@ -84,6 +85,7 @@ def is_repeated(node: Constant) -> bool:
 
 
 def shrink(node: Constant) -> Operation:
+    """A constant array of equal elements as the broadcast of one of them."""
     scalar = Constant(node.value[(0,) * node.ndim])
     made = make_operation(primitive_of(_broadcast_to), (scalar,), shape=node.shape)
     made.name = node.name

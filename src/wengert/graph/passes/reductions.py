@@ -1,11 +1,11 @@
-"""Reductions of what was broadcast, multiplied, moved or reduced before.
+"""Reductions of values that were broadcast, multiplied, moved or reduced before.
 
 What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number. A sum
-of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without ever making
-the products; a common factor that is a known number goes out of it first, and only then, because a sum without it may
+of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without making the
+products; a common factor that is a known number is taken out of it first, and only then, because a sum without it may
 overflow where the whole does not. These rules change the order and number of roundings, so sums and means may differ in
 the last digits; maxima and minima are exactly the same. A sum begins with 0.0, so that it is never -0.0, and so does
-what takes its place.
+its replacement.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WORTH_A_PRODUCT = 4096
 
 
 def shorten_reductions(graph: Graph) -> Graph:
-    """The graph with reductions of fewer numbers, and fewer of them."""
+    """The graph with reductions of fewer elements, and fewer of them."""
     uses = graph.count_uses()
 
     def rule(node: Operation, before: Operation) -> Node | None:
@@ -57,7 +57,7 @@ def shorten_reductions(graph: Graph) -> Graph:
 
 
 def reduce_along(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...]) -> Node:
-    """The same reduction along other axes, in a shape that has the same numbers."""
+    """The same reduction along other axes, in a shape with as many elements."""
     if not axes and has_same_dtype(node, x):
         alone = make_node(node, add, x, Constant(0.0)) if is_a(node, _sum, _mean) and x.dtype.kind in "fc" else x
         return reshape_node(node, alone, shape)
@@ -67,8 +67,8 @@ def reduce_along(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int
 
 
 def has_same_dtype(node: Operation, x: Node) -> bool:
-    """A sum of truth values counts them, so it is not the same as its one operand."""
-    return x.dtype == node.dtype
+    """Whether an operand has the dtype of the result; a sum of booleans has not, since it counts them."""
+    return bool(x.dtype == node.dtype)
 
 
 def drop_short_axes(node: Operation) -> Node:
@@ -79,9 +79,13 @@ def drop_short_axes(node: Operation) -> Node:
 
 @shorter_reduction(_broadcast_to)
 def reduce_broadcast(node: Operation, x: Operation) -> Node | None:
+    """Reduce before broadcasting, and count the repeated elements."""
     (y,) = x.args
     new = x.ndim - y.ndim
-    varies = lambda i: i >= new and y.shape[i - new] == x.shape[i]
+
+    def varies(i: int) -> bool:
+        return i >= new and y.shape[i - new] == x.shape[i]
+
     axes = node.params["axis"]
     if all(map(varies, axes)):
         return None
@@ -102,13 +106,14 @@ def reduce_reduction(node: Operation, x: Operation) -> Node | None:
         return None
     (y,) = x.args
     inner = x.params["axis"]
-    places = list(range(y.ndim)) if x.params["keepdims"] else [i for i in range(y.ndim) if i not in inner]
-    axes = sorted({*inner, *[places[i] for i in node.params["axis"]]})
+    kept = list(range(y.ndim)) if x.params["keepdims"] else [i for i in range(y.ndim) if i not in inner]
+    axes = sorted({*inner, *[kept[i] for i in node.params["axis"]]})
     return reduce_along(node, y, axes, node.shape)
 
 
 @shorter_reduction(_reshape, _expand_dims)
 def reduce_reshape(node: Operation, x: Operation) -> Node | None:
+    """Reduce all elements without the reshape."""
     if len(node.params["axis"]) < x.ndim:
         return None
     return reduce_along(node, x.args[0], range(x.args[0].ndim), node.shape)
@@ -116,6 +121,7 @@ def reduce_reshape(node: Operation, x: Operation) -> Node | None:
 
 @shorter_reduction(_transpose)
 def reduce_transpose(node: Operation, x: Operation) -> Node:
+    """Reduce before transposing."""
     (y,) = x.args
     order = x.params["axes"]
     axes = sorted(order[i] for i in node.params["axis"])
@@ -133,7 +139,7 @@ def reduce_transpose(node: Operation, x: Operation) -> Node:
 def reduce_product(node: Operation, x: Operation) -> Node | None:
     """A contraction, if both factors lack axes.
 
-    Another factor that does not vary along the reduced axes goes out of it.
+    Another factor that does not vary along the reduced axes is taken out of it.
     """
     if node.dtype.kind not in "fc" or x.dtype != node.dtype:
         return None
@@ -151,14 +157,15 @@ def reduce_product(node: Operation, x: Operation) -> Node | None:
 
 
 def extent(a: Node, x: Node, i: int) -> int:
-    """The length that an operand has along an axis of what it is broadcast to."""
+    """The length of an operand along an axis of the shape that it is broadcast to."""
     i -= x.ndim - a.ndim
     return a.shape[i] if i >= 0 else 1
 
 
 def is_fixed(a: Node, x: Node, axes: Sequence[int]) -> bool:
-    """Whether a factor is known, finite and not zero, and does not vary along the axes: others would make other NaNs
-    outside of the sum.
+    """Whether a factor is a constant, finite and not zero, that does not vary along the axes.
+
+    Others would make other NaNs outside of the sum.
     """
     if not isinstance(a, Constant) or a.is_captured or any(extent(a, x, i) != 1 for i in axes):
         return False
@@ -166,9 +173,7 @@ def is_fixed(a: Node, x: Node, axes: Sequence[int]) -> bool:
 
 
 def take_out_factor(node: Operation, x: Operation, summed: Node, factor: Node, first: bool) -> Node | None:
-    """The reduction of one operand alone, which has the reduced axes at full length, then the operation with the other
-    one.
-    """
+    """Reduce one operand, which has the reduced axes at full length, then apply the operation to it and the other."""
     if summed.dtype != node.dtype:
         return None
     shift = x.ndim - summed.ndim
@@ -185,7 +190,7 @@ def take_out_factor(node: Operation, x: Operation, summed: Node, factor: Node, f
 def is_contraction(x: Node, axes: Sequence[int]) -> bool:
     """Whether this is a product of which most terms need not be made, because both factors lack axes.
 
-    All of the reduced axes must be in both: what one is summed over alone is a common factor of the other, which may be
+    Both must have all of the reduced axes: what one is summed over alone is a common factor of the other, which may be
     infinite.
     """
     if not is_a(x, multiply):
@@ -204,12 +209,13 @@ def make_contraction(node: Operation, x: Operation) -> Node:
     in_b = [i for i in range(x.ndim) if extent(b, x, i) != 1]
     kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
     squeezed = [
-        reshape_node(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))
+        reshape_node(node, operand, tuple([x.shape[i] for i in own])) for operand, own in ((a, in_a), (b, in_b))
     ]
-    labels = [einsum_labels(places) for places in (in_a, in_b, kept)]
+    labels = [einsum_labels(own) for own in (in_a, in_b, kept)]
     out = make_node(node, _einsum, *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
     return reshape_node(node, out, node.shape)
 
 
-def einsum_labels(places: list[int]) -> str:
-    return "".join([LETTERS[i] for i in places])
+def einsum_labels(axes: list[int]) -> str:
+    """A letter for each axis."""
+    return "".join([LETTERS[i] for i in axes])

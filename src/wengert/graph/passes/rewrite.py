@@ -1,8 +1,8 @@
-"""The walk that passes share: every operation is seen once, after its operands, and may be replaced.
+"""The loop that passes share: every operation is seen once, after its operands, and may be replaced.
 
-A rule is shown an operation whose operands have been rewritten already, and the operation that it was, whose uses are
-known. It gives the node to put in its place, or None. What it gives is put there only if it has the same spec and the
-same weak type, so a rule need not check that.
+A rule is given an operation whose operands have been rewritten already, and the operation that it was, whose uses are
+known. It returns the node to replace it, or None. The replacement is made only if it has the same spec and the same
+weak type, so a rule need not check that.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ def rebuild(graph: Graph, rule: Rule, given: Mapping[Node, Node] | None = None) 
 
 
 def can_replace(put: Node, node: Node) -> bool:
-    """Whether a node can stand in another one's place."""
+    """Whether a node can take the place of another."""
     return put.spec == node.spec and put.weak is node.weak
 
 
 def make_node(node: Operation, of: aspects.Operation, *args: Node, **params: Any) -> Operation:
-    """A node of an operation that helps to compute another one, and so comes from the same place."""
+    """A node that helps to compute another one, and so has its source line."""
     made = make_operation(aspects.primitive_of(of), args, **params)
     made.source = node.source
     return made
 
 
 def constant_value(node: Node) -> Any:
-    """The value of a constant, None for anything else, captured values too."""
+    """The value of a constant; None for anything else, captured values too."""
     return node.value if isinstance(node, Constant) and not node.is_captured else None
 
 
 def is_uniform(node: Node, number: Any) -> bool:
-    """Whether a node is a constant that is this number everywhere, zeros with their sign."""
+    """Whether a node is a constant with this number everywhere, zeros with their sign."""
     value = constant_value(node)
     if value is None:
         return False
@@ -77,10 +77,12 @@ def _equals(value: Any, number: Any) -> Any:
 
 
 def reshape_node(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
+    """A node in another shape."""
     return x if x.shape == shape else make_node(node, _reshape, x, shape=shape)
 
 
 def broadcast_node(node: Operation, x: Node, shape: tuple[int, ...]) -> Node:
+    """A node broadcast to a shape."""
     if x.weak is not None and shape:  # a Python number, which takes the dtype of what it meets
         if not isinstance(x, Constant):
             return x

@@ -1,9 +1,9 @@
-"""Algebraic simplification, where it changes no bit of any result: NaN, infinities and signed zeros included (a NaN may
-change its sign).
+"""Algebraic simplification, where it changes no bit of any result.
 
-So `x + 0.0`, which makes 0.0 of -0.0, stays, and so do `x * 0.0`, `x - x` and `x / x`. A rule gives what an operation
-is equal to; whether shape, dtype and weak type are equal too is checked where it is put in place. Complex products mix
-the parts of a number, in which an infinity becomes NaN, so the rules of arithmetic are for real numbers.
+NaN, infinities and signed zeros are kept too (a NaN may change its sign). So `x + 0.0`, which makes 0.0 of -0.0, stays,
+and so do `x * 0.0`, `x - x` and `x / x`. A rule returns what an operation is equal to; whether shape, dtype and weak
+type are equal too is checked by the loop. Complex products mix the parts of a number, in which an infinity becomes NaN,
+so the rules of arithmetic are for real numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from wengert.ops.shape.joining import _full_like, _pad, _stack
 from wengert.ops.shape.rearranging import _concatenate, _flip, _roll
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
-simplifications: Aspect[tuple[Callable[[Operation], Node | None], ...]] = Aspect(
+SimplificationRule = Callable[[Operation], Node | None]
+simplifications: Aspect[tuple[SimplificationRule, ...]] = Aspect(
     "simplifications", "rules for what it is equal to", rest="none that keeps every bit is known"
 )
 REAL = "fiub"
@@ -57,15 +58,17 @@ def is_number(node: Node, number: float) -> bool:
 
 
 def drop(node: Operation) -> Node:
+    """The operand, of an operation that changes nothing where the specs are equal."""
     return node.args[0]
 
 
 def drop_if_real(node: Operation) -> Node | None:
+    """The operand, if it is real."""
     return node.args[0] if node.args[0].dtype.kind in REAL else None
 
 
-def neutral(number: float, both: bool = False) -> Callable:
-    """The rule of an operation that does nothing if its second operand, or either of both, is a number."""
+def neutral(number: float, both: bool = False) -> SimplificationRule:
+    """The rule of an operation that does nothing if its second operand, or either, is a given number."""
 
     def rule(node: Operation) -> Node | None:
         if node.dtype.kind not in REAL:
@@ -79,11 +82,12 @@ def neutral(number: float, both: bool = False) -> Callable:
 
 
 def add_zero(node: Operation) -> Node | None:
-    """-0.0 is what changes no floating-point number; for integers there is only one zero."""
+    """x + -0.0 is x for every floating-point number; integers have only one zero."""
     return neutral(-0.0 if node.dtype.kind == "f" else 0, both=True)(node)
 
 
 def subtract_zero(node: Operation) -> Node | None:
+    """x - 0.0 is x."""
     return neutral(0.0 if node.dtype.kind == "f" else 0)(node)
 
 
@@ -99,6 +103,7 @@ def cancel_inverse(node: Operation) -> Node | None:
 
 
 def add_negative(node: Operation) -> Node | None:
+    """x + (-y) is x - y."""
     x, y = node.args
     if (z := operand_of_negative(y)) is not None:
         return make_node(node, subtract, x, z)
@@ -106,15 +111,19 @@ def add_negative(node: Operation) -> Node | None:
 
 
 def subtract_negative(node: Operation) -> Node | None:
+    """x - (-y) is x + y, and -0.0 - y is -y."""
     x, y = node.args
     if (z := operand_of_negative(y)) is not None:
         return make_node(node, add, x, z)
     return (
-        make_node(node, negative, y) if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0) else None
+        make_node(node, negative, y)
+        if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0)
+        else None
     )
 
 
 def cancel_signs(node: Operation) -> Node | None:
+    """(-x) * (-y) is x * y."""
     x, y = map(operand_of_negative, node.args)
     return None if x is None or y is None or node.dtype.kind != "f" else make_node(node, node.primitive, x, y)
 
@@ -133,7 +142,7 @@ def move_sign_to_number(node: Operation) -> Node | None:
 def merge_scales(node: Operation) -> Node | None:
     """c * (2.0 * x) is (2.0 * c) * x, for a power of two that is at least 1 and a number c that is too.
 
-    The first product is exact then, even of subnormal numbers, and where it overflows the whole does.
+    The first product is exact then, even of subnormal numbers, and if it overflows, the whole does.
     """
     whole = split_product(node)
     if whole is None or not is_a(whole[1], multiply) or node.dtype.kind != "f" or node.dtype.itemsize < 4:
@@ -152,7 +161,7 @@ LARGEST = 2.0**60
 
 
 def split_product(node: Operation) -> tuple[Any, Node] | None:
-    """A product as a number and what it multiplies."""
+    """A product as a number and the other factor."""
     for i in (0, 1):
         if (number := float_constant(node.args[i])) is not None:
             return number, node.args[1 - i]
@@ -160,12 +169,13 @@ def split_product(node: Operation) -> tuple[Any, Node] | None:
 
 
 def float_constant(node: Node) -> Any:
-    """A constant that is one floating-point number, Python's or NumPy's; else None."""
+    """The value of a constant that is one floating-point number, Python's or NumPy's; else None."""
     value = constant_value(node)
     return value if isinstance(value, float | np.float32 | np.float64) else None
 
 
 def negate(node: Operation) -> Node | None:
+    """x * -1 and x / -1 are -x."""
     if node.dtype.kind not in "fi":
         return None
     x, y = node.args
@@ -198,7 +208,7 @@ def multiply_by_reciprocal(node: Operation) -> Node | None:
 
 
 def simplify_where(node: Operation) -> Node | None:
-    """`where` with a condition that is known, with equal branches, or one condition asked twice."""
+    """`where` with a known condition, with equal branches, or with one condition twice."""
     condition, x, y = node.args
     if is_number(condition, True):
         return broadcast_node(node, x, node.shape)
@@ -241,11 +251,12 @@ def invert_comparison(node: Operation) -> Node | None:
 
 
 def merge_equal_operands(node: Operation) -> Node | None:
+    """`maximum(x, x)` is x."""
     x, y = node.args
     return x if x is y else None
 
 
-def absorb(number: bool) -> Callable:
+def absorb(number: bool) -> SimplificationRule:
     """`and` with False is False, `or` with True is True."""
 
     def rule(node: Operation) -> Node | None:
@@ -262,8 +273,8 @@ def broadcast_fill(node: Operation) -> Node | None:
     return broadcast_node(node, Constant(np.asarray(value).astype(node.dtype)[()]), node.shape)
 
 
-def drop_if_zero(name: str) -> Callable:
-    """The rule of an operation along axes that has none, or by distances that are all zero."""
+def drop_if_zero(name: str) -> SimplificationRule:
+    """The rule of an operation along no axes, or by distances that are all zero."""
 
     def rule(node: Operation) -> Node | None:
         return None if any(map(np.any, node.params[name])) else node.args[0]
@@ -272,11 +283,12 @@ def drop_if_zero(name: str) -> Callable:
 
 
 def drop_without_axes(node: Operation) -> Node | None:
+    """The operand, of an operation along no axes."""
     return node.args[0] if not node.params["axis"] and node.params.get("initial") is None else None
 
 
 def use_new_value(node: Operation) -> Node | None:
-    """`x[...] = v` is v, if it is like x."""
+    """`x[...] = v` is v, if it has the spec of x."""
     key, v = node.params["key"].key, node.args[1]
     parts = key if isinstance(key, tuple) else (key,)
     is_whole = all(part is Ellipsis or part == slice(None) for part in parts if part.__class__ is not Hole)
@@ -284,10 +296,12 @@ def use_new_value(node: Operation) -> Node | None:
 
 
 def expand_single(node: Operation) -> Node | None:
+    """A stack of one array is that array with one more axis."""
     return make_node(node, _expand_dims, node.args[0], axis=(node.params["axis"],)) if len(node.args) == 1 else None
 
 
 def drop_single(node: Operation) -> Node | None:
+    """A concatenation of one array is that array."""
     return node.args[0] if len(node.args) == 1 else None
 
 

@@ -16,7 +16,7 @@ COMPARED = 1 << 12
 
 
 def merge_common(graph: Graph) -> Graph:
-    """The graph with one node for all that have the same operation, operands and metadata, and for all equal constants."""
+    """The graph with one node for equal constants, and for operations that are equal and have equal operands."""
     seen: dict[Hashable, Node] = {}
     merged: dict[Node, Node] = {}
     for node in graph.constants:
@@ -31,7 +31,7 @@ def merge_common(graph: Graph) -> Graph:
 
 
 def operation_key(node: Operation) -> Hashable:
-    """Equal for operations that compute the same. Nodes are told apart by their sequence numbers."""
+    """Equal for operations that compute the same. Nodes are distinguished by their sequence numbers."""
     primitive, args = node.primitive, node.args
     if len(args) == 1:
         operands: Hashable = args[0].sequence
@@ -41,18 +41,19 @@ def operation_key(node: Operation) -> Hashable:
         operands = (i, j) if i < j else (j, i)
     else:
         operands = tuple([a.sequence for a in args])
-    metadata = [(key, exact_key(value)) for key, value in node.params.items()]
-    return (primitive, operands, *metadata)
+    params = [(key, exact_key(value)) for key, value in node.params.items()]
+    return (primitive, operands, *params)
 
 
 def exact_key(value: Any) -> Hashable:
-    """Metadata so that equal means the same: 0.0 and -0.0, 1 and 1.0 are told apart."""
+    """A parameter as a key that distinguishes 0.0 from -0.0, and 1 from 1.0."""
     return (
         (value.__class__, repr(value)) if isinstance(value, float | complex | np.generic) else (value.__class__, value)
     )
 
 
 def number_key(node: Constant) -> Hashable:
+    """Equal for constants with the same numbers."""
     value = node.value
     if node.weak is not None:
         return node.weak, repr(value)

@@ -1,10 +1,10 @@
-"""Operations that only move numbers: merged, cancelled, and moved to where they cost least.
+"""Operations that only move elements: merged, cancelled, and moved to where they cost least.
 
-Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one will do, and each has
-one form: what can be said by reshape is. An elementwise operation needs no broadcast operands, because it broadcasts by
-itself; if all of its operands are broadcast, it is computed before. Transposes and reshapes of all operands are moved
-behind it, towards others that they cancel with. Transposed operands of matmul are left alone, since BLAS reads them as
-they are.
+Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one is enough, and each
+has one form: a reshape where that is possible. An elementwise operation needs no broadcast operands, because it
+broadcasts itself; if all of its operands are broadcast, it is computed before. Transposes and reshapes of all operands
+are moved behind it, towards others that they cancel with. Transposed operands of matmul are left alone, since BLAS
+reads them as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from wengert.core.aspects import Aspect
 from wengert.core.infer import is_elementwise
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation, is_a, make_operation
+from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.rewrite import broadcast_node, make_node, rebuild, reshape_node
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.indexing.key import Index
@@ -32,7 +32,7 @@ MOVES = (*RESHAPES, _transpose, _broadcast_to)
 
 
 def merge_views(graph: Graph) -> Graph:
-    """The graph with fewer views, and elementwise operations on fewer numbers."""
+    """The graph with fewer views, and elementwise operations on fewer elements."""
     uses = graph.count_uses()
 
     def rule(node: Operation, before: Operation) -> Node | None:
@@ -52,6 +52,7 @@ def merge_views(graph: Graph) -> Graph:
 
 @view_merger(*RESHAPES)
 def merge_reshape(node: Operation) -> Node | None:
+    """One reshape for two; none where the shape stays."""
     (x,) = node.args
     if is_a(x, *RESHAPES):
         return reshape_node(node, x.args[0], node.shape)
@@ -62,6 +63,7 @@ def merge_reshape(node: Operation) -> Node | None:
 
 @view_merger(_transpose)
 def merge_transpose(node: Operation) -> Node | None:
+    """One transpose for two; a reshape where only axes of length one move."""
     (x,) = node.args
     axes = node.params["axes"]
     if is_a(x, _transpose):
@@ -76,6 +78,7 @@ def merge_transpose(node: Operation) -> Node | None:
 
 @view_merger(_broadcast_to)
 def merge_broadcast(node: Operation) -> Node | None:
+    """One broadcast for two; none where the shape stays."""
     (x,) = node.args
     if is_a(x, _broadcast_to):
         return broadcast_node(node, x.args[0], node.shape)
@@ -86,6 +89,7 @@ def merge_broadcast(node: Operation) -> Node | None:
 
 @view_merger(_getitem)
 def merge_getitem(node: Operation) -> Node | None:
+    """One key for two; a reshape where everything is selected."""
     (x,) = node.args
     if is_a(x, _broadcast_to) and x.args[0].size == 1:
         return broadcast_node(node, reshape_node(node, x.args[0], ()), node.shape)
@@ -113,13 +117,15 @@ def selects_everything(selected: list[tuple[bool, int | range, int]]) -> bool:
 
 @view_merger(_scatter)
 def merge_scatter(node: Operation) -> Node | None:
-    """What is put everywhere is only reshaped."""
+    """Values that are written everywhere are only reshaped."""
     selected = None if len(node.args) > 1 else selected_parts(node.shape, node.params["key"])
-    return reshape_node(node, node.args[0], node.shape) if selected is not None and selects_everything(selected) else None
+    return (
+        reshape_node(node, node.args[0], node.shape) if selected is not None and selects_everything(selected) else None
+    )
 
 
 def selected_parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int | range, int]] | None:
-    """What a key selects of each axis: whether it is a new axis, the place or places, and the length.
+    """What a key selects of each axis: whether it is a new axis, the index or range of indices, and the length.
 
     None if the key has arrays.
     """
@@ -144,7 +150,7 @@ def selected_parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int
 
 
 def compose_ranges(first: range, second: int | range) -> int | range:
-    """The places that are selected of those that were selected."""
+    """The indices that are selected of those that were selected."""
     if isinstance(second, int):
         return first[second]
     return range(
@@ -153,6 +159,7 @@ def compose_ranges(first: range, second: int | range) -> int | range:
 
 
 def key_part(axis: int | range) -> int | slice:
+    """An index or range of indices as part of a key."""
     if isinstance(axis, int):
         return axis
     if not axis:
@@ -164,7 +171,7 @@ def key_part(axis: int | range) -> int | slice:
 
 
 def move_views_behind(node: Operation, uses: list[int]) -> Node | None:
-    """The same elementwise operation on what its operands are views of, and the view of that."""
+    """The same elementwise operation on the operands of views, and the view of that."""
     arrays = [a for a in node.args if a.ndim]
     if any(is_a(a, _broadcast_to) for a in arrays):
         return compute_before_broadcast(node)
@@ -193,35 +200,30 @@ def move_views_behind(node: Operation, uses: list[int]) -> Node | None:
 def apply_to(node: Operation, arrays: list[Node]) -> Operation:
     """An operation on other arrays; numbers stay."""
     rest = iter(arrays)
-    made = make_operation(node.primitive, [next(rest) if a.ndim else a for a in node.args], **node.params)
-    made.source = node.source
-    return made
+    return make_node(node, node.primitive, *[next(rest) if a.ndim else a for a in node.args], **node.params)
 
 
 def compute_before_broadcast(node: Operation) -> Node | None:
     """The operation on operands that are not broadcast, and if need be the broadcast of that."""
     args = [a.args[0] if is_a(a, _broadcast_to) else a for a in node.args]
-    made = make_operation(node.primitive, args, **node.params)
-    made.source = node.source
-    return broadcast_node(node, made, node.shape)
+    return broadcast_node(node, make_node(node, node.primitive, *args, **node.params), node.shape)
 
 
 def leads_with_ones(x: Node) -> TypeGuard[Operation]:
-    """Whether a node only puts axes of length one in front, which broadcasting does by itself."""
+    """Whether a node only puts axes of length one in front, which broadcasting does as well."""
     return is_a(x, *RESHAPES) and x.shape == (1,) * (x.ndim - x.args[0].ndim) + x.args[0].shape
 
 
 def drop_leading_ones(node: Operation) -> Node | None:
+    """The operation on operands without leading axes of length one, if another operand has the shape."""
     args = [a.args[0] if leads_with_ones(a) else a for a in node.args]
     if np.broadcast_shapes(*[a.shape for a in args]) != node.shape:
         return None
-    made = make_operation(node.primitive, args, **node.params)
-    made.source = node.source
-    return made
+    return make_node(node, node.primitive, *args, **node.params)
 
 
 def add_before_scatter(node: Operation, arrays: list[Node]) -> Node | None:
-    """The sum of what is put into zeros at the same place is put there at once."""
+    """The sum of values that are scattered to the same indices is scattered once."""
     if not is_a(node, add) or len(arrays) != 2:
         return None
     x, y = arrays

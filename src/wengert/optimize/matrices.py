@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.optimize.traced_objective import AUTO, Program
 from wengert.optimize.variables import plain
-from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
+from wengert.structure.sparse_derivatives import SparseDerivative, sparse_hessian, sparse_jacobian
 from wengert.transforms.curvature import hessian
 from wengert.transforms.jacobians import jacobian
 

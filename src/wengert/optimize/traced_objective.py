@@ -14,7 +14,7 @@ from wengert.core.errors import user_error, user_line
 from wengert.core.tree import LEAF, flatten
 from wengert.ops.shape.reshaping import reshape
 from wengert.optimize.variables import Variables, plain, refuse_tracked
-from wengert.structure.operators import Flat
+from wengert.structure.flat_tree import FlatTree
 from wengert.transforms.arguments import opened
 from wengert.transforms.tracing import Traced
 
@@ -41,7 +41,7 @@ class Program:
         with np.errstate(all="ignore"):  # what is not finite is an error, with a reason
             value = f(variables.tree(variables.start.copy()), *args)
         refuse_tracked(value, f"What {what[0].lower()}{what[1:]} gives")
-        self.out = None if is_scalar else Flat(value, f"the value of {what}")
+        self.out = None if is_scalar else FlatTree(value, f"the value of {what}")
         self.first = plain(self.shaped(value))
         self.is_native, self.why = False, "compile=False"
         self.must = compile is True

@@ -13,7 +13,7 @@ from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes.reverse import Tensor
-from wengert.structure.operators import Flat
+from wengert.structure.flat_tree import FlatTree
 from wengert.transforms.arguments import opened, places
 from wengert.transforms.call import layers
 
@@ -50,7 +50,7 @@ class Variables:
                     ValueError, f"{name}{place} has elements that are not finite", "Start from finite numbers."
                 )
             numbers.append(np.asarray(x, np.float64))
-        self.flat = Flat(unflatten(self.structure, numbers), name)
+        self.flat = FlatTree(unflatten(self.structure, numbers), name)
         self.name, self.size = name, self.flat.size
         if not self.size:
             raise user_error(ValueError, f"{name} has no elements", because="there is nothing to vary.")

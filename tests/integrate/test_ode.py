@@ -14,8 +14,8 @@ import scipy.linalg
 import wengert as wg
 from wengert.core.errors import GradientError
 from wengert.integrate import odeint, solve_ivp
-from wengert.integrate.discrete import replay
-from wengert.integrate.tableau import tableau
+from wengert.integrate.discrete_adjoint import replay
+from wengert.integrate.tableau import read_tableau
 
 EXPLICIT = ["RK23", "RK45", "DOP853"]
 WAYS = [(m, "discrete") for m in EXPLICIT] + [(m, "continuous") for m in [*EXPLICIT, "Radau", "BDF", "LSODA"]]
@@ -95,7 +95,7 @@ def test_the_discrete_adjoint_is_exact_at_loose_tolerances(method):
     points = np.linspace(0.2, 2.9, 5)
 
     def frozen(p):
-        return replay(tableau(method), pendulum, steps, Y0, (p,), points, (steps, points), keep=True)[:, 0]
+        return replay(read_tableau(method), pendulum, steps, Y0, (p,), points, (steps, points), keep=True)[:, 0]
 
     found = wg.jacobian(lambda p: solve_ivp(pendulum, (0.0, 3.0), Y0, method, points, args=(p,)).y[0], mode="reverse")(
         P

@@ -1,4 +1,4 @@
-"""What is varied: a tree of arrays as one vector of float64, and its bounds."""
+"""The variables of a search: a tree of arrays as one vector of float64, and its bounds."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from wengert.transforms.call import layers
 
 
 def is_pair(bounds: Any) -> bool:
-    """The lower and upper bound of one element, numbers or None."""
+    """Whether these are the lower and upper bound of one element, numbers or None."""
     return (
         isinstance(bounds, list | tuple) and len(bounds) == 2 and all(b is None or isinstance(b, Real) for b in bounds)
     )
 
 
 class Variables:
-    """The start of a search, as a vector, and the way back to trees. `notes` says what was done to it."""
+    """The start of a search, as a vector, and the way back to trees. `notes` say how it was converted."""
 
     def __init__(self, x0: Any, name: str = "x0"):
         refuse_tracked(x0, name)
         leaves, self.structure = opened(x0)
         self.notes: list[str] = []
         numbers = []
-        for x, place in zip(map(plain, leaves), places(self.structure), strict=True):
+        for x, place in zip(map(plain_array, leaves), places(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
                 advice = (
                     "Vary its real and imaginary parts, as two arrays."
@@ -57,10 +57,11 @@ class Variables:
         self.start = np.array(self.flat.vector(unflatten(self.structure, numbers)))
 
     def tree(self, vector: np.ndarray) -> Any:
+        """A vector as a tree like x0."""
         return self.flat.tree(vector)
 
-    def place(self, i: int) -> str:
-        """Where element `i` of the vector is: `x0['w'][1, 0]`."""
+    def element_name(self, i: int) -> str:
+        """The name of element `i` of the vector: `x0['w'][1, 0]`."""
         for spec, place in zip(self.flat.specs, places(self.structure), strict=True):
             if i < spec.size:
                 index = ", ".join(map(str, np.unravel_index(i, spec.shape)))
@@ -99,11 +100,12 @@ class Variables:
             if wrong.any():
                 i = int(np.argmax(wrong))
                 raise user_error(
-                    ValueError, f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}]"
+                    ValueError, f"{self.element_name(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}]"
                 )
         return lower, upper
 
     def is_pairs(self, given: Any) -> bool:
+        """Whether bounds are pairs, one for each element of one vector."""
         return (
             self.structure is LEAF
             and isinstance(given, list | tuple)
@@ -121,9 +123,10 @@ class Variables:
             ) from None
 
     def spread(self, side: Any, sign: int) -> np.ndarray:
+        """A bound, a tree like x0 or a part of one, as a vector."""
         parts = []
         for given, spec, place in zip(
-            below(side, self.structure), self.flat.specs, places(self.structure), strict=True
+            leaves_below(side, self.structure), self.flat.specs, places(self.structure), strict=True
         ):
             try:
                 parts.append(
@@ -138,10 +141,10 @@ class Variables:
         return np.concatenate(parts)
 
 
-def below(tree: Any, structure: Structure) -> list:
+def leaves_below(tree: Any, structure: Structure) -> list:
     """The leaves of a tree that has this structure, or has a number or None where the structure goes on.
 
-    >>> below({"w": 1.0, "b": None}, flatten({"w": [0, 0], "b": 0})[1])
+    >>> leaves_below({"w": 1.0, "b": None}, flatten({"w": [0, 0], "b": 0})[1])
     [1.0, 1.0, None]
     """
     if structure is LEAF or tree is None or isinstance(tree, int | float):
@@ -159,18 +162,20 @@ def below(tree: Any, structure: Structure) -> list:
         raise user_error(TypeError, f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}")
     indexed = isinstance(tree, dict | list | tuple)
     children = zip(structure.keys, structure.children, strict=True)
-    return [leaf for key, child in children for leaf in below(tree[key] if indexed else getattr(tree, key), child)]
+    return [
+        leaf for key, child in children for leaf in leaves_below(tree[key] if indexed else getattr(tree, key), child)
+    ]
 
 
-def plain(x: Any) -> Any:
-    """A value as numbers."""
+def plain_array(x: Any) -> Any:
+    """The plain array inside a value."""
     while isinstance(x, Array):
         x = x.value
     return x
 
 
 def refuse_tracked(tree: Any, what: str) -> None:
-    """A search is not differentiated: a gradient through it would be lost."""
+    """Raise an error for tracked values: a search is not differentiated, and their gradient would be lost."""
     for leaf in flatten(tree)[0]:
         for layer in layers(leaf):
             if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
@@ -189,6 +194,6 @@ def as_arguments(args: Any) -> tuple:
     return found
 
 
-def listed(notes: Sequence[str]) -> str:
-    """What was done, in one line."""
+def join_notes(notes: Sequence[str]) -> str:
+    """Notes in one line."""
     return "; ".join(dict.fromkeys(notes))

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.random.continuous import Continuous
-from wengert.random.discrete import Discrete
+from wengert.random.continuous_draws import ContinuousDraws
+from wengert.random.discrete_draws import DiscreteDraws
 from wengert.random.draw import refuse_trace
 
 
-class Generator(Continuous, Discrete):
+class Generator(ContinuousDraws, DiscreteDraws):
     """A `np.random.Generator` (`.numpy`, whose state it shares) for values of all modes; `default_rng` makes one.
 
     >>> import wengert as wg

@@ -38,7 +38,7 @@ class Frozen:
 
 
 class Distribution:
-    """What takes parameters and becomes `Frozen`."""
+    """A distribution that takes parameters and becomes `Frozen`."""
 
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         return Frozen(self, args, kwds)

@@ -1,6 +1,4 @@
-"""Distributions with a density: draws are smooth functions of the parameters, whose derivatives are those of the draws
-themselves.
-"""
+"""Draws from distributions with a density: smooth functions of the parameters."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, reshape, swapaxes
-from wengert.random.draw import Draw, Size, extents, refuse_gradient, refuse_trace
+from wengert.random.draw import Draw, Size, refuse_gradient, refuse_trace, size_tuple
 from wengert.transforms.products import stop_gradient
 
 
-class Continuous:
+class ContinuousDraws:
     """Methods of `np.random.Generator`, by their names and signatures.
 
     On plain parameters each is NumPy's. On values it draws the same numbers, up to rounding, in the precision of the
@@ -197,7 +195,7 @@ class Continuous:
             raise user_error(
                 ValueError, f"dirichlet takes a vector alpha, and was given shape {alpha.shape}", "Batch it by wg.vmap."
             )
-        return shares(Draw(self.numpy, (alpha[0],), extents(size)), alpha)
+        return draw_shares(Draw(self.numpy, (alpha[0],), size_tuple(size)), alpha)
 
     def multivariate_normal(
         self,
@@ -211,8 +209,9 @@ class Continuous:
     ) -> Any:
         """mean + A z, with a factor A of cov by svd, eigh or cholesky.
 
-        The derivative in cov is taken with the factor of Cholesky, turned so that the draws are those of the method: it
-        is smooth wherever cov is positive definite, where that of the others breaks down at eigenvalues that are equal.
+        The derivative with respect to cov is taken with Cholesky's factor, rotated so that the draws are those of the
+        method: it is smooth wherever cov is positive definite, while that of the others breaks down at equal
+        eigenvalues.
         """
         mean, cov = gathered(mean), gathered(cov)
         if not isinstance(mean, Array) and not isinstance(cov, Array):
@@ -222,14 +221,14 @@ class Continuous:
         mean, cov = operand(mean), operand(cov)
         if mean.ndim != 1 or cov.shape != mean.shape * 2:
             raise user_error(ValueError, f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}")
-        draw = Draw(self.numpy, (mean[0], cov[0, 0]), extents(size))
-        return mean + correlated(draw("standard_normal", core=mean.shape), cov, method)
+        draw = Draw(self.numpy, (mean[0], cov[0, 0]), size_tuple(size))
+        return mean + correlate_noise(draw("standard_normal", core=mean.shape), cov, method)
 
 
-def shares(draw: Draw, alpha: Any) -> Any:
+def draw_shares(draw: Draw, alpha: Any) -> Any:
     """A Dirichlet draw, by the steps of NumPy's."""
     n = alpha.shape[0]
-    if _small(alpha):
+    if _are_all_small(alpha):
         rest = flip(cumsum(flip(alpha)))
         broken = draw.beta(alpha[:-1], rest[1:], core=(n - 1,))
         ones = np.ones((*draw.size, 1), draw.dtype)
@@ -239,14 +238,14 @@ def shares(draw: Draw, alpha: Any) -> Any:
     return parts * (1.0 / sum_(parts, -1, keepdims=True))
 
 
-def _small(alpha: Any) -> bool:
+def _are_all_small(alpha: Any) -> bool:
     """Whether all are below 0.1, in the whole batch."""
     while isinstance(alpha, Array):
         alpha = alpha.value
     return bool(np.max(alpha, initial=0.0) < 0.1)
 
 
-def correlated(noise: Any, cov: Any, method: str) -> Any:
+def correlate_noise(noise: Any, cov: Any, method: str) -> Any:
     """Standard normal vectors as vectors with this covariance."""
     if method not in ("svd", "eigh", "cholesky"):
         raise user_error(ValueError, f"method is 'svd', 'eigh' or 'cholesky', and not {method!r}")

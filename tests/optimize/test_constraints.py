@@ -132,7 +132,7 @@ def test_a_constraint_with_control_flow_runs_by_python_and_says_so():
         ({"type": "eq"}, ValueError, "and 'fun'"),
         ({"type": "eq", "fun": 3.0}, TypeError, "Constraint 0 is a function, and not a float"),
         ({"type": "eq", "fun": distance, "jac": distance}, ValueError, r"has \['jac'\].*derivatives are computed"),
-        (NonlinearConstraint(distance, 0.0, 1.0, jac=lambda x: x), ValueError, "derivatives of its own"),
+        (NonlinearConstraint(distance, 0.0, 1.0, jac=lambda x: x), ValueError, "has jac or hess"),
         ([{"type": "eq", "fun": distance}, distance], TypeError, "Constraint 1 is a function"),
     ],
 )  # fmt: skip

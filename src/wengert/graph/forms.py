@@ -6,9 +6,9 @@ name looks it up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from importlib import import_module
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,6 +41,7 @@ class PythonSource(str):
     `constants` are what cannot be written out, such as large arrays: the function takes them by keyword.
     """
 
+    name: str
     constants: dict[str, Any]
 
     def function(self) -> Callable[..., Any]:
@@ -50,9 +51,9 @@ class PythonSource(str):
         """
         namespace: dict[str, Any] = {}
         exec(compile(self, "<graph>", "exec"), namespace)
-        found: Any = namespace[re.search(r"^def (\w+)", self, re.MULTILINE)[1]]  # type: ignore[index]  # there is one
-        found.__kwdefaults__ = self.constants or None
-        return found  # type: ignore[no-any-return]  # it was defined by `def`
+        function: FunctionType = namespace[self.name]
+        function.__kwdefaults__ = self.constants or None
+        return function
 
 
 class Stats(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which values get a line of their own when a graph is written, and what the variables are called."""
+"""Which values get a line when a graph is written, and the names of the variables."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class SourceWriter:
         imports = "".join([f"{line}\n" for line, wanted in needed.items() if wanted])
         parts = [imports, head, code]
         source = PythonSource("\n".join([p for p in parts[:2] if p]) + ("\n\n" if imports else "") + code)
-        source.constants = self.constants
+        source.name, source.constants = self.function, self.constants
         return source
 
     def constant(self, node: Constant) -> Text:

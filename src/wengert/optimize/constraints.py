@@ -68,12 +68,12 @@ class Constraint:
         """For SLSQP and COBYLA."""
         return [self.as_dict(*row) for row in self.rows()]
 
-    def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
+    def as_dict(self, kind: str, rows: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
         """Some rows as SciPy's dictionary."""
-        made: dict[str, Any] = {"type": kind, "fun": lambda x: sign * (self.value(x)[places] - limit)}
+        found: dict[str, Any] = {"type": kind, "fun": lambda x: sign * (self.value(x)[rows] - limit)}
         if (jacobian := self.jacobian) is not None:
-            made["jac"] = lambda x: sign * jacobian.dense(x)[places]
-        return made
+            found["jac"] = lambda x: sign * jacobian.dense(x)[rows]
+        return found
 
     def as_nonlinear(self) -> Any:
         """For trust-constr, and for COBYQA, which takes no derivatives."""
@@ -143,9 +143,7 @@ def make_constraint(name: str, c: Any, variables: Variables, compile: Any, spars
         )
     if isinstance(c, optimize.NonlinearConstraint):
         if callable(c.jac) or callable(c.hess):
-            raise user_error(
-                ValueError, f"{name} has derivatives of its own", "Leave jac and hess out: they are computed, exactly."
-            )
+            raise user_error(ValueError, f"{name} has jac or hess", "Leave them out: derivatives are computed.")
         return Constraint(name, c.fun, (), c.lb, c.ub, c.keep_feasible, variables, compile, sparse)
     if isinstance(c, optimize.LinearConstraint):
         return linear_constraint(name, c, variables)
@@ -175,9 +173,9 @@ class MatrixConstraint(Constraint):
     def differentiate(self, _sparse: bool) -> list[str]:
         return [f"{self.name[0].lower()}{self.name[1:]}: linear"]
 
-    def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
-        rows = self.matrix.toarray() if self.is_sparse else self.matrix
-        return super().as_dict(kind, places, sign, limit) | {"jac": lambda x: sign * rows[places]}
+    def as_dict(self, kind: str, rows: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
+        matrix = self.matrix.toarray() if self.is_sparse else self.matrix
+        return super().as_dict(kind, rows, sign, limit) | {"jac": lambda x: sign * matrix[rows]}
 
     def as_nonlinear(self) -> Any:
         return import_module("scipy.optimize").LinearConstraint(

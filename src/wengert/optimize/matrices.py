@@ -15,13 +15,13 @@ from wengert.transforms.curvature import hessian
 from wengert.transforms.jacobians import jacobian
 
 SMALL = 100
-"""Up to so many variables a dense matrix is as good as a sparse one."""
+"""The most variables for which a dense matrix is as good as a sparse one."""
 
 LARGE = 200_000
 """From so many variables on, a pattern is only looked for on request: its colouring takes seconds."""
 
 FEW = 4
-"""A matrix is sparse if its colours are at most one in so many of the products that it would take without them."""
+"""A sparse matrix must save products at least by this factor."""
 
 
 class DerivativeMatrix:
@@ -38,9 +38,9 @@ class DerivativeMatrix:
         self.is_sparse = derivative is not None
         if derivative is not None:
             pattern, coloring = derivative.pattern(start), derivative.colors(start)
-            places = f"{pattern.nnz} of {pattern.shape[0]} x {pattern.shape[1]}"
+            entries = f"{pattern.nnz} of {pattern.shape[0]} x {pattern.shape[1]}"
             self.call: Callable = program.derive(lambda _: derivative, start)
-            self.description = f"sparse, {places}, {coloring.number} colours, {program.code}"
+            self.description = f"sparse, {entries}, {coloring.number} colours, {program.code}"
         else:
             self.call = program.derive(hessian if is_hessian else jacobian, start)
             self.description = f"dense, {program.code}" + (f" ({why})" if why else "")

@@ -13,9 +13,9 @@ import numpy as np
 from wengert.optimize.variables import Variables
 
 WIDTH = 200
-"""Of what is no terminal, where the line is not to be broken."""
+"""The width of the line where there is no terminal."""
 PAUSE = 0.1
-"""The line is written anew after so many seconds."""
+"""Seconds between updates of the line."""
 
 
 class Watch:

@@ -35,20 +35,21 @@ class TracedFunction:
             raise user_error(ValueError, f"compile={compile!r}", "It is True, False or 'auto'.")
         self.what, self.f, self.args, self.variables, self.is_scalar = what, f, args, variables, is_scalar
         self.run: Callable = self.eager
-        with np.errstate(all="ignore"):  # what is not finite is an error, with a reason
+        with np.errstate(all="ignore"):  # numbers that are not finite raise an error below
             value = f(variables.tree(variables.start.copy()), *args)
         refuse_tracked(value, f"What {what[0].lower()}{what[1:]} gives")
         self.out = None if is_scalar else FlatTree(value, f"the value of {what}")
-        self.first = plain_array(self.shaped(value))
+        self.first = plain_array(self._as_result(value))
         self.is_native, self.why = False, "compile=False"
         self.must = compile is True
         if compile:
             self.trace()
 
     def eager(self, v: Any) -> Any:
-        return self.shaped(self.f(self.variables.tree(v), *self.args))
+        """The function, run by Python."""
+        return self._as_result(self.f(self.variables.tree(v), *self.args))
 
-    def shaped(self, value: Any) -> Any:
+    def _as_result(self, value: Any) -> Any:
         """One number, or a vector of as many as at the start."""
         if self.out is not None:
             return self.out.vector(value)
@@ -61,8 +62,10 @@ class TracedFunction:
                 "Sum it, or minimise its squares with least_squares.",
             )
         if leaves[0].dtype.kind == "c":
-            raise TypeError(
-                f"{self.what} is complex, at {user_line()}, and complex numbers have no order. Return a real number."
+            raise user_error(
+                TypeError,
+                f"{self.what} is complex",
+                because="complex numbers have no order. Return a real number.",
             )
         if leaves[0].dtype.kind not in "biuf":
             raise user_error(TypeError, f"{self.what} is a {type(value).__name__}", "Return a real number.")

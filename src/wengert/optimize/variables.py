@@ -33,7 +33,7 @@ class Variables:
         leaves, self.structure = opened(x0)
         self.notes: list[str] = []
         numbers = []
-        for x, place in zip(map(plain_array, leaves), places(self.structure), strict=True):
+        for x, path in zip(map(plain_array, leaves), places(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
                 advice = (
                     "Vary its real and imaginary parts, as two arrays."
@@ -41,13 +41,13 @@ class Variables:
                     else "Pass floating-point numbers."
                 )
                 raise user_error(
-                    TypeError, f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers", advice
+                    TypeError, f"{name}{path} has dtype {x.dtype}, and a search moves in real numbers", advice
                 )
             if x.dtype.kind != "f":
-                self.notes.append(f"{name}{place} had dtype {x.dtype} and was taken as float64")
+                self.notes.append(f"{name}{path} had dtype {x.dtype} and was taken as float64")
             if not np.isfinite(x).all():
                 raise user_error(
-                    ValueError, f"{name}{place} has elements that are not finite", "Start from finite numbers."
+                    ValueError, f"{name}{path} has elements that are not finite", "Start from finite numbers."
                 )
             numbers.append(np.asarray(x, np.float64))
         self.flat = FlatTree(unflatten(self.structure, numbers), name)
@@ -62,10 +62,10 @@ class Variables:
 
     def element_name(self, i: int) -> str:
         """The name of element `i` of the vector: `x0['w'][1, 0]`."""
-        for spec, place in zip(self.flat.specs, places(self.structure), strict=True):
+        for spec, path in zip(self.flat.specs, places(self.structure), strict=True):
             if i < spec.size:
                 index = ", ".join(map(str, np.unravel_index(i, spec.shape)))
-                return f"{self.name}{place}[{index}]" if index else f"{self.name}{place}"
+                return f"{self.name}{path}[{index}]" if index else f"{self.name}{path}"
             i -= spec.size
         raise IndexError(i)
 
@@ -94,9 +94,11 @@ class Variables:
                 f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or "
                 f"for {self.size} elements of one vector a list of as many pairs; this is a {type(given).__name__}",
             )
-        for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its "
-                                                                                                         "lower bound"),
-                            (self.start > upper, "is above its upper bound")):  # fmt: skip
+        for wrong, what in (
+            (~(lower <= upper), "has no number within its bounds"),
+            (self.start < lower, "is below its lower bound"),
+            (self.start > upper, "is above its upper bound"),
+        ):
             if wrong.any():
                 i = int(np.argmax(wrong))
                 raise user_error(
@@ -125,18 +127,15 @@ class Variables:
     def spread(self, side: Any, sign: int) -> np.ndarray:
         """A bound, a tree like x0 or a part of one, as a vector."""
         parts = []
-        for given, spec, place in zip(
+        for given, spec, path in zip(
             leaves_below(side, self.structure), self.flat.specs, places(self.structure), strict=True
         ):
+            bound = np.asarray(sign * np.inf if given is None else given, float)
             try:
-                parts.append(
-                    np.broadcast_to(np.asarray(sign * np.inf if given is None else given, float), spec.shape).reshape(
-                        -1
-                    )
-                )
+                parts.append(np.broadcast_to(bound, spec.shape).reshape(-1))
             except ValueError:
                 raise user_error(
-                    ValueError, f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}"
+                    ValueError, f"The bound of {self.name}{path} has shape {np.shape(given)}, and not {spec.shape}"
                 ) from None
         return np.concatenate(parts)
 

@@ -65,7 +65,7 @@ class ContinuousDraws:
     def standard_cauchy(self, size: Size = None) -> Any:
         return self._plain("standard_cauchy", size=size)
 
-    # A place and a scale
+    # Location and scale
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """loc + scale z, z standard normal."""
@@ -150,7 +150,7 @@ class ContinuousDraws:
     def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
         """The quotient of two gamma draws.
 
-        The derivative is that of the quotient, each draw being a quantile of its own.
+        The derivative is that of the quotient of two quantiles.
         """
 
         def path(draw: Draw, dfnum: Any, dfden: Any) -> Any:

@@ -101,14 +101,14 @@ class DiscreteDraws:
             return smooth
         fixed = stop_gradient(smooth)
         chosen = np.argmax(fixed, axis, keepdims=True)
-        places = np.moveaxis(np.arange(smooth.shape[axis]).reshape((-1,) + (1,) * (smooth.ndim - 1)), 0, axis)
-        return where(chosen == places, 1.0, 0.0).astype(smooth.dtype) + (smooth - fixed)
+        indices = np.moveaxis(np.arange(smooth.shape[axis]).reshape((-1,) + (1,) * (smooth.ndim - 1)), 0, axis)
+        return where(chosen == indices, 1.0, 0.0).astype(smooth.dtype) + (smooth - fixed)
 
     def _gumbel_noise(self, logits: Any, size: Size) -> Any:
         """For each of the categories, as often as the size says."""
         return Draw(self.numpy, (logits,), (*size_tuple(size), *logits.shape))("gumbel")
 
-    # Orders and choices of what is given
+    # Permutations and choices
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """x in random order along an axis; its gradient is moved back."""

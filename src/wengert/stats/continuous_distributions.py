@@ -92,7 +92,7 @@ t = ContinuousFamily(
 
 
 def _cauchy_ppf(q: Any) -> Any:
-    """tan(pi (q - 1/2)), by the tangent of what is small."""
+    """tan(pi (q - 1/2)), computed by the tangent of a small angle."""
     middle = absolute(q - 0.5) < 0.25
     return where(middle, tan(math.pi * (where(middle, q, 0.5) - 0.5)), -1.0 / tan(math.pi * where(middle, 0.25, q)))
 

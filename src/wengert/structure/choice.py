@@ -104,7 +104,8 @@ class Derivatives:
     def __getattr__(self, name: str) -> Any:
         if name in WANTS and name in self.found:
             return self.found[name]
-        raise AttributeError(f"The {name} was not asked for; the derivatives have {', '.join(self.found)}.")
+        what = f"The {name} was not asked for"
+        raise user_error(AttributeError, what, f"These derivatives have {', '.join(self.found)}.")
 
     def __iter__(self) -> Iterator:
         return iter(self.found.values())

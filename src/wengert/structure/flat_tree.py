@@ -27,11 +27,11 @@ class FlatTree:
         leaves, self.structure = opened(tree)
         if not leaves:
             raise user_error(ValueError, f"{what} has no arrays in it")
-        for x, place in zip(leaves, places(self.structure), strict=True):
+        for x, path in zip(leaves, places(self.structure), strict=True):
             if x.dtype.kind not in "biuf":
                 raise user_error(
                     TypeError,
-                    f"{what}{place} has dtype {x.dtype}, and must be real",
+                    f"{what}{path} has dtype {x.dtype}, and must be real",
                     "Take real and imaginary parts as two arrays.",
                 )
         self.what = what
@@ -44,9 +44,9 @@ class FlatTree:
         leaves, structure = opened(tree)
         if structure != self.structure:
             raise user_error(TypeError, f"{self.what} has the structure {self.structure!r}, and not {structure!r}")
-        for x, spec, place in zip(leaves, self.specs, places(structure), strict=True):
+        for x, spec, path in zip(leaves, self.specs, places(structure), strict=True):
             if x.shape != spec.shape:
-                raise user_error(ValueError, f"{self.what}{place} has shape {spec.shape}, and not {x.shape}")
+                raise user_error(ValueError, f"{self.what}{path} has shape {spec.shape}, and not {x.shape}")
         parts = [reshape(x, (-1,)) if x.dtype == self.dtype else astype(reshape(x, (-1,)), self.dtype) for x in leaves]
         return parts[0] if len(parts) == 1 else concatenate(parts)
 

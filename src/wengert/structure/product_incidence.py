@@ -1,4 +1,4 @@
-"""The sets of indices of products: sums over axes that operands share, less what is multiplied by a known zero."""
+"""The sets of indices of products: sums over axes that operands share, without products with a known zero."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def stacked_axes(
         missing = len(stack) - len(lead)
         mine = []
         for j, n in enumerate(lead, missing):
-            label = (
-                100 + j if n == stack[j] else 1000 * (k + 1) + j
-            )  # a stretched axis is one of its own, of length one
+            label = 100 + j if n == stack[j] else 1000 * (k + 1) + j  # an axis of length one has another label
             mine.append(label)
             lengths[label] = n
         labels.append([*mine, *core])

@@ -154,6 +154,7 @@ class Writer:
         self.style, self.known = style, known
 
     def expression(self, node: Operation) -> Expression:
+        """The expression of an operation."""
         special = expression.of(node.primitive)
         if special is not None:
             return special(self, node)
@@ -185,6 +186,7 @@ class Writer:
         return Expression(f"{symbol}{self.style.parentheses(inside)}")
 
     def constant(self, node: Constant) -> Expression:
+        """A number, a short vector, or the name of an array."""
         value = np.asarray(node.value) if not node.is_captured else None
         if value is None or value.size == 0 or value.dtype.kind not in "biuf" or not (value == value.flat[0]).all():
             if value is not None and value.ndim == 1 and value.size <= 4 and value.dtype.kind in "iuf":
@@ -197,6 +199,7 @@ class Writer:
         return Expression(text, precedence, negative=not isinstance(number, bool) and number < 0, is_number=True)
 
     def with_sign(self, e: Expression) -> str:
+        """An expression with its minus sign."""
         if not e.negative:
             return e.text
         return f"{self.style.minus}{e.text if e.precedence > SUM else self.style.parentheses(e.text)}"
@@ -220,6 +223,7 @@ class Writer:
         return Expression(f"{symbol}{inside}", head=symbol, tail=inside)
 
     def sum(self, left: Expression, right: Expression, subtract: bool) -> Expression:
+        """A sum or difference, with signs moved to where they show."""
         minus = right.negative != subtract
         second = (
             right.text
@@ -235,6 +239,7 @@ class Writer:
         return Expression(f"{self.with_sign(left)} {sign} {second}", SUM)
 
     def product(self, left: Expression, right: Expression, symbol: str = "") -> Expression:
+        """A product, numbers first."""
         negative = left.negative != right.negative
         left, right = left._replace(negative=False), right._replace(negative=False)
         if right.is_number and not left.is_number:
@@ -250,6 +255,7 @@ class Writer:
         return Expression(join(factors[1]), PRODUCT, join(closed), negative)
 
     def fraction(self, above: Expression, below: Expression) -> Expression:
+        """A fraction, in one line or stacked."""
         negative = above.negative != below.negative
         above, below = above._replace(negative=False), below._replace(negative=False)
         if below.is_number and below.text == "1":
@@ -261,12 +267,14 @@ class Writer:
         return Expression(f"{self.within(above, PRODUCT, follows=True)}/{bottom}", FRACTION, negative=negative)
 
     def root(self, inside: Expression) -> Expression:
+        """A square root."""
         text = self.style.root(
             self.with_sign(inside), inside.precedence == ATOM and not inside.negative and not inside.head
         )
         return Expression(text, ATOM if self.style.stacks else POWER)
 
     def power(self, base: Expression, exponent: str) -> Expression:
+        """A power; of a function, the exponent goes behind its name."""
         if base.head and not base.negative:
             text = f"{self.style.superscript(base.head, exponent)}{base.tail}"
             return Expression(

@@ -138,6 +138,7 @@ class SourceWriter:
         return text, ATOM
 
     def expression(self, node: Operation) -> Text:
+        """The source of an operation."""
         if node.primitive is OUTPUT:
             return f"{self.enclose(node.args[0])}[{node.params['index']}]", ATOM
         infix = notation.of(node.primitive)
@@ -152,6 +153,7 @@ class SourceWriter:
         return (written(self, node), ATOM) if written else (self.call(node), ATOM)
 
     def infix(self, node: Operation, symbol: str, precedence: int) -> Text:
+        """An operator between its operands."""
         left, right = [self.operand(a, node) for a in node.args]
         loose = precedence == POWER  # binds to the right; no operation that compares two comparisons chains
         first = (
@@ -170,6 +172,7 @@ class SourceWriter:
         return self.texts[a]
 
     def square(self, node: Operation) -> Text:
+        """A square, so that it rounds as NumPy's."""
         text, precedence = self.texts[node.args[0]]
         if node.shape and node.dtype.kind in "fc":
             return f"{text if precedence > POWER else f'({text})'} ** 2", POWER
@@ -189,6 +192,7 @@ class SourceWriter:
         return f"{name}({', '.join(arguments)})"
 
     def enclose(self, a: Node) -> str:
+        """An operand, in parentheses if an attribute or index could not follow it."""
         text, precedence = self.texts[a]
         return text if precedence == ATOM and not re.match(r"[\d.]", text) else f"({text})"
 
@@ -197,6 +201,7 @@ class SourceWriter:
         return f"np.asarray({self.texts[a][0]})" if a.weak else self.enclose(a)
 
     def key(self, node: Operation, first: int) -> str:
+        """The key of an indexing operation, whose arrays begin with operand `first`."""
         return write_key(node.params["key"], [self.texts[a][0] for a in node.args[first:]])
 
 

@@ -31,17 +31,19 @@ def parts_of(name: str) -> tuple[str, list[str]]:
     return (pieces[0], pieces[1:]) if pieces else (name, [])
 
 
-class Style:
-    """The methods that the writer of expressions calls."""
+class Typesetter:
+    """What plain text and LaTeX share."""
 
     stacks = False
     minus = "−"
     elementwise = "⊙"
 
     def pick(self, pair: tuple[str, str]) -> str:
+        """One of a pair: for plain text, for LaTeX."""
         raise NotImplementedError
 
     def symbol(self, found: Infix | PrefixFunction | NamedFunction) -> str:
+        """The sign or name of an operation."""
         return self.pick((found.plain, found.latex))
 
     def number(self, value: float) -> tuple[str, int]:
@@ -68,63 +70,36 @@ class Style:
             PRODUCT,
         )
 
-    def name(self, name: str, index: int | None) -> str:
-        raise NotImplementedError
-
     def word(self, text: str) -> str:
+        """A name of several letters."""
         raise NotImplementedError
 
     def operator(self, name: str) -> str:
+        """The name of a function."""
         return self.word(name)
 
-    def code(self, text: str) -> str:
-        raise NotImplementedError
-
     def parentheses(self, text: str) -> str:
+        """In parentheses."""
         raise NotImplementedError
 
     def superscript(self, base: str, exponent: str) -> str:
-        raise NotImplementedError
-
-    def subscript(self, base: str, index: str) -> str:
-        raise NotImplementedError
-
-    def juxtapose(self, left: str, right: str) -> str:
+        """A power."""
         raise NotImplementedError
 
     def fraction(self, above: str, below: str) -> str:
-        raise NotImplementedError
-
-    def root(self, inside: str, bare: bool) -> str:
-        raise NotImplementedError
-
-    def exponential(self, writer: Any, arg: Any) -> Any:
-        raise NotImplementedError
-
-    def fence(self, fence: Fence, inside: str) -> str:
+        """A fraction, in styles that stack."""
         raise NotImplementedError
 
     def transpose(self, text: str) -> str:
+        """A transposed matrix."""
         return self.superscript(text, "T")
 
-    def conjugate(self, text: str) -> str:
-        raise NotImplementedError
-
-    def index(self, text: str, key: Index, arrays: list[str]) -> str:
-        raise NotImplementedError
-
-    def cases(self, condition: str, x: str, y: str) -> str:
-        raise NotImplementedError
-
     def vector(self, elements: list[str]) -> str:
+        """A short vector, written out."""
         return self.parentheses(", ".join(elements))
 
-    def array(self, spec: Spec) -> str:
-        """An array that is too large to be shown."""
-        raise NotImplementedError
 
-
-class Plain(Style):
+class Plain(Typesetter):
     """One line of text, with the symbols of Unicode.
 
     `words` are the names of more than one letter that were written.
@@ -137,6 +112,7 @@ class Plain(Style):
         return pair[0]
 
     def name(self, name: str, index: int | None) -> str:
+        """A name with its indices."""
         base, indices = parts_of(name)
         text = GREEK.get(base, base)
         own = [*indices, *([str(index)] if index is not None else [])]
@@ -149,6 +125,7 @@ class Plain(Style):
         return text
 
     def code(self, text: str) -> str:
+        """Python source."""
         return text
 
     def parentheses(self, text: str) -> str:
@@ -162,6 +139,7 @@ class Plain(Style):
         return f"{base}^{exponent}" if re.fullmatch(r"[\w.]+", exponent) else f"{base}^({exponent})"
 
     def subscript(self, base: str, index: str) -> str:
+        """A value with an index."""
         return f"{base}{index.translate(SUBSCRIPTS)}"
 
     def juxtapose(self, left: str, right: str) -> str:
@@ -184,28 +162,35 @@ class Plain(Style):
         )
 
     def root(self, inside: str, bare: bool) -> str:
+        """A square root; `bare` says that it needs no parentheses."""
         return f"√{inside}" if bare else f"√({inside})"
 
     def exponential(self, writer: Any, arg: Any) -> Any:
+        """An exponential function."""
         return writer.function("exp", arg)
 
     def fence(self, fence: Fence, inside: str) -> str:
+        """A value between two signs."""
         return f"{fence.before}{inside}{fence.after}"
 
     def conjugate(self, text: str) -> str:
+        """A complex conjugate."""
         return f"{text}*"
 
     def index(self, text: str, key: Index, arrays: list[str]) -> str:
+        """Elements of an array."""
         return f"{text}[{write_key(key, arrays).rstrip(',')}]"
 
     def cases(self, condition: str, x: str, y: str) -> str:
+        """A definition by cases."""
         return f"{{{x} if {condition}, else {y}}}"
 
     def array(self, spec: Spec) -> str:
+        """An array that is too large to be shown."""
         return f"constant({spec!r})"
 
 
-class Latex(Style):
+class Latex(Typesetter):
     """LaTeX's mathematics mode."""
 
     stacks = True
@@ -273,3 +258,6 @@ class Latex(Style):
     def array(self, spec: Spec) -> str:
         extents = "\\times ".join(map(str, spec.shape))
         return f"\\mathrm{{const}}_{{{extents}}}" if spec.shape else "\\mathrm{const}"
+
+
+Style = Plain | Latex

@@ -55,14 +55,17 @@ class ContinuousDraws:
         return self._plain("random", size=size, dtype=dtype, out=out)
 
     def standard_normal(self, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None) -> Any:
+        """Normal with mean 0 and standard deviation 1."""
         return self._plain("standard_normal", size=size, dtype=dtype, out=out)
 
     def standard_exponential(
         self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: np.ndarray | None = None
     ) -> Any:
+        """Exponential with mean 1."""
         return self._plain("standard_exponential", size=size, dtype=dtype, method=method, out=out)
 
     def standard_cauchy(self, size: Size = None) -> Any:
+        """Cauchy around 0."""
         return self._plain("standard_cauchy", size=size)
 
     # Location and scale
@@ -78,39 +81,50 @@ class ContinuousDraws:
         return self._pathwise("uniform", (low, high), size, lambda draw, low, high: low + (high - low) * draw("random"))
 
     def exponential(self, scale: Any = 1.0, size: Size = None) -> Any:
+        """scale z, z standard exponential."""
         return self._pathwise("exponential", (scale,), size, lambda draw, scale: scale * draw("standard_exponential"))
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """loc + scale z, z standard Gumbel."""
         return self._pathwise("gumbel", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("gumbel"))
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """loc + scale z, z standard Laplace."""
         return self._pathwise("laplace", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("laplace"))
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """loc + scale z, z standard logistic."""
         return self._pathwise("logistic", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("logistic"))
 
     def rayleigh(self, scale: Any = 1.0, size: Size = None) -> Any:
+        """scale z, z standard Rayleigh."""
         return self._pathwise("rayleigh", (scale,), size, lambda draw, scale: scale * draw("rayleigh"))
 
     # Functions of such draws
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
+        """exp(mean + sigma z), z standard normal."""
         return self._pathwise(
             "lognormal", (mean, sigma), size, lambda draw, mean, sigma: exp(mean + sigma * draw("standard_normal"))
         )
 
     def weibull(self, a: Any, size: Size = None) -> Any:
+        """z^(1 / a), z standard exponential."""
         return self._pathwise("weibull", (a,), size, lambda draw, a: power(draw("standard_exponential"), 1.0 / a))
 
     def pareto(self, a: Any, size: Size = None) -> Any:
+        """exp(z / a) - 1, z standard exponential."""
         return self._pathwise("pareto", (a,), size, lambda draw, a: expm1(draw("standard_exponential") / a))
 
     def power(self, a: Any, size: Size = None) -> Any:
+        """(1 - exp(-z))^(1 / a), z standard exponential."""
         return self._pathwise(
             "power", (a,), size, lambda draw, a: power(-np.expm1(-draw("standard_exponential")), 1.0 / a)
         )
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
+        """The quantile of a uniform draw."""
+
         def path(draw: Draw, left: Any, mode: Any, right: Any) -> Any:
             u, width = draw("random"), right - left
             rises = u <= stop_gradient((mode - left) / width)
@@ -142,9 +156,11 @@ class ContinuousDraws:
         return self._pathwise("standard_gamma", (shape,), size, Draw.gamma)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None) -> Any:
+        """scale z, z standard gamma."""
         return self._pathwise("gamma", (shape, scale), size, lambda draw, shape, scale: scale * draw.gamma(shape))
 
     def chisquare(self, df: Any, size: Size = None) -> Any:
+        """Twice a gamma draw."""
         return self._pathwise("chisquare", (df,), size, lambda draw, df: 2.0 * draw.gamma(0.5 * df))
 
     def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:

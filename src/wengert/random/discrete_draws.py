@@ -43,13 +43,16 @@ class DiscreteDraws:
     def integers(
         self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
+        """Integers from low to high."""
         refuse_gradient("integers", low=low, high=high)
         return self.numpy.integers(low, high, size, dtype, endpoint)
 
     def poisson(self, lam: Any = 1.0, size: Size = None) -> Any:
+        """The number of events at a rate."""
         return self._draw_counts("poisson", size, lam=lam)
 
     def binomial(self, n: Any, p: Any, size: Size = None) -> Any:
+        """The number of successes in n trials."""
         return self._draw_counts("binomial", size, n=n, p=p)
 
     def bernoulli(self, p: Any, size: Size = None) -> Any:
@@ -57,27 +60,34 @@ class DiscreteDraws:
         return self.binomial(1, p, size)
 
     def negative_binomial(self, n: Any, p: Any, size: Size = None) -> Any:
+        """The number of failures before n successes."""
         return self._draw_counts("negative_binomial", size, n=n, p=p)
 
     def geometric(self, p: Any, size: Size = None) -> Any:
+        """The number of trials up to the first success."""
         return self._draw_counts("geometric", size, p=p)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Size = None) -> Any:
+        """The number of good ones in a sample without replacement."""
         return self._draw_counts("hypergeometric", size, ngood=ngood, nbad=nbad, nsample=nsample)
 
     def logseries(self, p: Any, size: Size = None) -> Any:
+        """From the logarithmic series distribution."""
         return self._draw_counts("logseries", size, p=p)
 
     def zipf(self, a: Any, size: Size = None) -> Any:
+        """From the Zipf distribution."""
         return self._draw_counts("zipf", size, a=a)
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
+        """How often each outcome happens in n trials."""
         refuse_gradient("multinomial", SCORE, pvals=gathered(pvals))
         return self.numpy.multinomial(n, np.asarray(pvals), size)
 
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Size = None, method: Any = "marginals"
     ) -> Any:
+        """How often each colour is in a sample without replacement."""
         refuse_gradient("multivariate_hypergeometric", SCORE, colors=gathered(colors))
         return self.numpy.multivariate_hypergeometric(np.asarray(colors), nsample, size, method)
 

@@ -154,6 +154,6 @@ def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
             more = instead or "; the gradient of an expectation is that of the log density, weighted: see wg.stats"
             raise user_error(
                 GradientError,
-                f"What {method} draws has no derivative in its parameter {name}",
+                f"What {method} draws has no derivative with respect to {name}",
                 f"Pass wg.stop_gradient({name}) to draw with a constant{more}.",
             )

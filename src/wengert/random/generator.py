@@ -1,4 +1,4 @@
-"""The generator: NumPy's, whose draws are differentiable in their parameters."""
+"""The generator: NumPy's, whose draws are differentiable with respect to their parameters."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Generator(ContinuousDraws, DiscreteDraws):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
+        """NumPy's source of random bits."""
         return self.numpy.bit_generator
 
     def spawn(self, n_children: int) -> list[Generator]:
@@ -31,6 +32,7 @@ class Generator(ContinuousDraws, DiscreteDraws):
         return [Generator(child) for child in self.numpy.spawn(n_children)]
 
     def bytes(self, length: int) -> bytes:
+        """Random bytes."""
         refuse_trace()
         return self.numpy.bytes(length)
 

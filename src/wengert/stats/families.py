@@ -197,9 +197,11 @@ class ContinuousFamily(Family):
         return self._tail((1.0, 0.0), self.formula("sf"), x, args, kwds)
 
     def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of cdf."""
         return self._tail((-math.inf, 0.0), self.known["logcdf"] or self._logarithm("cdf", "sf"), x, args, kwds)
 
     def logsf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of sf."""
         return self._tail((0.0, -math.inf), self.known["logsf"] or self._logarithm("sf", "cdf"), x, args, kwds)
 
     def _logarithm(self, of: str, other: str) -> Formula:
@@ -236,24 +238,28 @@ class ContinuousFamily(Family):
 
     @without_warnings
     def mean(self, *args: Any, **kwds: Any) -> Any:
+        """The mean."""
         shapes, (loc, scale) = self.split_parameters(args, kwds, ("loc", "scale"))
         return self.mark_invalid(loc + scale * self.formula("mean")(*shapes), shapes, scale)
 
     @without_warnings
     def var(self, *args: Any, **kwds: Any) -> Any:
+        """The variance."""
         shapes, (_, scale) = self.split_parameters(args, kwds, ("loc", "scale"))
         return self.mark_invalid(scale * scale * self.formula("var")(*shapes), shapes, scale)
 
     def std(self, *args: Any, **kwds: Any) -> Any:
+        """The standard deviation."""
         return sqrt(self.var(*args, **kwds))
 
     @without_warnings
     def entropy(self, *args: Any, **kwds: Any) -> Any:
+        """The differential entropy."""
         shapes, (_, scale) = self.split_parameters(args, kwds, ("loc", "scale"))
         return self.mark_invalid(self.formula("entropy")(*shapes) + log(scale), shapes, scale)
 
     def rvs(self, *args: Any, size: Size = None, random_state: Any = None, **kwds: Any) -> Any:
-        """Draws, differentiable in the parameters: `random_state` is a generator (`wg.random.default_rng`) or a seed.
+        """Draws, differentiable: `random_state` is a generator (`wg.random.default_rng`) or a seed.
 
         With no `size`, one for each element of the parameters.
         """
@@ -319,9 +325,11 @@ class DiscreteFamily(Family):
         return self._tail("sf", (1.0, 0.0), k, args, kwds)
 
     def logcdf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of cdf."""
         return safe_log(self.cdf(k, *args, **kwds))
 
     def logsf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of sf."""
         return safe_log(self.sf(k, *args, **kwds))
 
     @without_warnings
@@ -331,12 +339,15 @@ class DiscreteFamily(Family):
         return self.mark_invalid(out + loc if what == "mean" else out, shapes)
 
     def mean(self, *args: Any, **kwds: Any) -> Any:
+        """The mean."""
         return self._moment("mean", args, kwds)
 
     def var(self, *args: Any, **kwds: Any) -> Any:
+        """The variance."""
         return self._moment("var", args, kwds)
 
     def std(self, *args: Any, **kwds: Any) -> Any:
+        """The standard deviation."""
         return sqrt(self.var(*args, **kwds))
 
     def rvs(self, *args: Any, size: Size = None, random_state: Any = None, **kwds: Any) -> Any:

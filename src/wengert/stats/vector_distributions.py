@@ -80,9 +80,11 @@ class MultivariateNormal(Distribution):
         return -0.5 * (n * LOG_TWO_PI + distance) - half_log_det
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+        """The density."""
         return exp(self.logpdf(x, mean, cov))
 
     def entropy(self, mean: Any = None, cov: Any = 1.0) -> Any:
+        """The differential entropy."""
         n = vector_length(None, mean, cov)
         return 0.5 * n * (LOG_TWO_PI + 1.0) + sum_(log(diagonal(cholesky(covariance_matrix(cov, n)), 0, -2, -1)), -1)
 
@@ -104,6 +106,7 @@ class MultivariateT(Distribution):
         return constant - half_log_det - 0.5 * (df + n) * log1p(distance / df)
 
     def pdf(self, x: Any, loc: Any = None, shape: Any = 1.0, df: Any = 1.0) -> Any:
+        """The density."""
         return exp(self.logpdf(x, loc, shape, df))
 
     def rvs(self, loc: Any = None, shape: Any = 1.0, df: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
@@ -147,18 +150,22 @@ class Dirichlet(Distribution):
         return where(any_(alpha <= 0), math.nan, out)
 
     def pdf(self, x: Any, alpha: Any) -> Any:
+        """The density."""
         return exp(self.logpdf(x, alpha))
 
     def mean(self, alpha: Any) -> Any:
+        """The mean."""
         alpha = operand(alpha)
         return alpha / sum_(alpha)
 
     def var(self, alpha: Any) -> Any:
+        """The variance of each share."""
         alpha = operand(alpha)
         total = sum_(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1.0))
 
     def entropy(self, alpha: Any) -> Any:
+        """The differential entropy."""
         alpha = operand(alpha) * 1.0
         total, n = sum_(alpha), alpha.shape[0]
         return (
@@ -186,9 +193,11 @@ class Multinomial(Distribution):
         return where(any_(logical_or(p < 0, p > 1), -1), math.nan, out)
 
     def pmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The probability of the counts x."""
         return exp(self.logpmf(x, n, p))
 
     def mean(self, n: Any, p: Any) -> Any:
+        """The mean."""
         return operand(n)[..., None] * operand(p)
 
     def rvs(self, n: Any, p: Any, size: Size = None, random_state: Any = None) -> Any:

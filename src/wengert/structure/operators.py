@@ -104,24 +104,30 @@ class RecordedProducts:
 
     @cached_property
     def push(self) -> Callable:
+        """The product with J."""
         return linearize(self.function, self.point)[1]
 
     @cached_property
     def curvature(self) -> Callable:
+        """The product with H."""
         return linearize(self.of.slope, self.pullback[0])[1]
 
     def product(self, v: Any) -> Any:
+        """The product with a vector."""
         if self.of.loss is None:
             return self.push(v)
         return self.pullback[1](self.curvature(self.push(v)))[0]
 
     def transpose_product(self, u: Any) -> Any:
+        """The product of the transpose with a vector."""
         return self.product(u) if self.of.is_symmetric else self.pullback[1](u)[0]
 
     def products(self, v: np.ndarray) -> Any:
+        """The products with the rows of an array."""
         return vmap(self.product)(v)
 
     def transpose_products(self, u: np.ndarray) -> Any:
+        """The products of the transpose with the rows of an array."""
         return vmap(self.transpose_product)(u)
 
 
@@ -133,6 +139,7 @@ class CompiledProducts:
         self.rows = len(point) if products.is_symmetric else len(function(point))
 
     def run(self, name: str, v: np.ndarray) -> Any:
+        """The compiled method of that name."""
         if name not in self.of.native:
             from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
 
@@ -155,15 +162,19 @@ class CompiledProducts:
         return vmap(self._transpose_product, in_axes=(None, 0))(x, u)
 
     def product(self, v: Any) -> Any:
+        """The product with a vector."""
         return self.run("product", v)
 
     def transpose_product(self, u: Any) -> Any:
+        """The product of the transpose with a vector."""
         return self.run("transpose_product", u)
 
     def products(self, v: np.ndarray) -> Any:
+        """The products with the rows of an array."""
         return self.run("products", v)
 
     def transpose_products(self, u: np.ndarray) -> Any:
+        """The products of the transpose with the rows of an array."""
         return self.run("transpose_products", u)
 
 

@@ -103,6 +103,7 @@ class SparsePlan:
         )
 
     def refuse_rows(self, rows: int) -> None:
+        """Raise an error if the function has not as many results as the pattern has rows."""
         if rows != self.pattern.shape[0]:
             raise user_error(
                 ValueError,
@@ -194,6 +195,7 @@ class SparseDerivative:
 
     @property
     def way(self) -> str:
+        """The kind of colouring that was asked for."""
         return self.wanted.kind if isinstance(self.wanted, Coloring) else self.wanted
 
     def values(self, *args: Any, **kwargs: Any) -> Any:

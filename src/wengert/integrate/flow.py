@@ -296,13 +296,13 @@ def make_result(t: np.ndarray, nfev: int, **more: Any) -> Any:
 def stop_at_nonfinite(rhs: Callable) -> Callable:
     """A right-hand side that stops LSODA, which would go on for ever, where numbers are no longer finite."""
 
-    def checked(t: float, y: np.ndarray) -> np.ndarray:
+    def check(t: float, y: np.ndarray) -> np.ndarray:
         f = rhs(t, y)
         if not np.isfinite(f).all():
             raise stopped_error(f"The derivative of the state is not finite at t = {t:g}.")
         return f
 
-    return checked
+    return check
 
 
 def check_completed(result: Any) -> Any:

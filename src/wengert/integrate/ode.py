@@ -266,12 +266,12 @@ class StateLayout:
 
     def vector(self, state: Any) -> Any:
         """A state as one vector."""
-        leaves = [state] if self.structure is tree.LEAF else self.opened(state)
+        leaves = [state] if self.structure is tree.LEAF else self._flatten(state)
         parts = [reshape(leaf, (-1,)) for leaf in map(operand, leaves)]
         parts = [p if p.dtype == self.dtype or p.dtype.kind == "c" else astype(p, self.dtype) for p in parts]
         return parts[0] if len(parts) == 1 else concatenate(parts)
 
-    def opened(self, state: Any) -> list:
+    def _flatten(self, state: Any) -> list:
         leaves, structure = tree.flatten(state)
         if structure != self.structure:
             raise user_error(

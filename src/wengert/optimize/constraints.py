@@ -92,13 +92,13 @@ class Constraint:
         n, start = self.variables.size, self.variables.start
         products = self.program.derive(weighted_hessian_product, start, np.ones(self.size), start)
 
-        def weighted(x: np.ndarray, w: np.ndarray) -> Any:
+        def weighted_hessian(x: np.ndarray, w: np.ndarray) -> Any:
             x, w = np.array(x), np.array(w, float)
             return LinearOperator(
                 (n, n), matvec=lambda p: plain_array(products(x, w, np.array(p, float).reshape(-1))), dtype=np.float64
             )
 
-        return weighted
+        return weighted_hessian
 
 
 def constraint_bounds(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -55,7 +55,7 @@ class OperationStep(NamedTuple):
         """Of the result, where there is one."""
         return self.outs[0].shape
 
-    def known(self, i: int) -> np.ndarray | None:
+    def numbers_of(self, i: int) -> np.ndarray | None:
         """An operand, where its numbers are known."""
         value = self.values[i]
         return None if isinstance(value, Array) else np.asarray(value)

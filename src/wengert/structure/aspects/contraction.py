@@ -20,7 +20,7 @@ from wengert.structure.window_incidence import convolution_sets
 def propagate_matmul(step: OperationStep) -> Sets:
     """Each element depends on a row and a column."""
     return unite_sets(
-        [contract_sets(sets, matmul_axes(step.shapes, step.shape, i), step.known(1 - i)) for i, sets in step.live]
+        [contract_sets(sets, matmul_axes(step.shapes, step.shape, i), step.numbers_of(1 - i)) for i, sets in step.live]
     )
 
 
@@ -29,7 +29,7 @@ def propagate_einsum(step: OperationStep) -> Sets:
     """Each element depends on what it sums over."""
     subscripts = step.params["subscripts"]
     return unite_sets(
-        [contract_sets(sets, einsum_axes(subscripts, step.shapes, i), step.known(1 - i)) for i, sets in step.live]
+        [contract_sets(sets, einsum_axes(subscripts, step.shapes, i), step.numbers_of(1 - i)) for i, sets in step.live]
     )
 
 

@@ -7,22 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.optimize
+from tests.optimize.searches import START, rosenbrock, start_of
 
 import wengert as wg
 from wengert.optimize import minimize
 from wengert.optimize.minimize import METHODS
 from wengert.optimize.objective import Objective
 from wengert.optimize.variables import Variables
-
-START = np.array([1.3, 0.7, 0.8])
-
-
-def rosenbrock(x):
-    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
-
-
-def start_of(method):
-    return np.full(3, 1.3) if method == "dogleg" else START  # which needs a positive definite Hessian
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -9,19 +9,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 from rich.console import Console
+from tests.optimize.searches import START, rosenbrock, start_of
 
 from wengert.optimize import minimize
 from wengert.optimize.minimize import METHODS
-
-START = np.array([1.3, 0.7, 0.8])
-
-
-def rosenbrock(x):
-    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
-
-
-def start_of(method):
-    return np.full(3, 1.3) if method == "dogleg" else START  # which needs a positive definite Hessian
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -6,17 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from tests.optimize.searches import START, rosenbrock
 
 import wengert as wg
 from wengert.optimize import minimize
 from wengert.optimize.objective import Objective
 from wengert.optimize.variables import Variables
-
-START = np.array([1.3, 0.7, 0.8])
-
-
-def rosenbrock(x):
-    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
 
 
 def test_the_function_runs_twice_in_all():

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests.oracle import check_derivatives
+from tests.random.seeded_draws import DISCRETE, seeded, tensors
 
 import wengert as wg
 from wengert.random import Generator, default_rng
@@ -38,15 +39,6 @@ IMPLICIT = {
     "wald": (2.0, 3.0),
     "vonmises": (0.2, 1.5),
 }
-DISCRETE = {
-    "poisson": (3.5,),
-    "binomial": (10, 0.3),
-    "negative_binomial": (4.0, 0.3),
-    "geometric": (0.3,),
-    "hypergeometric": (5, 6, 4),
-    "logseries": (0.4,),
-    "zipf": (2.5,),
-}
 OTHERS = {
     "random": (),
     "standard_normal": (),
@@ -63,15 +55,6 @@ OTHERS = {
 }
 COVARIANCE = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 1.5]])
 SMOOTH = PATHWISE | IMPLICIT
-
-
-def seeded(name: str, size=None, seed: int = 5):
-    """The method as a function of its parameters alone."""
-    return lambda *parameters, **kwargs: getattr(default_rng(seed), name)(*parameters, size=size, **kwargs)
-
-
-def tensors(parameters):
-    return [wg.tensor(np.asarray(p, float), requires_grad=True) for p in parameters]
 
 
 @pytest.mark.parametrize(

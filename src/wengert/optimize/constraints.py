@@ -34,15 +34,15 @@ class Constraint:
         sparse: Any,
     ):
         self.name, self.keep, self.variables, self.asked = name, keep, variables, sparse
-        self.program = TracedFunction(name, f, args, variables, compile, is_scalar=False)
-        self.size = self.program.first.size
-        wrong = ~np.isfinite(self.program.first)
+        self.traced = TracedFunction(name, f, args, variables, compile, is_scalar=False)
+        self.size = self.traced.first.size
+        wrong = ~np.isfinite(self.traced.first)
         if wrong.any():
             raise user_error(
-                ValueError, f"{name} is {self.program.first[np.argmax(wrong)]} at x0", "Start where it is finite."
+                ValueError, f"{name} is {self.traced.first[np.argmax(wrong)]} at x0", "Start where it is finite."
             )
-        self.lower, self.upper = constraint_bounds(name, lower, upper, self.program.first)
-        self.values = self.program.derive(lambda f: f, variables.start)
+        self.lower, self.upper = constraint_bounds(name, lower, upper, self.traced.first)
+        self.values = self.traced.derive(lambda f: f, variables.start)
         self.jacobian: DerivativeMatrix | None = None
 
     def value(self, x: np.ndarray) -> np.ndarray:
@@ -54,8 +54,8 @@ class Constraint:
 
     def differentiate(self, sparse: bool) -> list[str]:
         """Choose how its Jacobian is computed, and describe that."""
-        self.jacobian = DerivativeMatrix(self.program, self.asked if sparse else False)
-        return [f"{self.name[0].lower()}{self.name[1:]}: Jacobian {self.jacobian.description}", *self.program.notes]
+        self.jacobian = DerivativeMatrix(self.traced, self.asked if sparse else False)
+        return [f"{self.name[0].lower()}{self.name[1:]}: Jacobian {self.jacobian.description}", *self.traced.notes]
 
     def rows(self) -> list[tuple[str, np.ndarray, float, np.ndarray]]:
         """Equations ("eq") and inequalities ("ineq") `sign * (c(x)[rows] - limit)`, which are zero or not negative."""
@@ -90,7 +90,7 @@ class Constraint:
         """The Hessian of the weighted sum of the constraints, as an operator: trust-constr only multiplies with it."""
         LinearOperator = import_module("scipy.sparse.linalg").LinearOperator
         n, start = self.variables.size, self.variables.start
-        products = self.program.derive(weighted_hessian_product, start, np.ones(self.size), start)
+        products = self.traced.derive(weighted_hessian_product, start, np.ones(self.size), start)
 
         def weighted_hessian(x: np.ndarray, w: np.ndarray) -> Any:
             x, w = np.array(x), np.array(w, float)

@@ -35,8 +35,8 @@ class Residuals:
         sparse: bool | str,
         must_be_dense: bool,
     ):
-        self.program = TracedFunction("The residual", f, args, variables, compile, is_scalar=False)
-        first = self.program.first
+        self.traced = TracedFunction("The residual", f, args, variables, compile, is_scalar=False)
+        first = self.traced.first
         if not first.size:
             raise user_error(ValueError, "The residual has no elements", because="there is nothing to minimise.")
         wrong = ~np.isfinite(first)
@@ -45,8 +45,8 @@ class Residuals:
             raise user_error(
                 ValueError, f"Element {i} of the residual is {first[i]} at x0", "Start elsewhere; see wg.why_nan."
             )
-        self.values = self.program.derive(lambda f: f, variables.start)
-        self.matrix, self.must_be_dense = DerivativeMatrix(self.program, sparse), must_be_dense
+        self.values = self.traced.derive(lambda f: f, variables.start)
+        self.matrix, self.must_be_dense = DerivativeMatrix(self.traced, sparse), must_be_dense
         self.evaluations = 0
         self.watch: Watch | None = None
         self.latest: tuple[np.ndarray, np.ndarray] | None = None
@@ -122,19 +122,19 @@ def least_squares(
     limits = variables.bounds(bounds, prefer_pairs=False)
     must_be_dense = method == "lm" or options.get("tr_solver") == "exact"
     residuals = Residuals(f, as_arguments(args), variables, compile, sparse, must_be_dense)
-    m, n = residuals.program.first.size, variables.size
+    m, n = residuals.traced.first.size, variables.size
     if method == "lm" and m < n:
         raise user_error(
             ValueError, f"lm needs as many residuals as variables, and there are {m} and {n}", "Choose trf or dogbox."
         )
     if tol is not None:
         options = {"ftol": tol, "xtol": tol, "gtol": tol} | options
-    program = residuals.program
+    traced = residuals.traced
     notes = [
         method,
-        f"residual {program.code}",
+        f"residual {traced.code}",
         f"Jacobian {residuals.matrix.description}",
-        *program.notes,
+        *traced.notes,
         *variables.notes,
     ]
     scipy = import_module("scipy.optimize")
@@ -158,7 +158,7 @@ def least_squares(
                 status=-2, message="`callback` raised `StopIteration`.",
             )  # fmt: skip
         watch.show(result.x, last=True)
-    program.warn_if_stale(result.x, residuals.value)
-    assert program.out is not None
-    result["fun"] = program.out.tree(result.fun)
+    traced.warn_if_stale(result.x, residuals.value)
+    assert traced.out is not None
+    result["fun"] = traced.out.tree(result.fun)
     return restore_trees(result, variables, notes)

@@ -30,20 +30,20 @@ class DerivativeMatrix:
     `is_sparse` says of which kind it is, and `description` why.
     """
 
-    def __init__(self, program: TracedFunction, sparse: bool | str, is_hessian: bool = False):
+    def __init__(self, traced: TracedFunction, sparse: bool | str, is_hessian: bool = False):
         if sparse not in (True, False, AUTO):
             raise user_error(ValueError, f"sparse={sparse!r}", "It is True, False or 'auto'.")
-        start = program.variables.start
-        derivative, why = choose_sparse(program, sparse, is_hessian)
+        start = traced.variables.start
+        derivative, why = choose_sparse(traced, sparse, is_hessian)
         self.is_sparse = derivative is not None
         if derivative is not None:
             pattern, coloring = derivative.pattern(start), derivative.colors(start)
             entries = f"{pattern.nnz} of {pattern.shape[0]} x {pattern.shape[1]}"
-            self.call: Callable = program.derive(lambda _: derivative, start)
-            self.description = f"sparse, {entries}, {coloring.number} colours, {program.code}"
+            self.call: Callable = traced.derive(lambda _: derivative, start)
+            self.description = f"sparse, {entries}, {coloring.number} colours, {traced.code}"
         else:
-            self.call = program.derive(hessian if is_hessian else jacobian, start)
-            self.description = f"dense, {program.code}" + (f" ({why})" if why else "")
+            self.call = traced.derive(hessian if is_hessian else jacobian, start)
+            self.description = f"dense, {traced.code}" + (f" ({why})" if why else "")
 
     def __call__(self, x: np.ndarray) -> Any:
         return self.call(x) if self.is_sparse else plain_array(self.call(x))
@@ -53,12 +53,12 @@ class DerivativeMatrix:
         return self(x).toarray() if self.is_sparse else self(x)
 
 
-def choose_sparse(program: TracedFunction, sparse: bool | str, is_hessian: bool) -> tuple[SparseDerivative | None, str]:
+def choose_sparse(traced: TracedFunction, sparse: bool | str, is_hessian: bool) -> tuple[SparseDerivative | None, str]:
     """The sparse derivative, if it is wanted and pays, or None; and the reason, if there is one."""
-    start, n = program.variables.start, program.variables.size
+    start, n = traced.variables.start, traced.variables.size
     if sparse is False or (sparse == AUTO and not SMALL < n < LARGE):
         return None, ""
-    derivative = (sparse_hessian if is_hessian else sparse_jacobian)(program.run, compile=program.is_native)
+    derivative = (sparse_hessian if is_hessian else sparse_jacobian)(traced.run, compile=traced.is_native)
     try:
         pattern, coloring = derivative.pattern(start), derivative.colors(start)
     except TrackedValueError as error:

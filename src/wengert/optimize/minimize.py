@@ -118,7 +118,7 @@ def minimize(
         watch.show(result.x, last=True)
     checked: list[Objective | Constraint] = [objective, *[c for c in conditions if not isinstance(c, MatrixConstraint)]]
     for part in checked:
-        part.program.warn_if_stale(result.x, part.value)
+        part.traced.warn_if_stale(result.x, part.value)
     return restore_trees(result, variables, notes)
 
 

@@ -25,34 +25,34 @@ class Objective:
         self, f: Callable, args: tuple, variables: Variables, order: int, compile: bool | str, sparse: bool | str
     ):
         # without derivatives there is nothing to compile: numbers go to the function as it is
-        self.program = TracedFunction("The objective", f, args, variables, compile if order else False, is_scalar=True)
+        self.traced = TracedFunction("The objective", f, args, variables, compile if order else False, is_scalar=True)
         self.variables, self.order, self.evaluations = variables, order, 0
         self.known: list[tuple[np.ndarray, float, np.ndarray]] = []
         self.reported: list[tuple[np.ndarray, float, np.ndarray]] = []
         self.latest: tuple[np.ndarray, Any] | None = None
         self.sparse: DerivativeMatrix | None = None
-        if not np.isfinite(self.program.first):
+        if not np.isfinite(self.traced.first):
             raise user_error(
-                ValueError, f"The objective is {self.program.first} at x0", "Start where it is finite; see wg.why_nan."
+                ValueError, f"The objective is {self.traced.first} at x0", "Start where it is finite; see wg.why_nan."
             )
         self.notes = ["values alone"]
         if order:
-            self.both = self.program.derive(value_and_grad, variables.start)
-            self.notes = [f"value and gradient in one call, {self.program.code}"]
+            self.both = self.traced.derive(value_and_grad, variables.start)
+            self.notes = [f"value and gradient in one call, {self.traced.code}"]
             self.refuse_bad_gradient()
         if order == 2:
             self.sparse = self.choose_hessian(sparse)
             if self.sparse is None:
-                self.multiply_hessian = self.program.derive(hessian_product, variables.start, variables.start)
+                self.multiply_hessian = self.traced.derive(hessian_product, variables.start, variables.start)
             self.notes.append(
                 f"Hessian {self.sparse.description}"
                 if self.sparse
-                else f"products with the Hessian, {self.program.code}"
+                else f"products with the Hessian, {self.traced.code}"
             )
         elif order == 3:
-            self.sparse = DerivativeMatrix(self.program, sparse, is_hessian=True)
+            self.sparse = DerivativeMatrix(self.traced, sparse, is_hessian=True)
             self.notes.append(f"Hessian {self.sparse.description}")
-        self.notes += self.program.notes if order else []
+        self.notes += self.traced.notes if order else []
 
     def refuse_bad_gradient(self) -> None:
         """Raise an error if the gradient at the start is not finite."""
@@ -72,9 +72,9 @@ class Objective:
         Native passes cost about as much as a product with the sparse matrix, and need no pattern; passes by Python cost
         far more.
         """
-        if sparse == AUTO and (self.program.is_native or not SMALL < self.variables.size < LARGE):
+        if sparse == AUTO and (self.traced.is_native or not SMALL < self.variables.size < LARGE):
             return None
-        matrix = DerivativeMatrix(self.program, sparse, is_hessian=True) if sparse else None
+        matrix = DerivativeMatrix(self.traced, sparse, is_hessian=True) if sparse else None
         return matrix if matrix is not None and matrix.is_sparse else None
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
@@ -95,7 +95,7 @@ class Objective:
         if self.order:
             return self.at(x)[1]
         self.evaluations += 1
-        return float(plain_array(self.program.run(x)))
+        return float(plain_array(self.traced.run(x)))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """The gradient at x."""
@@ -107,7 +107,7 @@ class Objective:
         Without derivatives, values are cheap.
         """
         if not self.order:
-            return float(plain_array(self.program.run(x))), None, self.evaluations
+            return float(plain_array(self.traced.run(x))), None, self.evaluations
         for found in [*self.known, *self.reported]:
             if np.array_equal(found[0], x):
                 self.reported = [found]  # a method may stay where it is for some iterations, and look elsewhere

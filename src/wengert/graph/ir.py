@@ -68,7 +68,10 @@ class Node:
     @property
     def nbytes(self) -> int:
         """The bytes of the value, of all outputs if there are several."""
-        return sum([spec.size * spec.dtype.itemsize for spec in self.specs])
+        if self.spec.__class__ is Spec:
+            size: int = self.spec.size * self.spec.dtype.itemsize
+            return size
+        return sum([spec.size * spec.dtype.itemsize for spec in self.spec])
 
     @property
     def operand(self) -> Operand:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.aspects import Aspect
+from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.errors import user_error
 from wengert.graph.costs import tree_size
 from wengert.graph.forms import form
@@ -108,6 +108,12 @@ def _as_boolean(x: Any, sympy: Any) -> Any:
 def sympy_function(name: str) -> Form:
     """The form that is SymPy's function of that name."""
     return lambda sympy, *args: getattr(sympy, name)(*args)
+
+
+def enter_same_names(*operations: Callable[..., Any]) -> None:
+    """Enter operations whose functions in SymPy have the same names."""
+    for operation in operations:
+        sympy_form.enter(sympy_function(primitive_of(operation).name), operation)
 
 
 def sympy_logical(name: str) -> Form:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.core.aspects import primitive_of
 from wengert.graph.ir import Operation, is_a
 from wengert.graph.mathematics import ONE, Expression, Writer, expression
 from wengert.graph.notation import (
@@ -20,7 +21,7 @@ from wengert.graph.notation import (
     notation,
 )
 from wengert.graph.python_source import SourceWriter, python_call, template
-from wengert.graph.sympy import same_number, sympy_form, sympy_function
+from wengert.graph.sympy import enter_same_names, same_number, sympy_form, sympy_function
 from wengert.ops.elementwise import arithmetic, bits, choices, complex_numbers, exponential, trigonometric
 from wengert.ops.reductions import sums
 
@@ -36,16 +37,12 @@ notation.enter(TRANSPARENT, arithmetic.positive)
 notation.enter(LN, exponential.log)
 notation.enter(PrefixFunction("log₂", r"\log_2"), exponential.log2)
 notation.enter(PrefixFunction("log₁₀", r"\log_{10}"), exponential.log10)
-notation.enter(PrefixFunction("exp", r"\exp"), exponential.exp)
-notation.enter(PrefixFunction("sin", r"\sin"), trigonometric.sin)
-notation.enter(PrefixFunction("cos", r"\cos"), trigonometric.cos)
-notation.enter(PrefixFunction("tan", r"\tan"), trigonometric.tan)
-notation.enter(PrefixFunction("sinh", r"\sinh"), trigonometric.sinh)
-notation.enter(PrefixFunction("cosh", r"\cosh"), trigonometric.cosh)
-notation.enter(PrefixFunction("tanh", r"\tanh"), trigonometric.tanh)
-notation.enter(PrefixFunction("arcsin", r"\arcsin"), trigonometric.arcsin)
-notation.enter(PrefixFunction("arccos", r"\arccos"), trigonometric.arccos)
-notation.enter(PrefixFunction("arctan", r"\arctan"), trigonometric.arctan)
+for operation in (
+    exponential.exp, trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.sinh, trigonometric.cosh,
+    trigonometric.tanh, trigonometric.arcsin, trigonometric.arccos, trigonometric.arctan,
+):  # fmt: skip
+    name = primitive_of(operation).name
+    notation.enter(PrefixFunction(name, f"\\{name}"), operation)
 notation.enter(NamedFunction("σ", r"\sigma"), exponential.sigmoid)
 notation.enter(NamedFunction("max", r"\max"), choices.maximum)
 notation.enter(NamedFunction("min", r"\min"), choices.minimum)
@@ -153,15 +150,11 @@ def whole_part(sympy: Any, x: Any) -> Any:
 
 
 sympy_form.enter(same_number, arithmetic.positive)
-sympy_form.enter(sympy_function("exp"), exponential.exp)
-sympy_form.enter(sympy_function("log"), exponential.log)
+enter_same_names(
+    exponential.exp, exponential.log, trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.sinh,
+    trigonometric.cosh, trigonometric.tanh,
+)  # fmt: skip
 sympy_form.enter(sympy_function("sqrt"), arithmetic.sqrt, sums.root)
-sympy_form.enter(sympy_function("sin"), trigonometric.sin)
-sympy_form.enter(sympy_function("cos"), trigonometric.cos)
-sympy_form.enter(sympy_function("tan"), trigonometric.tan)
-sympy_form.enter(sympy_function("sinh"), trigonometric.sinh)
-sympy_form.enter(sympy_function("cosh"), trigonometric.cosh)
-sympy_form.enter(sympy_function("tanh"), trigonometric.tanh)
 sympy_form.enter(sympy_function("asin"), trigonometric.arcsin)
 sympy_form.enter(sympy_function("acos"), trigonometric.arccos)
 sympy_form.enter(sympy_function("atan"), trigonometric.arctan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.graph.sympy import sympy_form, sympy_function
+from wengert.graph.sympy import enter_same_names, sympy_form, sympy_function
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
 # Bessel functions
@@ -60,9 +60,7 @@ def sympy_erfcx(sympy: Any, x: Any, order: int) -> Any:
     return (sympy.exp(t**2) * sympy.erfc(t)).diff(t, order).subs(t, x)
 
 
-sympy_form.enter(sympy_function("erf"), error.erf)
-sympy_form.enter(sympy_function("erfc"), error.erfc)
-sympy_form.enter(sympy_function("erfinv"), error.erfinv)
+enter_same_names(error.erf, error.erfc, error.erfinv)
 sympy_form.enter(lambda sympy, x: sympy.erfinv(1 - x), error.erfcinv)  # SymPy does not evaluate its erfcinv
 sympy_form.enter(normal_distribution, error.ndtr)
 sympy_form.enter(lambda sympy, x: sympy.log(normal_distribution(sympy, x)), error.log_ndtr)
@@ -92,11 +90,7 @@ def sympy_stdtr(sympy: Any, df: Any, z: Any) -> Any:
     return sympy.Piecewise((tail, sympy.Le(z, 0)), (1 - tail, True))
 
 
-sympy_form.enter(sympy_function("gamma"), gamma.gamma)
-sympy_form.enter(sympy_function("digamma"), gamma.digamma)
-sympy_form.enter(sympy_function("polygamma"), gamma._polygamma_op)
-sympy_form.enter(sympy_function("zeta"), gamma._zeta)
-sympy_form.enter(sympy_function("beta"), gamma.beta)
+enter_same_names(gamma.gamma, gamma.digamma, gamma._polygamma_op, gamma._zeta, gamma.beta)
 sympy_form.enter(lambda sympy, x: sympy.log(sympy.Abs(sympy.gamma(x))), gamma.gammaln)
 sympy_form.enter(lambda sympy, x, y: sympy.log(sympy.Abs(sympy.beta(x, y))), gamma.betaln)
 sympy_form.enter(lambda sympy, a, x: sympy.uppergamma(a, x) / sympy.gamma(a), incomplete.gammaincc)

@@ -155,7 +155,7 @@ class SourceWriter:
     def infix(self, node: Operation, symbol: str, precedence: int) -> Text:
         """An operator between its operands."""
         left, right = [self.operand(a, node) for a in node.args]
-        loose = precedence == POWER  # binds to the right; no operation that compares two comparisons chains
+        loose = precedence == POWER  # `**` binds to the right; comparisons must not chain
         first = (
             left[0]
             if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS
@@ -176,7 +176,7 @@ class SourceWriter:
         text, precedence = self.texts[node.args[0]]
         if node.shape and node.dtype.kind in "fc":
             return f"{text if precedence > POWER else f'({text})'} ** 2", POWER
-        if text.isidentifier():  # of a single number, ** rounds in its own way
+        if text.isidentifier():  # ** of a single number rounds differently
             return f"{text} * {text}", PRODUCT
         return f"np.square({text})", ATOM
 

@@ -43,7 +43,7 @@ def solve_trajectory(fun: Callable, span: tuple, points: Any, y0: Any, args: tup
     """The states at `points`, in rows, and SciPy's result."""
     call = Trajectory(fun, span, points, y0, args, method)
     rows = call(TRAJECTORY)
-    result, call.result = call.result, None  # it will hold the states, whose history holds the call: no cycle
+    result, call.result = call.result, None  # avoids a cycle: it holds the states, whose history holds the call
     return rows, result
 
 

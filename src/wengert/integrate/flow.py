@@ -148,7 +148,7 @@ class Flow:
         t0, t1 = map(strip_derivatives, span)
         y = strip_derivatives(y0)
         first = time_derivative(fun, t0, y, self.args)
-        self.captured = has_derivative(first)  # a value with a derivative is used that was not passed
+        self.captured = has_derivative(first)  # it uses a value with a derivative that was not passed
         passed = [*span, y0, *tree.flatten(args)[0]]
         self.batch = Batch([*passed, first])
         self.captured_batch = self.batch.sizes != Batch(passed).sizes
@@ -245,7 +245,7 @@ class Flow:
             return None
         try:
             self.jacobian(self.span[0], self.y.ravel())
-        except (TypeError, ValueError, AttributeError, RuntimeError):  # it need not run on anything but arrays
+        except (TypeError, ValueError, AttributeError, RuntimeError):  # it may run on arrays only
             return None
         return self.jacobian
 

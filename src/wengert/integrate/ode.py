@@ -142,7 +142,7 @@ def odeint(
     flow = Flow(fun, span, vector, values)
     tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.flatten(values)[0])))
     if not tracked and adjoint is None:
-        way = "continuous"  # which is one run of the solver where there is nothing to differentiate
+        way = "continuous"  # one run of the solver, as there is nothing to differentiate
     _, rows, _ = solve_states(fun, span, points, vector, values, chosen, way, flow)
     return form.rows(rows)
 

@@ -95,7 +95,7 @@ def minimize(
     notes = [name + why, *objective.notes, *variables.notes]
     if kind.order:
         notes += [note for c in conditions for note in c.differentiate(name == "trust-constr")]
-    if name == "trust-constr" and conditions:  # which wants all of one kind
+    if name == "trust-constr" and conditions:  # it takes either sparse or dense Jacobians
         options = {"sparse_jacobian": any(c.is_sparse for c in conditions)} | (options or {})
     if name == "Newton-CG" and tol is None and variables.size > LARGE:
         options = {"xtol": 1e-4 / variables.size} | (options or {})
@@ -113,7 +113,7 @@ def minimize(
                 options=options,
                 **objective.derivatives(),
             )
-        except StopIteration:  # which some methods do not know
+        except StopIteration:  # some methods do not catch it
             result = interrupted_result(scipy, watch, objective)
         watch.show(result.x, last=True)
     checked: list[Objective | Constraint] = [objective, *[c for c in conditions if not isinstance(c, MatrixConstraint)]]

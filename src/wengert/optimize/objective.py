@@ -24,7 +24,7 @@ class Objective:
     def __init__(
         self, f: Callable, args: tuple, variables: Variables, order: int, compile: bool | str, sparse: bool | str
     ):
-        # without derivatives there is nothing to compile: numbers go to the function as it is
+        # without derivatives, the function runs on numbers and is not compiled
         self.traced = TracedFunction("The objective", f, args, variables, compile if order else False, is_scalar=True)
         self.variables, self.order, self.evaluations = variables, order, 0
         self.known: list[tuple[np.ndarray, float, np.ndarray]] = []
@@ -110,7 +110,7 @@ class Objective:
             return float(plain_array(self.traced.run(x))), None, self.evaluations
         for found in [*self.known, *self.reported]:
             if np.array_equal(found[0], x):
-                self.reported = [found]  # a method may stay where it is for some iterations, and look elsewhere
+                self.reported = [found]  # a method may stay at a point for some iterations
                 return found[1], found[2], self.evaluations
         return None, None, self.evaluations
 

@@ -103,7 +103,7 @@ class TracedFunction:
         """
         if self.is_native:
             try:
-                from wengert.compiler.compiled import compile as compiled  # which some systems do not have
+                from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
 
                 native = compiled(derive(self.run))
                 native(*example)

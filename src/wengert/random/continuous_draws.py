@@ -100,7 +100,7 @@ class ContinuousDraws:
         """scale z, z standard Rayleigh."""
         return self._pathwise("rayleigh", (scale,), size, lambda draw, scale: scale * draw("rayleigh"))
 
-    # Functions of such draws
+    # Functions of standard draws
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
         """exp(mean + sigma z), z standard normal."""

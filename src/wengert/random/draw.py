@@ -46,7 +46,7 @@ def _draw_numbers(
     *args: Any, source: np.random.Generator, method: str, used: int, size: tuple[int, ...], checks: str | None
 ) -> Any:
     if checks is not None and 0 not in size:
-        for extreme in (np.min, np.max):  # NumPy's own errors, for parameters out of range
+        for extreme in (np.min, np.max):  # raises NumPy's errors for parameters out of range
             getattr(np.random.default_rng(0), checks)(*map(extreme, args[used:]))
     return getattr(source, method)(*args[:used], size=size)
 

@@ -241,9 +241,7 @@ def bidirectional_colorings(matrix: csr_array, limit: int) -> list[tuple[np.ndar
     found = []
     for threshold, _, dense in candidates[:4]:
         fullest = int(np.bincount(matrix[dense].indices, minlength=1).max())
-        if (
-            threshold - 1 + fullest >= limit
-        ):  # a colour for each entry of the fullest row that is left, and of the fullest column
+        if threshold - 1 + fullest >= limit:  # at least a colour for each entry of the fullest row and column
             continue
         rows = no_colors(m)
         rows[dense] = color_columns(matrix[dense].T.tocsr())

@@ -100,7 +100,7 @@ class Pattern:
     def __reduce__(self) -> tuple:
         return Pattern, (self.matrix, self.symmetric)
 
-    # To keep
+    # Files
 
     def save(self, path: str | os.PathLike) -> None:
         """Write it to a file, for `Pattern.load`."""
@@ -117,7 +117,7 @@ class Pattern:
             matrix = csr_array((data, file["indices"], file["indptr"]), shape=tuple(file["shape"]))
             return Pattern(matrix, bool(file["symmetric"]))
 
-    # To look at
+    # Drawings
 
     def __repr__(self) -> str:
         kind = "symmetric " if self.symmetric else ""

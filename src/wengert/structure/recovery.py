@@ -51,7 +51,7 @@ class Recovery(NamedTuple):
         if not self.steps:
             return products if self.source is None else getitem(products, self.source)
         parts: list[Any] = []
-        known: Any = None  # what earlier rounds found in the sums that are still to be looked at
+        known: Any = None  # the entries of earlier rounds in the sums of later ones
         for i, step in enumerate(self.steps):
             found = getitem(products, step.source)
             if known is not None:
@@ -112,7 +112,7 @@ def recover_by_substitution(pattern: Pattern, colors: np.ndarray, limit: int | N
     off = np.nonzero(i != j)[0]
     size = n * count_colors(colors)
     left = np.bincount(here, minlength=size) + np.bincount(there[off], minlength=size)
-    total = np.zeros(size, np.int64)  # of the numbers of the entries in a sum: where one is left, this is its number
+    total = np.zeros(size, np.int64)  # of the numbers of the entries in a sum: if one is left, its number
     np.add.at(total, here, np.arange(i.size))
     np.add.at(total, there[off], off)
     alone = np.nonzero(left == 1)[0]

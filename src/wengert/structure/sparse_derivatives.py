@@ -115,9 +115,8 @@ class SparsePlan:
 def color_seeds(colors: np.ndarray, number: int, specs: Sequence[Spec]) -> list[np.ndarray]:
     """For each colour the sum of its unit vectors, split into arrays with the colours along their first axis."""
     if number == 1 and (colors == 0).all():
-        return [
-            np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs
-        ]  # which a compiler sees to be one number
+        # broadcast, so that the compiler sees one number
+        return [np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs]
     colored = np.nonzero(colors >= 0)[0]
     parts = []
     for (start, stop), spec in zip(ranges(specs), specs, strict=True):

@@ -59,7 +59,7 @@ def fold_operation(node: Operation) -> Node | None:
     try:
         with np.errstate(all="ignore"):
             value = node.primitive.impl(*values, **node.params)
-    except Exception:  # an error of the numbers, such as an index out of bounds: it belongs to the run
+    except Exception:  # such as an index out of bounds: the run will raise it
         return None
     return Constant(node.weak(value)) if node.weak is not None else make_constant(value)
 
@@ -80,7 +80,7 @@ def is_repeated(node: Constant) -> bool:
     if not isinstance(value, np.ndarray) or value.size < 2 or value.dtype.hasobject:
         return False
     raw = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-    # each number is the one before it; this stops at the first that is not, and copies nothing
+    # compares each element with the one before it; stops at the first difference, and copies nothing
     return raw[value.itemsize :].data == raw[: -value.itemsize].data
 
 

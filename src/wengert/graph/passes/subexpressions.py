@@ -36,7 +36,7 @@ def operation_key(node: Operation) -> Hashable:
     if len(args) == 1:
         operands: Hashable = args[0].sequence
     elif primitive.facts.commutative and "c" not in (args[0].dtype.kind, args[1].dtype.kind):
-        # not for complex numbers, where a fused multiplication rounds one product of two
+        # not for complex numbers: fused multiplication rounds one of two products, so the order matters
         i, j = args[0].sequence, args[1].sequence
         operands = (i, j) if i < j else (j, i)
     else:

@@ -184,7 +184,7 @@ def move_views_behind(node: Operation, uses: list[int]) -> Node | None:
         return None
     alone = all(n == 1 for a, n in zip(node.args, uses, strict=True) if a.ndim)
     if not alone and len(arrays) == 1 or first.shape != node.shape:
-        return None  # the view is needed as it is, and there would be one more
+        return None  # the view has other uses, so there would be one more
     inner = [a.args[0] for a in arrays if isinstance(a, Operation)]
     if any(x.shape != inner[0].shape for x in inner):
         return None

@@ -48,20 +48,20 @@ class DerivativeOperator(LinearOperator):
         """A vector as a tree like the argument."""
         return self.input.tree(v if isinstance(v, Array) else np.asarray(v))
 
-    def _cast(self, v: Any) -> np.ndarray:
-        return np.asarray(v, self.dtype)
+    def _multiply(self, v: Any, transpose: bool) -> np.ndarray:
+        return self.here.multiply(np.asarray(v, self.dtype), transpose)
 
     def _matvec(self, v: Any) -> np.ndarray:
-        return self.here.product(self._cast(v).reshape(-1))
+        return self._multiply(v.reshape(-1), False)
 
     def _rmatvec(self, u: Any) -> np.ndarray:
-        return self.here.transpose_product(self._cast(u).reshape(-1))
+        return self._multiply(u.reshape(-1), True)
 
     def _matmat(self, v: Any) -> np.ndarray:
-        return self.here.products(self._cast(v).T).T
+        return self._multiply(v.T, False).T
 
     def _rmatmat(self, u: Any) -> np.ndarray:
-        return self.here.transpose_products(self._cast(u).T).T
+        return self._multiply(u.T, True).T
 
     def _adjoint(self) -> Any:
         return self if self.products.is_symmetric else super()._adjoint()
@@ -72,7 +72,7 @@ class Products:
 
     def __init__(self, f: Callable, loss: Callable | None, is_symmetric: bool, compile: bool):
         self.f, self.loss, self.is_symmetric, self.compile = f, loss, is_symmetric, compile
-        self.native: dict[str, Callable] = {}
+        self.native: dict[tuple[bool, int], Callable] = {}
 
     def at(self, flat: FlatTree, point: np.ndarray) -> CompiledProducts | RecordedProducts:
         """The products at one point."""
@@ -122,13 +122,10 @@ class RecordedProducts:
         """The product of the transpose with a vector."""
         return self.product(u) if self.of.is_symmetric else self.pullback[1](u)[0]
 
-    def products(self, v: np.ndarray) -> Any:
-        """The products with the rows of an array."""
-        return vmap(self.product)(v)
-
-    def transpose_products(self, u: np.ndarray) -> Any:
-        """The products of the transpose with the rows of an array."""
-        return vmap(self.transpose_product)(u)
+    def multiply(self, v: np.ndarray, transpose: bool) -> Any:
+        """The product with a vector, or the products with the rows of a matrix."""
+        product = self.transpose_product if transpose else self.product
+        return product(v) if v.ndim == 1 else vmap(product)(v)
 
 
 class CompiledProducts:
@@ -138,44 +135,26 @@ class CompiledProducts:
         self.of, self.function, self.point = products, function, point
         self.rows = len(point) if products.is_symmetric else len(function(point))
 
-    def run(self, name: str, v: np.ndarray) -> Any:
-        """The compiled method of that name."""
-        if name not in self.of.native:
+    def multiply(self, v: np.ndarray, transpose: bool) -> Any:
+        """The product with a vector, or the products with the rows of a matrix."""
+        kind = transpose, v.ndim
+        if kind not in self.of.native:
             from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
 
-            self.of.native[name] = compiled(getattr(self, f"_{name}"))
-        return self.of.native[name](self.point, np.ascontiguousarray(v))
+            product = self.transpose_product if transpose else self.product
+            self.of.native[kind] = compiled(product if v.ndim == 1 else vmap(product, in_axes=(None, 0)))
+        return self.of.native[kind](self.point, np.ascontiguousarray(v))
 
-    def _product(self, x: Any, v: Any) -> Any:
+    def product(self, x: Any, v: Any) -> Any:
+        """The product with a vector at `x`."""
         if self.of.loss is None:
             return jvp(self.function, (x,), (v,))[1]
         y, pull = vjp(self.function, x)
         return pull(jvp(self.of.slope, (y,), (jvp(self.function, (x,), (v,))[1],))[1])[0]
 
-    def _transpose_product(self, x: Any, u: Any) -> Any:
-        return self._product(x, u) if self.of.is_symmetric else vjp(self.function, x)[1](u)[0]
-
-    def _products(self, x: Any, v: Any) -> Any:
-        return vmap(self._product, in_axes=(None, 0))(x, v)
-
-    def _transpose_products(self, x: Any, u: Any) -> Any:
-        return vmap(self._transpose_product, in_axes=(None, 0))(x, u)
-
-    def product(self, v: Any) -> Any:
-        """The product with a vector."""
-        return self.run("product", v)
-
-    def transpose_product(self, u: Any) -> Any:
-        """The product of the transpose with a vector."""
-        return self.run("transpose_product", u)
-
-    def products(self, v: np.ndarray) -> Any:
-        """The products with the rows of an array."""
-        return self.run("products", v)
-
-    def transpose_products(self, u: np.ndarray) -> Any:
-        """The products of the transpose with the rows of an array."""
-        return self.run("transpose_products", u)
+    def transpose_product(self, x: Any, u: Any) -> Any:
+        """The product of the transpose with a vector at `x`."""
+        return self.product(x, u) if self.of.is_symmetric else vjp(self.function, x)[1](u)[0]
 
 
 def jacobian_operator(f: Callable, x: Any, compile: bool = False) -> Any:

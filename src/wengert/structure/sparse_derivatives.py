@@ -154,14 +154,8 @@ class SparseDerivative:
         self.name = "sparse_hessian" if hessian else "sparse_jacobian"
         if not callable(f):
             raise user_error(TypeError, f"{self.name} takes a function, and was given a {type(f).__name__}")
-        self.f, self.argnums, self.hessian, self.check, self.native, self.chunk_size = (
-            f,
-            argnums,
-            hessian,
-            check,
-            compile,
-            chunk_size,
-        )
+        self.f, self.argnums, self.hessian = f, argnums, hessian
+        self.check, self.native, self.chunk_size = check, compile, chunk_size
         self.function = grad(f, argnums) if hessian else f
         self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
         self.wanted = coloring if coloring is not None else "auto"

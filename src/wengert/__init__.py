@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import __array_namespace_info__
 
 from wengert import autograd, fft, linalg, signal, special
+from wengert import structure as _structure  # noqa: F401  # registers the way of `jacobian` through patterns
 from wengert.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from wengert.control.checkpoint import checkpoint, checkpoint_sequential
 from wengert.control.checkpoint_loop import checkpoint_loop
@@ -337,7 +338,7 @@ from wengert.ops.special.bessel import i0
 from wengert.transforms import check, numeric
 from wengert.transforms.curvature import derivative, hessian, hessian_diag, hvp, laplacian, vhp
 from wengert.transforms.gradients import grad, value_and_grad
-from wengert.transforms.jacobians import COMPRESSION, jacfwd, jacobian, jacrev
+from wengert.transforms.jacobians import jacfwd, jacobian, jacrev
 from wengert.transforms.products import directional, jvp, linear_transpose, linearize, stop_gradient, vjp
 from wengert.transforms.series import jet, taylor
 from wengert.transforms.tracing import gradients, symbol, trace
@@ -353,7 +354,7 @@ if TYPE_CHECKING:
     from wengert.structure.estimators import hutchinson
     from wengert.structure.operators import fisher_operator, gauss_newton_operator, hessian_operator, jacobian_operator
     from wengert.structure.patterns import Pattern, sparsity
-    from wengert.structure.sparse import sparse_hessian, sparse_jacobian
+    from wengert.structure.sparse_derivatives import sparse_hessian, sparse_jacobian
 
 _LATER = {
     "Coloring": "structure.coloring",
@@ -372,8 +373,8 @@ _LATER = {
     "jacobian_operator": "structure.operators",
     "optimize": "",
     "random": "",
-    "sparse_hessian": "structure.sparse",
-    "sparse_jacobian": "structure.sparse",
+    "sparse_hessian": "structure.sparse_derivatives",
+    "sparse_jacobian": "structure.sparse_derivatives",
     "sparsity": "structure.patterns",
     "stats": "",
     "why_nan": "explain.why",
@@ -393,8 +394,6 @@ def __getattr__(name: str) -> Any:
     )
     return found
 
-
-COMPRESSION.append(lambda f, argnums: import_module("wengert.structure.choice").Compressed(f, argnums))
 
 abs = absolute
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh

@@ -16,7 +16,7 @@ from wengert.core.errors import TrackedValueError
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, operation
+from wengert.graph.ir import Input, make_operation
 from wengert.transforms.tracing import gradients, symbol, trace
 
 
@@ -276,7 +276,7 @@ def test_latex_is_understood_by_a_typesetter():
 def test_a_long_chain_is_many_equations():
     node = first = Input(Spec((), np.dtype(float)), name="x")
     for _ in range(10_000):
-        node = operation(TABLE["sin"], [node])
+        node = make_operation(TABLE["sin"], [node])
     lines = Graph([first], [node]).mathematics().splitlines()
     assert lines[0].startswith("v₁ = sin(sin(")
     assert max(map(len, lines)) < 200

@@ -17,7 +17,7 @@ from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, operation
+from wengert.graph.ir import Input, make_operation
 from wengert.transforms.tracing import gradients, symbol, trace
 
 
@@ -328,7 +328,7 @@ def test_random_programs(steps):
 def test_a_long_chain_is_many_lines():
     node = first = Input(Spec((), np.dtype(float)), name="x")
     for _ in range(10_000):
-        node = operation(TABLE["sin"], [node])
+        node = make_operation(TABLE["sin"], [node])
     graph = Graph([first], [node])
     source = graph.python()
     assert max(map(len, source.splitlines())) < 140

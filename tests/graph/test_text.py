@@ -8,7 +8,7 @@ import wengert as wg
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, operation
+from wengert.graph.ir import Input, make_operation
 from wengert.transforms.tracing import trace
 
 
@@ -74,7 +74,7 @@ def test_one_line_says_what_it_takes_and_gives():
 def test_a_long_chain_prints():
     node = first = Input(Spec((), np.dtype(float)), name="x")
     for _ in range(10_000):
-        node = operation(TABLE["sin"], [node])
+        node = make_operation(TABLE["sin"], [node])
     assert str(Graph([first], [node])).count("= sin") == 10_000
 
 

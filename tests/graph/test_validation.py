@@ -11,7 +11,7 @@ from wengert.core.errors import TrackedValueError
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Operation, operation
+from wengert.graph.ir import Constant, Input, Operation, make_operation
 from wengert.transforms.tracing import trace
 
 F64 = np.dtype(np.float64)
@@ -19,7 +19,7 @@ F64 = np.dtype(np.float64)
 
 def graph_of_two() -> Graph:
     x, y = Input(Spec((3,), F64), name="x"), Input(Spec((3,), F64), name="y")
-    return Graph([x, y], [operation(TABLE["sin"], [operation(TABLE["multiply"], [x, y])])])
+    return Graph([x, y], [make_operation(TABLE["sin"], [make_operation(TABLE["multiply"], [x, y])])])
 
 
 def test_a_right_graph_is_returned():
@@ -77,7 +77,7 @@ def test_a_value_that_is_used_before_it_is_made():
     product, sine = graph.operations
     sine.sequence, product.sequence = product.sequence, sine.sequence
     with pytest.raises(ValueError, match=r"Node %2 \(sin\) uses argument 0 \(f64\[3\]\) before it is made"):
-        graph.replaced(graph.outputs).validate()
+        graph.with_outputs(graph.outputs).validate()
 
 
 @pytest.mark.parametrize("spec", [Spec((4,), F64), Spec((3,), np.dtype(np.float32))])
@@ -85,20 +85,20 @@ def test_a_wrong_spec(spec):
     graph = graph_of_two()
     sine = Operation(TABLE["sin"], (graph.operations[0],), {}, spec)
     with pytest.raises(ValueError, match=r"Node %3 \(sin\) says f(64|32)\[[34]\], but it is f64\[3\]"):
-        graph.replaced([sine]).validate()
+        graph.with_outputs([sine]).validate()
 
 
 def test_shapes_that_do_not_fit():
     graph = graph_of_two()
     other = Constant(np.ones(4))
     with pytest.raises(ValueError, match=r"Node %4 \(add\) cannot be computed"):
-        graph.replaced([Operation(TABLE["add"], (graph.operations[0], other), {}, Spec((3,), F64))]).validate()
+        graph.with_outputs([Operation(TABLE["add"], (graph.operations[0], other), {}, Spec((3,), F64))]).validate()
 
 
 def test_a_constant_whose_value_has_changed():
     graph = graph_of_two()
     constant = Constant(np.ones(3))
-    changed = graph.replaced([operation(TABLE["add"], [graph.outputs[0], constant])]).validate()
+    changed = graph.with_outputs([make_operation(TABLE["add"], [graph.outputs[0], constant])]).validate()
     constant.value = np.ones(4)
     with pytest.raises(ValueError, match=r"\(constant\) says f64\[3\], but its value is f64\[4\]"):
         changed.validate()

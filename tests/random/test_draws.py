@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests.oracle import check_derivatives
+from tests.random.seeded_draws import DISCRETE, seeded, tensors
 
 import wengert as wg
 from wengert.random import Generator, default_rng
@@ -38,15 +39,6 @@ IMPLICIT = {
     "wald": (2.0, 3.0),
     "vonmises": (0.2, 1.5),
 }
-DISCRETE = {
-    "poisson": (3.5,),
-    "binomial": (10, 0.3),
-    "negative_binomial": (4.0, 0.3),
-    "geometric": (0.3,),
-    "hypergeometric": (5, 6, 4),
-    "logseries": (0.4,),
-    "zipf": (2.5,),
-}
 OTHERS = {
     "random": (),
     "standard_normal": (),
@@ -63,15 +55,6 @@ OTHERS = {
 }
 COVARIANCE = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 1.5]])
 SMOOTH = PATHWISE | IMPLICIT
-
-
-def seeded(name: str, size=None, seed: int = 5):
-    """The method as a function of its parameters alone."""
-    return lambda *parameters, **kwargs: getattr(default_rng(seed), name)(*parameters, size=size, **kwargs)
-
-
-def tensors(parameters):
-    return [wg.tensor(np.asarray(p, float), requires_grad=True) for p in parameters]
 
 
 @pytest.mark.parametrize(
@@ -316,38 +299,6 @@ def test_a_trace_refuses_to_draw():
     np.testing.assert_allclose(wg.compile(lambda scale, z: scale * z)(2.0, noise), 2.0 * noise)
 
 
-@pytest.mark.parametrize(("name", "parameters"), DISCRETE.items(), ids=DISCRETE)
-def test_whole_numbers_have_no_derivative(name, parameters):
-    real = [i for i, p in enumerate(parameters) if isinstance(p, float)]
-    for i in real:
-        with pytest.raises(
-            wg.GradientError, match=f"What {name} draws has no derivative in its parameter .*test_draws.py"
-        ):
-            seeded(name)(*[wg.tensor(p, requires_grad=True) if j == i else p for j, p in enumerate(parameters)])
-        plain = seeded(name, 3)(*[wg.tensor(p) if j == i else p for j, p in enumerate(parameters)])
-        np.testing.assert_array_equal(np.asarray(plain), seeded(name, 3)(*parameters))
-        fixed = wg.jvp(
-            lambda x, i=i: x * seeded(name)(*parameters[:i], wg.stop_gradient(x), *parameters[i + 1 :]),
-            (parameters[i],),
-            (1.0,),
-        )
-        assert fixed[1] == seeded(name)(*parameters)
-
-
-def test_no_derivative_is_lost_silently():
-    rng = default_rng(5)
-    for name, draw in {
-        "nonc": lambda x: rng.noncentral_chisquare(2.0, x),
-        "dfnum": lambda x: rng.noncentral_f(x, 2.0, 2.0),
-        "p": lambda x: rng.choice(2, p=[x, 1.0 - x]),
-        "pvals": lambda x: rng.multinomial(3, [x, 1.0 - x]),
-        "logits": lambda x: rng.categorical([x, 0.5]),
-    }.items():
-        for differentiate in (wg.grad(draw), lambda x, draw=draw: wg.jvp(draw, (x,), (1.0,))):
-            with pytest.raises(wg.GradientError, match=f"no derivative in its parameter {name}, at .*test_draws.py"):
-                differentiate(0.3)
-
-
 def test_vonmises_turns():
     found = default_rng(5).vonmises(wg.tensor(3.0, requires_grad=True), 2.0, size=50)
     np.testing.assert_allclose(found.detach().numpy(), np.random.default_rng(5).vonmises(3.0, 2.0, size=50), rtol=1e-13)
@@ -368,43 +319,6 @@ def test_parameters_out_of_range():
         rng.multivariate_normal(wg.tensor([1.0, 2.0]), np.eye(3))
     with pytest.raises(ValueError, match="'svd', 'eigh' or 'cholesky'"):
         rng.multivariate_normal(wg.tensor([1.0, 2.0]), np.eye(2), method="qr")
-
-
-def test_orders_and_choices_move_gradients():
-    x = np.arange(12.0).reshape(4, 3)
-    for name, kwargs in {"permutation": {"axis": 1}, "permuted": {"axis": 0}, "choice": {"size": 3, "axis": 1}}.items():
-        leaf = wg.tensor(x, requires_grad=True)
-        found = getattr(default_rng(5), name)(leaf, **kwargs)
-        np.testing.assert_array_equal(found.detach().numpy(), getattr(np.random.default_rng(5), name)(x, **kwargs))
-        (found * found.detach()).sum().backward()
-        counts = np.array([[np.sum(found.detach().numpy() == v) for v in row] for row in x])
-        np.testing.assert_array_equal(leaf.grad.numpy(), counts * x)
-    np.testing.assert_array_equal(default_rng(5).permuted(wg.tensor(x)).numpy(), np.random.default_rng(5).permuted(x))
-    leaf = wg.tensor(x, requires_grad=True)
-    y, plain = leaf * 1.0, x.copy()
-    default_rng(5).shuffle(y)
-    np.random.default_rng(5).shuffle(plain)
-    np.testing.assert_array_equal(y.detach().numpy(), plain)
-    (y * plain).sum().backward()
-    np.testing.assert_array_equal(leaf.grad.numpy(), x)
-
-
-def test_gumbel_softmax():
-    logits = np.array([[0.1, 1.5, -0.4], [2.0, 0.0, 0.3]])
-    soft = lambda x, t: default_rng(5).gumbel_softmax(x, t)
-    noise = np.random.default_rng(5).gumbel(size=(2, 3))
-    weights = np.exp((logits + noise) / 0.7)
-    np.testing.assert_allclose(soft(logits, 0.7), weights / weights.sum(-1, keepdims=True), rtol=1e-14)
-    check_derivatives(soft, [logits, np.float64(0.7)], (0, 1))
-    hard = default_rng(5).gumbel_softmax(logits, 0.7, hard=True)
-    np.testing.assert_array_equal(hard, np.eye(3)[np.argmax(logits + noise, -1)])
-    np.testing.assert_array_equal(default_rng(5).categorical(logits), np.argmax(hard, -1))
-    slopes = wg.jacobian(lambda x: default_rng(5).gumbel_softmax(x, 0.7, hard=True))(logits)
-    np.testing.assert_allclose(slopes, wg.jacobian(lambda x: soft(x, 0.7))(logits), rtol=1e-12)
-    assert default_rng(5).gumbel_softmax(logits, size=(5, 4)).shape == (5, 4, 2, 3)
-    places = default_rng(5).categorical(np.log([0.2, 0.5, 0.3]), size=2000)
-    np.testing.assert_allclose(np.bincount(places) / 2000, [0.2, 0.5, 0.3], atol=0.04)
-    assert set(np.unique(default_rng(5).bernoulli(0.3, size=100))) == {0, 1}
 
 
 def test_generators():

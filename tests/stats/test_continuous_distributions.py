@@ -15,11 +15,11 @@ from tests.oracle import check_derivatives
 import wengert as wg
 from wengert import stats
 from wengert.random import default_rng
-from wengert.stats.families import Continuous
+from wengert.stats.families import ContinuousFamily
 
 
 class Example(NamedTuple):
-    """Shapes with which a distribution is tested, points inside, and points at its ends and outside, in standard form."""
+    """Shapes to test a distribution with, points inside, and points at its ends and outside, in standard form."""
 
     shapes: list[tuple]
     inside: list[float]
@@ -72,7 +72,7 @@ def known(name: str, what: str) -> bool:
 
 
 def test_all_distributions_have_an_example():
-    found = {name for name in stats.__all__ if isinstance(getattr(stats, name), Continuous)}
+    found = {name for name in stats.__all__ if isinstance(getattr(stats, name), ContinuousFamily)}
     assert found == set(EXAMPLES)
 
 

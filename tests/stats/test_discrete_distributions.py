@@ -12,7 +12,7 @@ from tests.oracle import check_derivatives
 import wengert as wg
 from wengert import stats
 from wengert.random import default_rng
-from wengert.stats.families import Discrete
+from wengert.stats.families import DiscreteFamily
 
 EXAMPLES = {
     "poisson": [(0.3,), (7.5,)],
@@ -26,7 +26,7 @@ COUNTS = np.array([-3, -1, 0, 1, 2, 5, 8, 9, 10, 39, 40, 60])
 
 
 def test_all_distributions_have_an_example():
-    assert {name for name in stats.__all__ if isinstance(getattr(stats, name), Discrete)} == set(EXAMPLES)
+    assert {name for name in stats.__all__ if isinstance(getattr(stats, name), DiscreteFamily)} == set(EXAMPLES)
 
 
 @pytest.mark.parametrize(("name", "shapes"), CASES)

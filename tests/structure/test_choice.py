@@ -123,11 +123,12 @@ def test_what_was_not_asked_for_is_named():
 
 
 def test_a_small_jacobian_brings_no_compiler_along():
-    code = "import sys, numpy as np, wengert as wg; wg.jacobian(lambda x: x**2)(np.ones(3)); print('llvmlite' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-        == "False"
+    code = (
+        "import sys, numpy as np, wengert as wg; wg.jacobian(lambda x: x**2)(np.ones(3)); "
+        "print('llvmlite' in sys.modules)"
     )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
 
 
 def test_captured_arrays_may_change():

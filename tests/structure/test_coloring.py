@@ -16,14 +16,14 @@ from wengert.structure import coloring as colorings
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.ordering import incidence_degree, largest_first, smallest_last
 from wengert.structure.patterns import Pattern
-from wengert.structure.symmetric import acyclic, star
+from wengert.structure.symmetric import color_acyclic, color_star
 
 UNSYMMETRIC = ("auto", "column", "row", "bidirectional")
 SYMMETRIC = ("auto", "symmetric", "star", "acyclic")
 
 
 def products(coloring: Coloring, matrix: np.ndarray) -> np.ndarray:
-    """The compressed matrix, by dense products: from the right for colours of columns, from the left for those of rows."""
+    """The compressed matrix, by dense products: from the right for columns, from the left for rows."""
     right = (coloring.columns == np.arange(coloring.column_colors)[:, None]).astype(float)
     left = (coloring.rows == np.arange(coloring.row_colors)[:, None]).astype(float)
     return np.concatenate([(right @ matrix.T).reshape(-1), (left @ matrix).reshape(-1)])
@@ -70,12 +70,12 @@ def test_star_and_acyclic_are_what_they_are_called(seed, n, density):
     near = edges(pattern)
     neighbours = [[j for i, j in sorted(near) if i == v] for v in range(n)]
     for order in (list(range(n)), list(range(n))[::-1]):
-        colors = star(order, neighbours)
+        colors = color_star(order, neighbours)
         assert all(colors[i] != colors[j] for i, j in near)
         for path in itertools.permutations(range(n), 4):
             if all(pair in near for pair in itertools.pairwise(path)):
                 assert len({colors[v] for v in path}) > 2
-        colors = acyclic(order, neighbours)
+        colors = color_acyclic(order, neighbours)
         assert all(colors[i] != colors[j] for i, j in near)
         for pair in itertools.combinations(sorted(set(colors)), 2):
             vertices = [v for v in range(n) if colors[v] in pair]
@@ -212,7 +212,9 @@ def test_splits_that_cannot_win_are_not_tried(monkeypatch):
     stencil = csr_array((np.ones(rows.size, bool), (rows, near[near >= 0])), shape=(400, 400))
     calls = []
     monkeypatch.setattr(
-        colorings, "apart", lambda matrix, apart=colorings.apart: (calls.append(matrix.shape), apart(matrix))[1]
+        colorings,
+        "color_columns",
+        lambda matrix, color=colorings.color_columns: (calls.append(matrix.shape), color(matrix))[1],
     )
     assert color(stencil).number <= 8
     assert calls == [(400, 400), (400, 400)]

@@ -19,7 +19,7 @@ from tests.test_table import (
 import wengert as wg
 from wengert.core.errors import TrackedValueError
 from wengert.ops.signal.convolution import convolution
-from wengert.structure.dependence import dependences
+from wengert.structure.dependence import find_dependences
 from wengert.structure.patterns import sparsity
 
 SCOPES = pytest.mark.parametrize("scope", ["global", "local"])
@@ -49,7 +49,7 @@ def sets_of(f, args, live, scope) -> np.ndarray:
         moved = dict(zip(live, leaves, strict=True))
         return f(*[moved.get(i, a) for i, a in enumerate(args)])
 
-    return dependences(call, [args[i] for i in live], [], scope).toarray()
+    return find_dependences(call, [args[i] for i in live], [], scope).toarray()
 
 
 def gradient_of(op, args, live):

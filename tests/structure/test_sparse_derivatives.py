@@ -11,7 +11,7 @@ import wengert as wg
 from wengert.core.errors import GradientError, TrackedValueError
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.patterns import Pattern, sparsity
-from wengert.structure.sparse import sparse_hessian, sparse_jacobian
+from wengert.structure.sparse_derivatives import sparse_hessian, sparse_jacobian
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=24)
@@ -103,7 +103,7 @@ def test_native_code_has_no_gaps():
     J = sparse_jacobian(brusselator, compile=True)
     x = RNG.normal(size=72)
     np.testing.assert_allclose(J(x).toarray(), dense_jacobian(brusselator, x), rtol=1e-12)
-    assert J.planned((x,), {})[0].run.report(x).fallbacks == []
+    assert J.find_plan((x,), {})[0].run.report(x).fallbacks == []
 
 
 def test_figures_of_the_issue():
@@ -124,7 +124,7 @@ def test_several_arguments_and_results():
     rows = [blocks["first"], *blocks["second"]]
     dense = np.concatenate([np.concatenate([np.reshape(da, (-1, 3)), np.reshape(db, (-1, 6))], 1) for da, db in rows])
     np.testing.assert_allclose(found, dense, rtol=1e-12)
-    assert J.planned((a, 2.0, b), {})[0] is J.planned((a, 3.0, b), {})[0], "a number is no part of the signature"
+    assert J.find_plan((a, 2.0, b), {})[0] is J.find_plan((a, 3.0, b), {})[0], "a number is no part of the signature"
     g = lambda a, b: np.sum(a * b[:, 0] ** 2) + np.sum(b**4)
     found = sparse_hessian(g, argnums=(0, 1), check=True)(a, b).toarray()
     flat = lambda z: g(z[:3], z[3:].reshape(3, 2))

@@ -16,7 +16,6 @@ from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
-from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph, is_traced
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -53,7 +52,7 @@ class CompiledCall(Call):
 
     def straight(self, x: Sequence[Any]) -> tuple:
         """The operations one by one."""
-        return tuple(evaluate(self.signature.graph, x))
+        return tuple(self.signature.graph.run(x))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         given = tuple([c is not None for c in t])
@@ -98,7 +97,7 @@ def partly(graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequen
         whole = list(x)
         for i, part in zip(chosen, parts, strict=True):
             whole[i] = part
-        outs = evaluate(graph, whole)
+        outs = graph.run(whole)
         return tuple(outs if wanted is None else [y for y, w in zip(outs, wanted, strict=True) if w])
 
     return function

@@ -81,7 +81,7 @@ def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
     if not all(isinstance(node, Input) for node in nodes):
         raise user_error(TypeError, "function takes symbols made by wg.symbol as inputs")
     outs, result = flatten(outputs)
-    graph = Graph(nodes, [y.node if isinstance(y, Symbol) else constant(y) for y in outs], None, result)  # type: ignore[arg-type]  # checked
+    graph = Graph(nodes, [y.node if isinstance(y, Symbol) else make_constant(y) for y in outs], None, result)  # type: ignore[arg-type]  # checked
     missing = [node for node in graph.nodes if isinstance(node, Input) and node not in nodes]
     if missing:
         names = ", ".join(node.name or "?" for node in missing)

@@ -13,7 +13,7 @@ from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation, operation
+from wengert.graph.ir import Constant, Node, Operation, make_operation
 from wengert.modes.symbolic import Symbol
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem
@@ -54,6 +54,6 @@ def output_slice(whole: Node, index: int, node: Operation, args: Sequence[Node])
     source, axis = whole.args[0], whole.params["axis"]
     lead = (slice(None),) * axis
     if whole.primitive is UNSTACK:
-        return operation(GETITEM, [source], key=Index((*lead, index)))
+        return make_operation(GETITEM, [source], key=Index((*lead, index)))
     bounds = (0, *whole.params["bounds"], source.shape[axis])
-    return operation(GETITEM, [source], key=Index((*lead, slice(bounds[index], bounds[index + 1]))))
+    return make_operation(GETITEM, [source], key=Index((*lead, slice(bounds[index], bounds[index + 1]))))

@@ -32,11 +32,11 @@ from wengert.core.blas import blas
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
-from wengert.graph.passes import REWRITES, settled
+from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.simplify import simplify
-from wengert.graph.passes.subexpressions import common
-from wengert.graph.passes.views import views
+from wengert.graph.passes.subexpressions import merge_common
+from wengert.graph.passes.views import merge_views
 
 LOCK = threading.RLock()
 """Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
@@ -179,9 +179,9 @@ def append_module(text: str, more: str) -> str:
 
 def prepare(graph: Graph) -> Graph:
     """The graph as it is scheduled: optimised, expanded, and tidied up after that."""
-    optimised = settled(graph, REWRITES)
+    optimised = run_until_stable(graph, REWRITES)
     expanded = expand(optimised)
-    return expanded if expanded.outputs == optimised.outputs else settled(expanded, TIDY)
+    return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
 
 
 def is_portable(graph: Graph) -> bool:

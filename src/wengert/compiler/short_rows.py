@@ -16,7 +16,7 @@ from wengert.core.aspects import primitive_of
 from wengert.core.infer import is_elementwise
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation, operation
+from wengert.graph.ir import Node, Operation, make_operation
 from wengert.ops.shape.casting import _copy
 
 COPY = primitive_of(_copy)
@@ -85,7 +85,7 @@ def copy_by_columns(graph: Graph, rows: tuple[int, ...]) -> tuple[Graph, set[Nod
                 args[i] = columns[a]
         if any(x is not y for x, y in zip(args, node.args, strict=True)):
             new[node] = node.with_args(args)
-    return graph.replaced([new.get(node, node) for node in graph.outputs]), copies
+    return graph.with_outputs([new.get(node, node) for node in graph.outputs]), copies
 
 
 def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
@@ -100,5 +100,5 @@ def lane_axis(node: Operation, a: Node, rows: tuple[int, ...]) -> int | None:
 def move_axis_last(a: Node, axis: int) -> tuple[Node, Node]:
     """A view of a copy of a value that has one axis last in memory; and the copy."""
     order = (*[i for i in range(a.ndim) if i != axis], axis)
-    copied = operation(COPY, [operation(TRANSPOSE, [a], axes=order)])
-    return operation(TRANSPOSE, [copied], axes=tuple(map(order.index, range(a.ndim)))), copied
+    copied = make_operation(COPY, [make_operation(TRANSPOSE, [a], axes=order)])
+    return make_operation(TRANSPOSE, [copied], axes=tuple(map(order.index, range(a.ndim)))), copied

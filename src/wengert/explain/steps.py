@@ -8,7 +8,6 @@ from typing import Any
 
 from wengert.explain.observation import Recording
 from wengert.graph.ir import Input, Node, Operation
-from wengert.graph.variables import known_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ def steps(recording: Recording) -> list[Step]:
     Within one line of the program, as textbooks number expressions.
     """
     graph = recording.graph
-    names = known_names(graph)
+    names = graph.value_names()
     operations = by_depth(graph.operations)
     counts: dict[Any, int] = {}
     for node in operations:

@@ -8,20 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import wengert.graph.aspects  # noqa: F401  # what printers know of operations
 from wengert.core.array import Array
+from wengert.core.errors import user_error
+from wengert.core.infer import is_elementwise
 from wengert.core.primitive import SHAPED, lookup
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
-from wengert.graph import evaluation
-from wengert.graph.ir import Constant, Input, Node, Operation, operation, ordered
-from wengert.graph.mathematics import latex, mathematics
-from wengert.graph.python import PythonSource, python
-from wengert.graph.stats import Stats, stats
-from wengert.graph.sympy import to_sympy
-from wengert.graph.text import summary, text
-from wengert.graph.validation import validate
-from wengert.graph.variables import known_names
+from wengert.graph.forms import PythonSource, Stats, find_form
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_operation, topological_order
 
 
 class Graph:
@@ -42,7 +36,7 @@ class Graph:
     ):
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.arguments, self.result = arguments, result
-        self.nodes = tuple(ordered(outputs))
+        self.nodes = tuple(topological_order(outputs))
         self._fingerprint: str | None = None
 
     @property
@@ -52,28 +46,53 @@ class Graph:
 
     @property
     def constants(self) -> list[Constant]:
+        """In the order of the nodes."""
         return [node for node in self.nodes if isinstance(node, Constant)]
 
-    def replaced(self, outputs: Sequence[Node]) -> Graph:
+    def with_outputs(self, outputs: Sequence[Node]) -> Graph:
         """The same program, computed in another way."""
         return Graph(self.inputs, outputs, self.arguments, self.result)
 
+    def count_uses(self) -> dict[Node, int]:
+        """How often each node is used, as an operand or as an output."""
+        uses: dict[Node, int] = dict.fromkeys((*self.inputs, *self.nodes), 0)
+        for used in (*[a for node in self.operations for a in node.args], *self.outputs):
+            uses[used] += 1
+        return uses
+
+    def value_names(self) -> dict[Node, str]:
+        """The user's own names of values.
+
+        An instruction that made several nodes at once gave its name to the last of them.
+        """
+        names: dict[Node, str] = {given: given.name for given in self.inputs if given.name}
+        operations = self.operations
+        for i, node in enumerate(operations):
+            here, there = node.source, operations[i + 1].source if i + 1 < len(operations) else None
+            if node.name:
+                names[node] = node.name
+            elif here is not None and here.name:
+                goes_on = there and here.code is there.code and here.instruction == there.instruction
+                if not goes_on:
+                    names[node] = here.name
+        return names
+
     # Identity
 
-    def rows(self) -> Iterator[tuple]:
+    def rows(self) -> Iterator[tuple[Any, ...]]:
         """The program as plain data, nodes as numbers: what makes two graphs equal."""
-        places: dict[Node, int] = {}
+        numbers: dict[Node, int] = {}
         for given in self.inputs:
-            places[given] = len(places)
+            numbers[given] = len(numbers)
             yield "input", given.spec, given.weak
         for node in self.nodes:
             if isinstance(node, Constant):
-                places[node] = len(places)
+                numbers[node] = len(numbers)
                 yield "constant", node.spec, node.weak, node.value
             elif isinstance(node, Operation):
-                places[node] = len(places)
-                yield "operation", node.primitive.name, tuple([places[a] for a in node.args]), node.params
-        yield "outputs", tuple([places[node] for node in self.outputs])
+                numbers[node] = len(numbers)
+                yield "operation", node.primitive.name, tuple([numbers[a] for a in node.args]), node.params
+        yield "outputs", tuple([numbers[node] for node in self.outputs])
 
     @property
     def fingerprint(self) -> str:
@@ -91,42 +110,71 @@ class Graph:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    def __reduce__(self) -> tuple:
-        known = known_names(self)
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = self.value_names()
         names = [known.get(node) for node in (*self.inputs, *(n for n in self.nodes if not isinstance(n, Input)))]
-        return _restored, (list(self.rows()), names, self.arguments, self.result)
+        return _restore, (list(self.rows()), names, self.arguments, self.result)
 
     # Running it
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """The result for these arguments, by NumPy's implementation of each operation; values of any mode will do."""
         if self.arguments is None:
-            outs = evaluation.evaluate(self, args)
+            outs = self.run(args)
         else:
             leaves, structure = flatten((args, kwargs))
             if structure != self.arguments:
-                raise TypeError(f"This graph takes {self.arguments!r}, and was given {structure!r}.")
-            outs = evaluation.evaluate(self, [x for x in leaves if is_traced(x)])
+                raise user_error(TypeError, f"This graph takes {self.arguments!r}, and was given {structure!r}")
+            outs = self.run([x for x in leaves if is_traced(x)])
         if self.result is None:
             return outs[0] if len(outs) == 1 else tuple(outs)
         return unflatten(self.result, outs)
+
+    def run(self, args: Sequence[Any]) -> list[Any]:
+        """The outputs for these inputs, without the trees: plain arrays by NumPy, values of a mode by that mode."""
+        values = self._bind(args)
+        uses = self.count_uses()
+        with np.errstate(all="ignore"):
+            for node in self.nodes:
+                if isinstance(node, Operation):
+                    values[node] = _compute(node, [values[a] for a in node.args])
+                    for a in node.args:
+                        uses[a] -= 1
+                        if not uses[a]:
+                            del values[a]
+                elif isinstance(node, Constant):
+                    values[node] = node.value
+        return [values[node] for node in self.outputs]
+
+    def _bind(self, args: Sequence[Any]) -> dict[Node, Any]:
+        """The values of the inputs, if they have the specs that the graph was made for."""
+        if len(args) != len(self.inputs):
+            raise user_error(TypeError, f"This graph has {len(self.inputs)} inputs, and was given {len(args)}")
+        values: dict[Node, Any] = {}
+        for i, (given, value) in enumerate(zip(self.inputs, args, strict=True)):
+            spec = Spec.of(value)
+            if spec.shape != given.shape or (spec.dtype != given.dtype and given.weak is None):
+                what = f"Input {given.name or i} of this graph is {given.spec!r}, and was given {spec!r}"
+                raise user_error(TypeError, what)
+            is_numpy = isinstance(value, np.ndarray | np.generic)
+            values[given] = given.weak(value) if given.weak is not None and is_numpy else value
+        return values
 
     def optimize(self, verbose: bool = False) -> Graph:
         """A graph that computes the same in less time or memory.
 
         With `verbose`, every stage that changes something is printed.
         """
-        from wengert.graph.passes import optimize  # passes make graphs, so they import this module
+        optimized: Graph = find_form("optimize")(self, verbose)
+        return optimized
 
-        return optimize(self, verbose)
-
-    # What it looks like, and what it costs
+    # Forms and costs
 
     def __str__(self) -> str:
-        return text(self)
+        return str(find_form("__str__")(self))
 
     def __repr__(self) -> str:
-        return summary(self)
+        return str(find_form("__repr__")(self))
 
     def python(self, name: str = "f") -> PythonSource:
         """The source of a Python function that computes the same, in the user's own names where they are known.
@@ -140,7 +188,8 @@ class Graph:
             return np.log(x) + x * y
         <BLANKLINE>
         """
-        return python(self, name)
+        source: PythonSource = find_form("python")(self, name)
+        return source
 
     def mathematics(self) -> str:
         """The equations in plain text, one for each value that has a name or is used more than once.
@@ -149,34 +198,34 @@ class Graph:
         >>> trace(lambda x, y: np.log(x) + x * y, 2.0, 5.0).mathematics()
         'f = ln x + xy'
         """
-        return mathematics(self)
+        return str(find_form("mathematics")(self))
 
     def latex(self) -> str:
         """The equations for LaTeX."""
-        return latex(self)
+        return str(find_form("latex")(self))
 
     def to_sympy(self) -> Any:
         """The result as an expression of SymPy, or a tuple of them, for a small graph of single numbers."""
-        return to_sympy(self)
+        return find_form("to_sympy")(self)
 
     def stats(self) -> Stats:
         """Operations, bytes, flops and memory."""
-        return stats(self)
+        stats: Stats = find_form("stats")(self)
+        return stats
 
     def validate(self) -> Graph:
         """This graph, if each value is made before it is used and has the spec that it should have.
 
         Else a ValueError.
         """
-        return validate(self)
+        find_form("validate")(self)
+        return self
 
 
 def is_traced(leaf: Any) -> bool:
     """Whether an argument is an input of a graph: arrays, values, specs and numbers are.
 
-    Truth values, texts and the like are constants.
-
-    So are integers that no array can hold.
+    Booleans, strings and the like are constants, and so are integers that no array can hold.
     """
     return (
         isinstance(leaf, TRACED)
@@ -188,8 +237,16 @@ def is_traced(leaf: Any) -> bool:
 TRACED = (*SHAPED, Spec, int, float, complex)
 
 
+def _compute(node: Operation, operands: list[Any]) -> Any:
+    """The value of an operation."""
+    if any(x.__class__ in PYTHON_NUMBERS for x in operands) and not is_elementwise(node.primitive):
+        operands = [np.asarray(x)[()] if x.__class__ in PYTHON_NUMBERS else x for x in operands]
+    out = node.primitive.op(*operands, **node.params)
+    return node.weak(out) if node.weak and isinstance(out, np.generic) else out
+
+
 def _token(part: Any) -> str:
-    """A text that is equal for equal parts of a row, and only for them."""
+    """A string that is equal for equal parts of a row, and only for them."""
     if isinstance(part, np.ndarray | np.generic):
         return f"{part.dtype.str}{part.shape}{hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest()}"
     if isinstance(part, Spec):
@@ -201,20 +258,23 @@ def _token(part: Any) -> str:
     if isinstance(part, Array):
         return f"captured {Spec.of(part)!r}"
     token = getattr(part, "token", None)
-    return token() if token is not None else f"{type(part).__name__}:{part!r}"
+    return str(token()) if token is not None else f"{type(part).__name__}:{part!r}"
 
 
-def _restored(rows: list[tuple], names: list, arguments: Structure | None, result: Structure | None) -> Graph:
-    made: list[Node] = []
+def _restore(
+    rows: list[tuple[Any, ...]], names: list[str | None], arguments: Structure | None, result: Structure | None
+) -> Graph:
+    """The graph of these rows, when it is unpickled."""
+    nodes: list[Node] = []
     inputs: list[Input] = []
     for row in rows[:-1]:
         if row[0] == "input":
             inputs.append(Input(row[1], row[2]))
-            made.append(inputs[-1])
+            nodes.append(inputs[-1])
         elif row[0] == "constant":
-            made.append(Constant(row[3]))
+            nodes.append(Constant(row[3]))
         else:
-            made.append(operation(lookup(row[1]), [made[i] for i in row[2]], **row[3]))
-    for node, name in zip(made, names, strict=True):
+            nodes.append(make_operation(lookup(row[1]), [nodes[i] for i in row[2]], **row[3]))
+    for node, name in zip(nodes, names, strict=True):
         node.name = name
-    return Graph(inputs, [made[i] for i in rows[-1][1]], arguments, result)
+    return Graph(inputs, [nodes[i] for i in rows[-1][1]], arguments, result)

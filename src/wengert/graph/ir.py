@@ -1,7 +1,7 @@
 """The nodes of a graph: inputs, constants and operations, each used by reference, each assigned once.
 
 A node has a spec, so that it can stand for its value wherever only shape and dtype matter. Sequence numbers grow as
-nodes are made, so they are a topological order, and nothing that walks a graph needs to recurse.
+nodes are made, so they are a topological order, and no function on graphs needs to recurse.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PYTHON_NUMBERS = (bool, int, float, complex)
 PYTHON_ARITHMETIC = frozenset(
     map(primitive_of, (add, subtract, multiply, divide, _power, negative, positive, absolute, square))
 )
-"""What Python computes with its own numbers, and gives one of them."""
+"""Operations that of Python's own numbers give a Python number."""
 
 
 class Node:
@@ -51,15 +51,27 @@ class Node:
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        return self.spec.size
+        """The number of elements."""
+        size: int = self.spec.size
+        return size
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """One, or those of all outputs."""
+        return (self.spec,) if self.spec.__class__ is Spec else self.spec
 
     @property
     def nbytes(self) -> int:
-        return self.spec.size * self.spec.dtype.itemsize
+        """The bytes of the value, of all outputs if there are several."""
+        if self.spec.__class__ is Spec:
+            size: int = self.spec.size * self.spec.dtype.itemsize
+            return size
+        return sum([spec.size * spec.dtype.itemsize for spec in self.spec])
 
     @property
     def operand(self) -> Operand:
@@ -68,15 +80,15 @@ class Node:
 
 
 class Input(Node):
-    """What a program is given."""
+    """An argument of the program."""
 
     __slots__ = ()
 
 
 class Constant(Node):
-    """A number or array that the program brings along.
+    """A number or array that is part of the program.
 
-    An Array as its value is a value that was captured: to be lifted to an input.
+    If its value is an `Array`, that was captured, and is to be lifted to an input.
     """
 
     __slots__ = ("value",)
@@ -88,6 +100,7 @@ class Constant(Node):
 
     @property
     def is_captured(self) -> bool:
+        """Whether the value belongs to some mode: a tensor of the user's, not plain numbers."""
         return isinstance(self.value, Array)
 
 
@@ -117,47 +130,44 @@ class Operation(Node):
         return Operation(self.primitive, tuple(args), self.params, self.spec, self.weak, self.name, self.source)
 
 
-def operation(primitive: Primitive, args: Sequence[Node], /, **params: Any) -> Operation:
+def make_operation(primitive: Primitive, args: Sequence[Node], /, **params: Any) -> Operation:
     """A new operation, whose spec is inferred."""
     args = tuple(args)
     if primitive is OUTPUT:
         return Operation(primitive, args, params, args[0].spec[params["index"]])
     spec = infer(primitive, tuple([a.operand for a in args]), params)
-    return Operation(primitive, args, params, spec, weakness(primitive, args, spec))
+    return Operation(primitive, args, params, spec, weak_type(primitive, args, spec))
 
 
-def is_a(node: Node, *operations: Callable) -> TypeGuard[Operation]:
-    """Whether a node is one of these operations, given as the functions that `ops/` has of them."""
+def is_a(node: Node, *operations: Callable[..., Any]) -> TypeGuard[Operation]:
+    """Whether a node is one of these operations, given as functions of `ops/`."""
     return isinstance(node, Operation) and node.primitive.op in operations
 
 
-def weakness(primitive: Primitive, args: Sequence[Node], spec: Any) -> type | None:
+def weak_type(primitive: Primitive, args: Sequence[Node], spec: Any) -> type | None:
     """The type of the Python number that an operation gives, if it is one."""
     if primitive in PYTHON_ARITHMETIC and all(a.weak for a in args):
         return {"b": bool, "i": int, "f": float, "c": complex}[spec.dtype.kind]
     return None
 
 
-def constant(value: Any) -> Node:
-    """A constant of its own: an array is copied, because the user may still change it.
-
-    One number many times over stays one number.
-    """
+def make_constant(value: Any) -> Node:
+    """A constant. An array is copied, because the user may still change it; a broadcast number stays one number."""
     if isinstance(value, np.ndarray):
-        if is_one_number(value):
-            return operation(primitive_of(_broadcast_to), [Constant(value[(0,) * value.ndim])], shape=value.shape)
+        if is_broadcast_number(value):
+            return make_operation(primitive_of(_broadcast_to), [Constant(value[(0,) * value.ndim])], shape=value.shape)
         value = value.astype(value.dtype.newbyteorder("="), order="C")
         value.flags.writeable = False
     return Constant(value)
 
 
-def is_one_number(value: np.ndarray) -> bool:
+def is_broadcast_number(value: np.ndarray[Any, Any]) -> bool:
     """Whether an array was made by broadcasting a number."""
     return value.size > 1 and not any(value.strides)
 
 
-def ordered(outputs: Iterable[Node]) -> list[Node]:
-    """All nodes that these depend on, and they themselves, each after everything that it is made of."""
+def topological_order(outputs: Iterable[Node]) -> list[Node]:
+    """These nodes and all that they depend on, each after its operands."""
     seen = set(outputs)
     stack = list(seen)
     while stack:

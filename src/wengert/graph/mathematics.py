@@ -1,22 +1,24 @@
-"""A graph as mathematics, in plain text and in LaTeX: one equation for each value that has a name or is used more than
-once.
+"""A graph as mathematics, in plain text and in LaTeX.
 
-Expressions are built from the operands up, so no graph is too deep, with as few parentheses as their meaning needs.
-What does not show in a textbook (a factor of one, a broadcast, a sign before a term) is left out or moved to where it
-does.
+There is one equation for each value that has a name or is used more than once. Expressions are built from the operands
+up, so no graph is too deep, with as few parentheses as their meaning needs. What a textbook would not show (a factor of
+one, a broadcast, a sign before a term) is left out or moved.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
+from wengert.graph.forms import form
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
+from wengert.graph.local_names import choose_lines
 from wengert.graph.notation import (
     ATOM,
     FRACTION,
@@ -25,29 +27,27 @@ from wengert.graph.notation import (
     SUM,
     TRANSPARENT,
     Fence,
-    Function,
     Infix,
-    literal,
+    PrefixFunction,
     notation,
+    write_literal,
 )
 from wengert.graph.typesetting import Latex, Plain, Style
-from wengert.graph.variables import known_names, separate
 from wengert.ops.elementwise.arithmetic import negative
 from wengert.ops.indexing.key import Index
 
-if TYPE_CHECKING:
-    from wengert.graph.graph import Graph
-
 LIMIT = 24
-"""How many operations may stand in one equation."""
+"""The most operations in one equation."""
 
 
-def mathematics(graph: Graph) -> str:
+@form("mathematics")
+def write_mathematics(graph: Graph) -> str:
     """The equations in plain text, one a line."""
     return "\n".join([f"{left} = {right}" for left, right in equations(graph, Plain())])
 
 
-def latex(graph: Graph) -> str:
+@form("latex")
+def write_latex(graph: Graph) -> str:
     r"""The equations for LaTeX's mathematics mode, several of them in `aligned`."""
     written = equations(graph, Latex())
     if len(written) == 1:
@@ -57,12 +57,10 @@ def latex(graph: Graph) -> str:
 
 
 class Expression(NamedTuple):
-    """A text and how tightly it binds.
+    """A string and how tightly it binds.
 
-    `closed` is the text where what follows could be read as part of it (`sin(x)` for `sin x`).
-
-    `negative` says that a minus sign belongs before the text. An exponent goes behind `head`, before `tail`, where that
-    is not the end.
+    `closed` is the string where what follows could be read as part of it (`sin(x)` for `sin x`). `negative` says that a
+    minus sign belongs before it. An exponent goes behind `head`, before `tail`, where that is not the end.
     """
 
     text: str
@@ -80,19 +78,19 @@ expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect(
 ONE = Expression("1", is_number=True)
 
 
-def passes_on(node: Operation) -> bool:
-    """Whether an operation gives its operand, possibly with the sign turned: it is written again rather than given a
-    name.
-    """
+def is_transparent(node: Operation) -> bool:
+    """Whether an operation returns its operand, possibly with the sign turned: it is repeated, not given a name."""
     return notation.of(node.primitive) is TRANSPARENT or is_a(node, negative)
 
 
 def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     """Left and right sides, in the order of computation, results that nothing else needs at the end."""
-    names = known_names(graph)
+    names = graph.value_names()
     results = dict.fromkeys(graph.outputs)
-    lines = separate(graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or passes_on(node))
-    called = _called(graph, names, lines, style)
+    lines = choose_lines(
+        graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or is_transparent(node)
+    )
+    called = _name_values(graph, names, lines, style)
     writer = Writer(style, {node: Expression(text) for node, text in called.items()})
     for constant in graph.constants:
         writer.known[constant] = writer.constant(constant)
@@ -101,24 +99,24 @@ def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     for node in graph.operations:
         right = writer.expression(node)
         if node in kept:
-            rights[node] = writer.signed(right)
+            rights[node] = writer.with_sign(right)
         else:
             writer.known[node] = right
     used = {a for node in graph.operations for a in node.args}
     last = [node for node in results if node not in used]
-    rights |= {node: writer.signed(writer.known[node]) for node in results if not isinstance(node, Operation)}
+    rights |= {node: writer.with_sign(writer.known[node]) for node in results if not isinstance(node, Operation)}
     order = [*[node for node in rights if node not in last], *last]
-    return [(called[node] if node in kept else _result(graph, node, style), rights[node]) for node in order]
+    return [(called[node] if node in kept else _result_name(graph, node, style), rights[node]) for node in order]
 
 
-def _result(graph: Graph, node: Node, style: Style) -> str:
+def _result_name(graph: Graph, node: Node, style: Style) -> str:
     return style.name("f", graph.outputs.index(node) + 1 if len(graph.outputs) > 1 else None)
 
 
-def _called(graph: Graph, names: dict[Node, str], lines: list[Operation], style: Style) -> dict[Node, str]:
-    """What each input and each left side is called: by the user's name, with an index where several have it.
+def _name_values(graph: Graph, names: dict[Node, str], lines: list[Operation], style: Style) -> dict[Node, str]:
+    """The names of inputs and left sides: the user's, with an index where several values have the same.
 
-    Results f, other values v.
+    Results are called f, other values v.
     """
     called: dict[Node, str] = {}
     taken: set[str] = set()
@@ -139,7 +137,7 @@ def _called(graph: Graph, names: dict[Node, str], lines: list[Operation], style:
         if node in names:
             call(node, names[node], counts[names[node]] == 1)
     for result in graph.outputs:
-        text = _result(graph, result, style)
+        text = _result_name(graph, result, style)
         if result not in called and isinstance(result, Operation) and text not in taken:
             called[result] = text
             taken.add(text)
@@ -156,6 +154,7 @@ class Writer:
         self.style, self.known = style, known
 
     def expression(self, node: Operation) -> Expression:
+        """The expression of an operation."""
         special = expression.of(node.primitive)
         if special is not None:
             return special(self, node)
@@ -163,34 +162,35 @@ class Writer:
         args = [self.known[a] for a in node.args]
         if found is TRANSPARENT:
             return args[0]
-        if isinstance(found, Function):
+        if isinstance(found, PrefixFunction):
             return self.function(self.style.symbol(found), args[0])
         if isinstance(found, Fence):
-            return Expression(self.style.fenced(found, self.signed(args[0])))
+            return Expression(self.style.fence(found, self.with_sign(args[0])))
         if isinstance(found, Infix):
             sides = [self.within(a, found.precedence + 1) for a in args]
             return Expression(f"{sides[0]} {self.style.symbol(found)} {sides[1]}", found.precedence)
         symbol = self.style.operator(node.primitive.name) if found is None else self.style.symbol(found)
-        return self.call(symbol, [self.signed(a) for a in args], node)
+        return self.call(symbol, [self.with_sign(a) for a in args], node)
 
     def call(self, symbol: str, args: list[str], node: Operation) -> Expression:
-        """`name(x, y; axis = 0)`, without metadata that says no more than that everything is reduced."""
+        """`name(x, y; axis = 0)`, without parameters that only say that everything is reduced."""
         axis = node.params.get("axis")
         everything = axis is None or isinstance(axis, tuple) and len(axis) == node.args[0].ndim
         hidden = {"keepdims", "axis"} if everything else {"keepdims"}
-        told = [(word, value) for word, value in node.params.items() if value is not None and word not in hidden]
-        metadata = [
-            f"{self.style.word(word)} = {self.style.code(repr(value) if isinstance(value, Index) else literal(value))}"
-            for word, value in told
-        ]
-        inside = ", ".join(args) + ("; " + ", ".join(metadata) if metadata else "")
+        params = []
+        for word, value in node.params.items():
+            if value is not None and word not in hidden:
+                text = repr(value) if isinstance(value, Index) else write_literal(value)
+                params.append(f"{self.style.word(word)} = {self.style.code(text)}")
+        inside = ", ".join(args) + ("; " + ", ".join(params) if params else "")
         return Expression(f"{symbol}{self.style.parentheses(inside)}")
 
     def constant(self, node: Constant) -> Expression:
+        """A number, a short vector, or the name of an array."""
         value = np.asarray(node.value) if not node.is_captured else None
         if value is None or value.size == 0 or value.dtype.kind not in "biuf" or not (value == value.flat[0]).all():
             if value is not None and value.ndim == 1 and value.size <= 4 and value.dtype.kind in "iuf":
-                return Expression(self.style.vector([self.signed(self.constant(Constant(v.item()))) for v in value]))
+                return Expression(self.style.vector([self.with_sign(self.constant(Constant(v.item()))) for v in value]))
             if value is not None and value.ndim == 0:
                 return Expression(self.style.code(str(value)))
             return Expression(self.style.operator(node.name) if node.name else self.style.array(node.spec))
@@ -198,7 +198,8 @@ class Writer:
         text, precedence = self.style.number(abs(number) if not isinstance(number, bool) else number)
         return Expression(text, precedence, negative=not isinstance(number, bool) and number < 0, is_number=True)
 
-    def signed(self, e: Expression) -> str:
+    def with_sign(self, e: Expression) -> str:
+        """An expression with its minus sign."""
         if not e.negative:
             return e.text
         return f"{self.style.minus}{e.text if e.precedence > SUM else self.style.parentheses(e.text)}"
@@ -209,12 +210,12 @@ class Writer:
         `follows` says that something stands right after it.
         """
         if e.negative or e.precedence < least:
-            return self.style.parentheses(self.signed(e))
+            return self.style.parentheses(self.with_sign(e))
         return e.closed or e.text if follows else e.text
 
     def function(self, symbol: str, arg: Expression) -> Expression:
         """`sin x`, `sin(x + y)`."""
-        inside = self.style.parentheses(self.signed(arg))
+        inside = self.style.parentheses(self.with_sign(arg))
         if arg.precedence == ATOM and not arg.negative and not arg.closed and not arg.text.endswith(")"):
             return Expression(
                 f"{symbol} {arg.text}", PRODUCT + 1, f"{symbol}{inside}", head=symbol, tail=f" {arg.text}"
@@ -222,6 +223,7 @@ class Writer:
         return Expression(f"{symbol}{inside}", head=symbol, tail=inside)
 
     def sum(self, left: Expression, right: Expression, subtract: bool) -> Expression:
+        """A sum or difference, with signs moved to where they show."""
         minus = right.negative != subtract
         second = (
             right.text
@@ -234,9 +236,10 @@ class Writer:
         if left.negative and not minus:
             first = left.text if left.precedence > SUM else self.style.parentheses(left.text)
             return Expression(f"{second} {self.style.minus} {first}", SUM)
-        return Expression(f"{self.signed(left)} {sign} {second}", SUM)
+        return Expression(f"{self.with_sign(left)} {sign} {second}", SUM)
 
     def product(self, left: Expression, right: Expression, symbol: str = "") -> Expression:
+        """A product, numbers first."""
         negative = left.negative != right.negative
         left, right = left._replace(negative=False), right._replace(negative=False)
         if right.is_number and not left.is_number:
@@ -245,10 +248,14 @@ class Writer:
             return right._replace(negative=negative)
         factors = [self.within(left, PRODUCT, follows=True), self.within(right, PRODUCT)]
         closed = self.within(right, PRODUCT, follows=True)
-        join = lambda last: f"{factors[0]} {symbol} {last}" if symbol else self.style.juxtaposed(factors[0], last)
+
+        def join(last: str) -> str:
+            return f"{factors[0]} {symbol} {last}" if symbol else self.style.juxtapose(factors[0], last)
+
         return Expression(join(factors[1]), PRODUCT, join(closed), negative)
 
     def fraction(self, above: Expression, below: Expression) -> Expression:
+        """A fraction, in one line or stacked."""
         negative = above.negative != below.negative
         above, below = above._replace(negative=False), below._replace(negative=False)
         if below.is_number and below.text == "1":
@@ -260,17 +267,20 @@ class Writer:
         return Expression(f"{self.within(above, PRODUCT, follows=True)}/{bottom}", FRACTION, negative=negative)
 
     def root(self, inside: Expression) -> Expression:
+        """A square root."""
         text = self.style.root(
-            self.signed(inside), inside.precedence == ATOM and not inside.negative and not inside.head
+            self.with_sign(inside), inside.precedence == ATOM and not inside.negative and not inside.head
         )
         return Expression(text, ATOM if self.style.stacks else POWER)
 
     def power(self, base: Expression, exponent: str) -> Expression:
+        """A power; of a function, the exponent goes behind its name."""
         if base.head and not base.negative:
-            text = f"{self.style.raised(base.head, exponent)}{base.tail}"
+            text = f"{self.style.superscript(base.head, exponent)}{base.tail}"
             return Expression(
                 text,
                 POWER,
-                base.closed and f"{self.style.raised(base.head, exponent)}{self.style.parentheses(base.tail.strip())}",
+                base.closed
+                and f"{self.style.superscript(base.head, exponent)}{self.style.parentheses(base.tail.strip())}",
             )
-        return Expression(self.style.raised(self.within(base, ATOM), exponent), POWER)
+        return Expression(self.style.superscript(self.within(base, ATOM), exponent), POWER)

@@ -1,4 +1,4 @@
-"""How operations are written, in Python and in mathematics. What has no notation is written as a call of its name."""
+"""How operations are written, in Python and in mathematics. Those without a notation are written as calls."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Infix(NamedTuple):
     precedence: int
 
 
-class Function(NamedTuple):
+class PrefixFunction(NamedTuple):
     """A function whose argument needs no parentheses, and whose powers are written behind its name."""
 
     plain: str
     latex: str
 
 
-class Symbol(NamedTuple):
-    """A function with parentheses that mathematics calls by another name."""
+class NamedFunction(NamedTuple):
+    """A function with parentheses that has another name in mathematics."""
 
     plain: str
     latex: str
 
 
 class Fence(NamedTuple):
-    """What stands before and after the operand, in plain text and in LaTeX."""
+    """The signs before and after the operand, in plain text and in LaTeX."""
 
     before: str
     after: str
@@ -48,39 +48,39 @@ class Fence(NamedTuple):
     latex_after: str
 
 
-notation: Aspect[Infix | Function | Symbol | Fence] = Aspect(
+notation: Aspect[Infix | PrefixFunction | NamedFunction | Fence] = Aspect(
     "notation", "the sign or the short name that mathematics has for it", rest="it is written by its name"
 )
-TRANSPARENT = Symbol("", "")
+TRANSPARENT = NamedFunction("", "")
 """The notation of what mathematics does not write down: the same numbers in another form."""
-LN = Function("ln", r"\ln")
+LN = PrefixFunction("ln", r"\ln")
 
 
-def literal(value: Any) -> str:
-    """A piece of metadata as Python source."""
+def write_literal(value: Any) -> str:
+    """A parameter as Python source."""
     if isinstance(value, np.dtype):
         return f"np.{value.name}" if value.isnative and hasattr(np, value.name) else f"np.{value!r}"
     if isinstance(value, type) and issubclass(value, np.generic):
-        return literal(np.dtype(value))
+        return write_literal(np.dtype(value))
     if isinstance(value, tuple):
-        return f"({', '.join(map(literal, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(write_literal, value))}{',' * (len(value) == 1)})"
     if isinstance(value, Index):
-        return f"Index({literal(value.key)}, {value.repeats})"
+        return f"Index({write_literal(value.key)}, {value.repeats})"
     if isinstance(value, Hole):
         return str(value)
     if isinstance(value, bool | int) or value is None:
         return repr(value)
-    return number(value) if isinstance(value, float | complex | np.generic) else repr(value)
+    return write_number(value) if isinstance(value, float | complex | np.generic) else repr(value)
 
 
-def number(value: Any) -> str:
+def write_number(value: Any) -> str:
     """A number as Python source, exactly; NumPy's scalars keep their type."""
     if isinstance(value, np.generic | np.ndarray):
-        return f"np.{value.dtype.name}({number(_shortest(value))})"
+        return f"np.{value.dtype.name}({write_number(_shortest(value))})"
     if isinstance(value, complex):
         plain = repr(value)
         exact = not any(part in plain for part in ("nan", "inf")) and repr(eval(plain)) == plain
-        return plain if exact else f"complex({number(value.real)}, {number(value.imag)})"
+        return plain if exact else f"complex({write_number(value.real)}, {write_number(value.imag)})"
     if isinstance(value, float) and value - value != 0.0:
         return "np.nan" if value != value else "np.inf" if value > 0 else "-np.inf"
     return repr(value)
@@ -95,12 +95,12 @@ def _shortest(value: Any) -> Any:
     return exact
 
 
-def key_text(index: Index, arrays: list[str]) -> str:
-    """What stands between the brackets of `x[...]`, with texts for the arrays in it."""
+def write_key(index: Index, arrays: list[str]) -> str:
+    """The source between the brackets of `x[...]`, given the source of its arrays."""
     parts = index.key if isinstance(index.key, tuple) else (index.key,)
     texts = iter(arrays)
 
-    def text(part: Any) -> str:
+    def write(part: Any) -> str:
         if isinstance(part, Hole):
             return next(texts)
         if isinstance(part, slice):
@@ -108,6 +108,6 @@ def key_text(index: Index, arrays: list[str]) -> str:
             return ":".join(bounds if bounds[2] else bounds[:2])
         return "..." if part is ... else str(part)
 
-    written = ", ".join(map(text, parts))
+    whole = ", ".join(map(write, parts))
     tuple_of_one = isinstance(index.key, tuple) and len(parts) == 1 and not isinstance(parts[0], Hole)
-    return "()" if not parts else f"{written}," if tuple_of_one else written
+    return "()" if not parts else f"{whole}," if tuple_of_one else whole

@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from wengert.graph.forms import form
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.variables import known_names
-
-if TYPE_CHECKING:
-    from wengert.graph.graph import Graph
 
 
-def text(graph: Graph) -> str:
+@form("__str__")
+def write_text(graph: Graph) -> str:
     """Inputs, constants and operations in the order in which they are computed, then what is returned."""
-    names = known_names(graph)
-    places: dict[Node, str] = {}
+    names = graph.value_names()
+    numbers: dict[Node, str] = {}
     lines = []
     for node in (*graph.inputs, *graph.nodes):
-        if node in places:
+        if node in numbers:
             continue
-        places[node] = f"%{len(places)}"
+        numbers[node] = f"%{len(numbers)}"
         name = f" {names[node]}" if node in names else ""
-        lines.append(f"{places[node]}{name}: {kind(node)} = {definition(node, places)}")
-    lines.append(f"return {', '.join([places[node] for node in graph.outputs])}".rstrip())
+        lines.append(f"{numbers[node]}{name}: {type_of(node)} = {_write_definition(node, numbers)}")
+    lines.append(f"return {', '.join([numbers[node] for node in graph.outputs])}".rstrip())
     return "\n".join(lines)
 
 
-def summary(graph: Graph) -> str:
-    """A graph in one line: what it takes, what it gives, and how many operations lie between."""
-    takes = ", ".join([f"{given.name or '_'}: {kind(given)}" for given in graph.inputs])
-    gives = ", ".join([kind(node) for node in graph.outputs])
+@form("__repr__")
+def write_summary(graph: Graph) -> str:
+    """A graph in one line: its inputs, its outputs, and how many operations lie between."""
+    inputs = ", ".join([f"{given.name or '_'}: {type_of(given)}" for given in graph.inputs])
+    outputs = ", ".join([type_of(node) for node in graph.outputs])
     count = len(graph.operations)
-    return f"<graph ({takes}) -> ({gives}), {count} operation{'s' * (count != 1)}>"
+    return f"<graph ({inputs}) -> ({outputs}), {count} operation{'s' * (count != 1)}>"
 
 
-def kind(node: Node) -> str:
+def type_of(node: Node) -> str:
     """The type of a value: a spec, several of them, or the type of a Python number."""
     if node.weak is not None:
         return node.weak.__name__
-    return (
-        f"({', '.join(map(repr, node.spec))})"
-        if isinstance(node, Operation) and node.dtype is None
-        else repr(node.spec)
-    )
+    several = isinstance(node, Operation) and node.dtype is None
+    return f"({', '.join(map(repr, node.spec))})" if several else repr(node.spec)
 
 
-def definition(node: Node, places: dict[Node, str]) -> str:
+def _write_definition(node: Node, numbers: dict[Node, str]) -> str:
     if isinstance(node, Operation):
-        operands = [places[a] for a in node.args]
-        metadata = [f"{name}={_metadata(value)}" for name, value in node.params.items() if value is not None]
-        return " ".join((node.primitive.name, *operands, *metadata))
+        operands = [numbers[a] for a in node.args]
+        params = [f"{name}={_write_parameter(value)}" for name, value in node.params.items() if value is not None]
+        return " ".join((node.primitive.name, *operands, *params))
     if isinstance(node, Constant):
-        return f"constant {_value(node)}"
+        return f"constant {_write_value(node)}"
     return "input"
 
 
-def _value(node: Constant) -> str:
+def _write_value(node: Constant) -> str:
     if node.is_captured:
         return "captured"
     if node.weak is not None:
@@ -66,5 +63,5 @@ def _value(node: Constant) -> str:
     return " ".join(shown.split())
 
 
-def _metadata(value: Any) -> str:
+def _write_parameter(value: Any) -> str:
     return str(value) if isinstance(value, np.dtype) else repr(value).replace(", ", ",")

@@ -8,13 +8,14 @@ from string import ascii_letters
 from typing import Any
 
 from wengert.core.spec import Spec
-from wengert.graph.notation import ATOM, PRODUCT, Fence, Function, Infix, Symbol, key_text, notation
+from wengert.graph.notation import ATOM, PRODUCT, Fence, Infix, NamedFunction, PrefixFunction, notation, write_key
 from wengert.ops.indexing.key import Index
 
 GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ", "kappa": "κ",
-    "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ",
-    "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η",
+    "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ",
+    "Theta": "Θ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
 }  # fmt: skip
 SUBSCRIPTS = str.maketrans("0123456789,+-", "₀₁₂₃₄₅₆₇₈₉,₊₋")
 SUPERSCRIPTS = str.maketrans("0123456789−-+nixyT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁺ⁿⁱˣʸᵀ")
@@ -30,17 +31,19 @@ def parts_of(name: str) -> tuple[str, list[str]]:
     return (pieces[0], pieces[1:]) if pieces else (name, [])
 
 
-class Style:
-    """What the writer of expressions asks for."""
+class Typesetter:
+    """What plain text and LaTeX share."""
 
     stacks = False
     minus = "−"
     elementwise = "⊙"
 
     def pick(self, pair: tuple[str, str]) -> str:
+        """One of a pair: for plain text, for LaTeX."""
         raise NotImplementedError
 
-    def symbol(self, found: Infix | Function | Symbol) -> str:
+    def symbol(self, found: Infix | PrefixFunction | NamedFunction) -> str:
+        """The sign or name of an operation."""
         return self.pick((found.plain, found.latex))
 
     def number(self, value: float) -> tuple[str, int]:
@@ -61,81 +64,55 @@ class Style:
         cut = "" if float(f"{value:.6g}") == value else self.pick(("…", r"\ldots"))
         if not exponent:
             return f"{mantissa}{cut}", ATOM
-        ten = self.raised("10", f"{self.minus if exponent.startswith('-') else ''}{int(exponent.lstrip('+-'))}")
+        ten = self.superscript("10", f"{self.minus if exponent.startswith('-') else ''}{int(exponent.lstrip('+-'))}")
         return (
             ten if mantissa == "1" and not cut else f"{mantissa}{cut} {self.pick(('·', chr(92) + 'cdot'))} {ten}",
             PRODUCT,
         )
 
-    def name(self, name: str, index: int | None) -> str:
-        raise NotImplementedError
-
     def word(self, text: str) -> str:
+        """A name of several letters."""
         raise NotImplementedError
 
     def operator(self, name: str) -> str:
+        """The name of a function."""
         return self.word(name)
 
-    def code(self, text: str) -> str:
-        raise NotImplementedError
-
     def parentheses(self, text: str) -> str:
+        """In parentheses."""
         raise NotImplementedError
 
-    def raised(self, base: str, exponent: str) -> str:
-        raise NotImplementedError
-
-    def subscripted(self, base: str, index: str) -> str:
-        raise NotImplementedError
-
-    def juxtaposed(self, left: str, right: str) -> str:
+    def superscript(self, base: str, exponent: str) -> str:
+        """A power."""
         raise NotImplementedError
 
     def fraction(self, above: str, below: str) -> str:
+        """A fraction, in styles that stack."""
         raise NotImplementedError
 
-    def root(self, inside: str, bare: bool) -> str:
-        raise NotImplementedError
-
-    def exponential(self, writer: Any, arg: Any) -> Any:
-        raise NotImplementedError
-
-    def fenced(self, fence: Fence, inside: str) -> str:
-        raise NotImplementedError
-
-    def transposed(self, text: str) -> str:
-        return self.raised(text, "T")
-
-    def conjugate(self, text: str) -> str:
-        raise NotImplementedError
-
-    def indexed(self, text: str, key: Index, arrays: list[str]) -> str:
-        raise NotImplementedError
-
-    def cases(self, condition: str, x: str, y: str) -> str:
-        raise NotImplementedError
+    def transpose(self, text: str) -> str:
+        """A transposed matrix."""
+        return self.superscript(text, "T")
 
     def vector(self, elements: list[str]) -> str:
+        """A short vector, written out."""
         return self.parentheses(", ".join(elements))
 
-    def array(self, spec: Spec) -> str:
-        """An array that is too large to be shown."""
-        raise NotImplementedError
 
-
-class Plain(Style):
-    """One line of text, with the signs that Unicode has.
+class Plain(Typesetter):
+    """One line of text, with the symbols of Unicode.
 
     `words` are the names of more than one letter that were written.
     """
 
     def __init__(self) -> None:
-        self.words = {found.plain for found in notation.entries.values() if isinstance(found, Function)}
+        self.words = {found.plain for found in notation.entries.values() if isinstance(found, PrefixFunction)}
 
     def pick(self, pair: tuple[str, str]) -> str:
         return pair[0]
 
     def name(self, name: str, index: int | None) -> str:
+        """A name with its indices."""
         base, indices = parts_of(name)
         text = GREEK.get(base, base)
         own = [*indices, *([str(index)] if index is not None else [])]
@@ -148,24 +125,27 @@ class Plain(Style):
         return text
 
     def code(self, text: str) -> str:
+        """Python source."""
         return text
 
     def parentheses(self, text: str) -> str:
         return f"({text})"
 
-    def raised(self, base: str, exponent: str) -> str:
+    def superscript(self, base: str, exponent: str) -> str:
         if exponent == "T":
             return f"{base}ᵀ"
         if set(exponent) <= RAISABLE and base[-1] not in "⁰¹²³⁴⁵⁶⁷⁸⁹":
             return f"{base}{exponent.translate(SUPERSCRIPTS)}"
         return f"{base}^{exponent}" if re.fullmatch(r"[\w.]+", exponent) else f"{base}^({exponent})"
 
-    def subscripted(self, base: str, index: str) -> str:
+    def subscript(self, base: str, index: str) -> str:
+        """A value with an index."""
         return f"{base}{index.translate(SUBSCRIPTS)}"
 
-    def juxtaposed(self, left: str, right: str) -> str:
-        """A product without a sign: words are kept apart, a coefficient or a letter stands right before what it
-        multiplies.
+    def juxtapose(self, left: str, right: str) -> str:
+        """A product without a sign.
+
+        Words are kept apart; a coefficient or a letter stands right before its factor.
         """
         if right[0].isdigit():
             return f"{left}·{right}"
@@ -182,28 +162,35 @@ class Plain(Style):
         )
 
     def root(self, inside: str, bare: bool) -> str:
+        """A square root; `bare` says that it needs no parentheses."""
         return f"√{inside}" if bare else f"√({inside})"
 
     def exponential(self, writer: Any, arg: Any) -> Any:
+        """An exponential function."""
         return writer.function("exp", arg)
 
-    def fenced(self, fence: Fence, inside: str) -> str:
+    def fence(self, fence: Fence, inside: str) -> str:
+        """A value between two signs."""
         return f"{fence.before}{inside}{fence.after}"
 
     def conjugate(self, text: str) -> str:
+        """A complex conjugate."""
         return f"{text}*"
 
-    def indexed(self, text: str, key: Index, arrays: list[str]) -> str:
-        return f"{text}[{key_text(key, arrays).rstrip(',')}]"
+    def index(self, text: str, key: Index, arrays: list[str]) -> str:
+        """Elements of an array."""
+        return f"{text}[{write_key(key, arrays).rstrip(',')}]"
 
     def cases(self, condition: str, x: str, y: str) -> str:
+        """A definition by cases."""
         return f"{{{x} if {condition}, else {y}}}"
 
     def array(self, spec: Spec) -> str:
+        """An array that is too large to be shown."""
         return f"constant({spec!r})"
 
 
-class Latex(Style):
+class Latex(Typesetter):
     """LaTeX's mathematics mode."""
 
     stacks = True
@@ -230,13 +217,13 @@ class Latex(Style):
         tall = r"\frac" in text or r"\sum" in text or r"\prod" in text or r"\left" in text
         return f"\\left({text}\\right)" if tall else f"({text})"
 
-    def raised(self, base: str, exponent: str) -> str:
+    def superscript(self, base: str, exponent: str) -> str:
         return f"{base}^{{{exponent}}}"
 
-    def subscripted(self, base: str, index: str) -> str:
+    def subscript(self, base: str, index: str) -> str:
         return f"{base}_{{{index}}}" if index else base
 
-    def juxtaposed(self, left: str, right: str) -> str:
+    def juxtapose(self, left: str, right: str) -> str:
         if right[0].isdigit() or left[-1].isdigit() and right.startswith(r"\frac"):
             return f"{left} \\cdot {right}"
         apart = (
@@ -247,21 +234,21 @@ class Latex(Style):
     def fraction(self, above: str, below: str) -> str:
         return f"\\frac{{{above}}}{{{below}}}"
 
-    def root(self, inside: str, bare: bool) -> str:
+    def root(self, inside: str, bare: bool) -> str:  # noqa: ARG002  # a root sign in LaTeX needs no parentheses
         return f"\\sqrt{{{inside}}}"
 
     def exponential(self, writer: Any, arg: Any) -> Any:
         tall = r"\frac" in arg.text or r"\sum" in arg.text
-        return writer.function(r"\exp", arg) if tall else writer.power(type(arg)("e"), writer.signed(arg))
+        return writer.function(r"\exp", arg) if tall else writer.power(type(arg)("e"), writer.with_sign(arg))
 
-    def fenced(self, fence: Fence, inside: str) -> str:
+    def fence(self, fence: Fence, inside: str) -> str:
         return f"{fence.latex_before}{inside}{fence.latex_after}"
 
     def conjugate(self, text: str) -> str:
         return f"\\overline{{{text}}}"
 
-    def indexed(self, text: str, key: Index, arrays: list[str]) -> str:
-        inside = self.code(key_text(key, arrays).rstrip(",")) if not arrays else key_text(key, arrays)
+    def index(self, text: str, key: Index, arrays: list[str]) -> str:
+        inside = self.code(write_key(key, arrays).rstrip(",")) if not arrays else write_key(key, arrays)
         inside = inside.replace("...", r"\ldots").replace("None", r"\ast")
         return f"({text})_{{{inside}}}" if "_{" in text and not text.startswith("(") else f"{text}_{{{inside}}}"
 
@@ -271,3 +258,6 @@ class Latex(Style):
     def array(self, spec: Spec) -> str:
         extents = "\\times ".join(map(str, spec.shape))
         return f"\\mathrm{{const}}_{{{extents}}}" if spec.shape else "\\mathrm{const}"
+
+
+Style = Plain | Latex

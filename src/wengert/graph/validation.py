@@ -1,83 +1,85 @@
-"""Whether a graph is what it says: each value made before it is used, each spec the one that NumPy would give."""
+"""Whether a graph is sound: each value made before it is used, each spec the one that NumPy would give."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
+from wengert.core.errors import user_error
 from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
+from wengert.graph.forms import form
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
-from wengert.graph.text import kind
-
-if TYPE_CHECKING:
-    from wengert.graph.graph import Graph
+from wengert.graph.text import type_of
 
 
-def validate(graph: Graph) -> Graph:
-    """The graph itself, if all is well with it; else a ValueError that names the node."""
+@form("validate")
+def validate(graph: Graph) -> None:
+    """Raise a ValueError that names the node, if something is wrong with a graph."""
     made: set[Node] = set()
     for i, given in enumerate(graph.inputs):
         if not isinstance(given, Input):
-            raise ValueError(f"Input {i} of this graph is a {type(given).__name__}, not an Input.")
+            raise user_error(ValueError, f"Input {i} of this graph is a {type(given).__name__}, not an Input")
         if given in made:
-            raise ValueError(f"Input {i} of this graph, {given.name or 'without a name'}, is there twice.")
+            raise user_error(ValueError, f"Input {i} of this graph, {given.name or 'without a name'}, is there twice")
         made.add(given)
     for node in graph.nodes:
-        _check(node, len(made), made)
+        _check_node(node, len(made), made)
         made.add(node)
     for i, node in enumerate(graph.outputs):
         if node not in made:
-            raise ValueError(f"Output {i} of this graph is not among its nodes.")
-    return graph
+            raise user_error(ValueError, f"Output {i} of this graph is not among its nodes")
 
 
-def _check(node: Node, i: int, made: set[Node]) -> None:
+def _check_node(node: Node, i: int, made: set[Node]) -> None:
     if isinstance(node, Input):
         if node not in made:
-            _refuse(node, i, "is an input that the graph does not take")
+            _raise_invalid(node, i, "is an input that the graph does not take")
     elif isinstance(node, Constant):
-        if node.spec != Spec.of(node.value):
-            _refuse(node, i, f"says {node.spec!r}, but its value is {Spec.of(node.value)!r}")
-        if node.weak not in (None, node.value.__class__):
-            _refuse(
-                node,
-                i,
-                f"says that it is Python's {node.weak.__name__}, but its value is a {type(node.value).__name__}",
-            )
+        _check_constant(node, i)
     elif isinstance(node, Operation):
         for k, a in enumerate(node.args):
             if a not in made:
-                _refuse(node, i, f"uses argument {k} ({kind(a)}) before it is made")
-        _check_spec(node, i)
+                _raise_invalid(node, i, f"uses argument {k} ({type_of(a)}) before it is made")
+        _check_operation(node, i)
     else:
-        _refuse(node, i, "is neither an input nor a constant nor an operation")
+        _raise_invalid(node, i, "is neither an input nor a constant nor an operation")
     if isinstance(node.spec, Spec) and (node.shape, node.dtype) != tuple(node.spec):
-        _refuse(node, i, f"has shape {node.shape} and dtype {node.dtype}, but spec {node.spec!r}")
+        _raise_invalid(node, i, f"has shape {node.shape} and dtype {node.dtype}, but spec {node.spec!r}")
 
 
-def _check_spec(node: Operation, i: int) -> None:
+def _check_constant(node: Constant, i: int) -> None:
+    if node.spec != Spec.of(node.value):
+        _raise_invalid(node, i, f"says {node.spec!r}, but its value is {Spec.of(node.value)!r}")
+    weak, found = node.weak, type(node.value)
+    if weak is not None and weak is not found:
+        _raise_invalid(node, i, f"says that it is Python's {weak.__name__}, but its value is a {found.__name__}")
+
+
+def _check_operation(node: Operation, i: int) -> None:
+    expected: Any
     if node.primitive is OUTPUT:
         whole, index = node.args[0].spec, node.params["index"]
         if isinstance(whole, Spec) or not 0 <= index < len(whole):
-            _refuse(node, i, f"picks output {index} of an operation that has none such")
+            _raise_invalid(node, i, f"picks output {index} of an operation that has none such")
         expected = whole[index]
     else:
         try:
             expected = infer(node.primitive, tuple([a.operand for a in node.args]), node.params)
         except Exception as error:
-            raise ValueError(f"{_called(node, i)} cannot be computed: {error}") from error
+            raise ValueError(f"{_describe_node(node, i)} cannot be computed: {error}") from error
     if node.spec != expected:
-        _refuse(node, i, f"says {kind(node)}, but it is {expected!r}")
+        _raise_invalid(node, i, f"says {type_of(node)}, but it is {expected!r}")
 
 
-def _refuse(node: Node, i: int, why: str) -> NoReturn:
-    raise ValueError(f"{_called(node, i)} {why}.")
+def _raise_invalid(node: Node, i: int, why: str) -> NoReturn:
+    raise user_error(ValueError, f"{_describe_node(node, i)} {why}")
 
 
-def _called(node: Node, i: int) -> str:
-    """A node in the words of an error: its number in the text of the graph, what it is, and the line that asked for it."""
+def _describe_node(node: Node, i: int) -> str:
+    """A node in the words of an error: its number in the text of the graph, its operation, and its source line."""
     what = node.primitive.name if isinstance(node, Operation) else type(node).__name__.lower()
     name = f" {node.name}" if node.name else ""
-    place = f" at {node.source.place}" if node.source is not None else ""
-    return f"Node %{i} ({what}{name}){place}"
+    line = f" at {node.source.place}" if node.source is not None else ""
+    return f"Node %{i} ({what}{name}){line}"

@@ -39,7 +39,7 @@ def linear_solve(
             f"linear_solve takes a function, and was given a {type(matvec).__name__}",
             "For a matrix A pass lambda y: A @ y, or use numpy.linalg.solve.",
         )
-    flat = Flat(b, "b")
+    flat = FlatTree(b, "b")
     method = method_of(solver, flat, tol)
     vector = snapshot(flat.vector(b))
 
@@ -66,7 +66,7 @@ def linear_solve(
     return flat.tree(match_given(y, b))
 
 
-def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
+def method_of(solver: str | Callable | None, flat: FlatTree, tol: float) -> Any:
     """A solver of linear systems as a `LinearMap` takes it: one of the user's works on vectors, and its result is
     looked at.
     """

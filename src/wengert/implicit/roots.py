@@ -182,7 +182,7 @@ class Equation:
     ):
         x0 = as_start(x0)
         self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
-        self.flat = Flat(x0, "x0")
+        self.flat = FlatTree(x0, "x0")
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
 
     def residual(self, v: Any) -> Any:
@@ -190,7 +190,7 @@ class Equation:
 
     def at(self, v: Any, theta: tuple) -> Any:
         x = self.flat.tree(owned(v))
-        out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
+        out = FlatTree(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
             raise user_error(
                 ValueError,

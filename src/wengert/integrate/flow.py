@@ -1,8 +1,7 @@
-"""A differential equation as SciPy sees it: a function of plain numbers, whatever the values are that the user's
-program has.
+"""A differential equation for SciPy: a function of plain numbers, whatever values the user's program has.
 
 SciPy's solvers choose their steps by comparing numbers, so nothing of this is ever recorded. The elements of a batch
-(under `vmap`) are solved together, as one large system with steps in common.
+(under `vmap`) are solved together, as one large system with common steps.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ EXPLICIT = ("RK23", "RK45", "DOP853")
 IMPLICIT = ("Radau", "BDF", "LSODA")
 
 
-def carried(x: Any) -> bool:
+def has_derivative(x: Any) -> bool:
     """Whether a value has a derivative that plain numbers would lose."""
     for part in layers(x):
         if isinstance(part, Tensor):
@@ -44,7 +43,7 @@ def carried(x: Any) -> bool:
     return False
 
 
-def numbers(x: Any) -> Any:
+def strip_derivatives(x: Any) -> Any:
     """The numbers of a value, without derivatives: an array, or a batch of arrays."""
     if isinstance(x, Symbol):
         raise user_error(
@@ -54,13 +53,14 @@ def numbers(x: Any) -> Any:
             "function, or compile the function that is integrated.",
         )
     if isinstance(x, Batched):
-        return Batched(numbers(x.value), x.level)
-    return numbers(x.value) if isinstance(x, Array) else x
+        return Batched(strip_derivatives(x.value), x.level)
+    return strip_derivatives(x.value) if isinstance(x, Array) else x
 
 
 class Batch:
-    """The batches among some values, one for each `vmap` around: `joined` makes one plain array of them all, `split`
-    undoes that.
+    """The batches among some values, one for each enclosing `vmap`.
+
+    `join` makes one plain array of them all, `split` undoes that.
     """
 
     def __init__(self, values: Iterable[Any]):
@@ -68,9 +68,9 @@ class Batch:
         self.sizes = dict(sorted(sizes.items()))
         self.count = math.prod(self.sizes.values())
 
-    def joined(self, x: Any) -> np.ndarray:
+    def join(self, x: Any) -> np.ndarray:
         """Plain numbers with all axes of batches in front; what does not depend on a batch is repeated."""
-        x = numbers(x)
+        x = strip_derivatives(x)
         for level, n in reversed(self.sizes.items()):
             mine = isinstance(x, Batched) and x.level == level
             x = x.value if mine else broadcast_to(operand(x), (n, *np.shape(x)))
@@ -83,6 +83,7 @@ class Batch:
         return np.asarray(x)
 
     def split(self, x: np.ndarray) -> Any:
+        """A plain array as a batch, or a batch of batches."""
         for level in self.sizes:
             x = Batched(x, level)  # type: ignore[assignment]  # the same numbers, seen as one element
         return x
@@ -90,7 +91,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Method:
-    """Which of SciPy's solvers, and its options. `atol` may have one entry for each component of the state."""
+    """One of SciPy's solvers and its options. `atol` may have one entry for each component of the state."""
 
     solver: Any
     rtol: float
@@ -99,24 +100,24 @@ class Method:
 
     @property
     def name(self) -> str:
+        """The name of the solver."""
         return self.solver if isinstance(self.solver, str) else self.solver.__name__
 
-    def extended(self, copies: int) -> Method:
-        """The same for a system of so many copies of the state, to which what the user said of the original does not
-        apply.
-        """
+    def extend(self, copies: int) -> Method:
+        """The same for a system of several copies of the state, without options that only fit the original."""
         kept = {k: v for k, v in self.options.items() if k in ("max_step", "min_step")}
         return replace(self, atol=np.tile(self.atol, copies) if np.ndim(self.atol) else self.atol, options=kept)
 
-    def scaled(self, length: float) -> Method:
-        """The same in a variable of which one unit is so much time."""
+    def scale_time(self, length: float) -> Method:
+        """The same with another unit of time."""
         options = {k: v / length if k.endswith("_step") and v is not None else v for k, v in self.options.items()}
         return replace(self, options=options)
 
     def settings(self, jac: Callable | None, batch: Batch) -> dict[str, Any]:
         """The options for SciPy.
 
-        Its norm of errors is a mean over all elements of a batch; tolerances are such that none is worse off.
+        Its norm of errors is a mean over all elements of a batch; tolerances are tightened so that each element meets
+        its own.
         """
         share = math.sqrt(max(batch.count, 1))
         atol = np.asarray(self.atol) / share
@@ -129,7 +130,8 @@ class Method:
     def solve(
         self, rhs: Callable, span: tuple[float, float], y: np.ndarray, jac: Callable | None, batch: Batch, **wanted: Any
     ) -> Any:
-        rhs = finite(rhs) if self.name == "LSODA" else rhs
+        """SciPy's result."""
+        rhs = stop_at_nonfinite(rhs) if self.name == "LSODA" else rhs
         return import_module("scipy.integrate").solve_ivp(
             rhs, span, y, self.solver, **self.settings(jac, batch), **wanted
         )
@@ -142,32 +144,32 @@ class Flow:
     """
 
     def __init__(self, fun: Callable, span: Sequence[Any], y0: Any, args: tuple):
-        self.fun, self.args = fun, tree.map(numbers, args)
-        t0, t1 = map(numbers, span)
-        y = numbers(y0)
-        first = derivative(fun, t0, y, self.args)
-        self.captured = carried(first)  # a value with a derivative is used that was not passed
+        self.fun, self.args = fun, tree.map(strip_derivatives, args)
+        t0, t1 = map(strip_derivatives, span)
+        y = strip_derivatives(y0)
+        first = time_derivative(fun, t0, y, self.args)
+        self.captured = has_derivative(first)  # it uses a value with a derivative that was not passed
         passed = [*span, y0, *tree.flatten(args)[0]]
         self.batch = Batch([*passed, first])
         self.captured_batch = self.batch.sizes != Batch(passed).sizes
         self.is_scaled = isinstance(t0, Batched) or isinstance(t1, Batched)
         self.start, self.length = t0, t1 - t0
         self.span = (0.0, 1.0) if self.is_scaled else (float(t0), float(t1))
-        self.y = self.batch.joined(y)
+        self.y = self.batch.join(y)
 
     def time(self, s: Any) -> Any:
         """The time for SciPy's independent variable."""
         return self.start + s * self.length if self.is_scaled else s
 
     def rate(self, f: Any) -> Any:
-        """A derivative in time as one in SciPy's variable."""
+        """A derivative with respect to time as one with respect to SciPy's variable."""
         return f * self.length if self.is_scaled else f
 
-    def places(self, points: Any) -> np.ndarray:
+    def solver_times(self, points: Any) -> np.ndarray:
         """Points in time in SciPy's variable, where they are the same for all elements of a batch."""
-        points = numbers(points)
+        points = strip_derivatives(points)
         batch = Batch([points, self.batch.split(self.y)])
-        s = batch.joined((points - self.start) / self.length if self.is_scaled else points)
+        s = batch.join((points - self.start) / self.length if self.is_scaled else points)
         first = s[(0,) * len(batch.sizes)]
         if not np.allclose(s, first, rtol=1e-12, atol=1e-12):
             raise user_error(
@@ -178,33 +180,33 @@ class Flow:
         return np.clip(first, 0.0, 1.0) if self.is_scaled else first
 
     def state(self, vector: np.ndarray) -> Any:
+        """SciPy's vector as the state."""
         return self.batch.split(vector.reshape(self.y.shape))
 
     def rhs(self, s: float, vector: np.ndarray) -> np.ndarray:
-        f = derivative(self.fun, self.time(s), self.state(vector), self.args)
-        self.captured = self.captured or carried(f)
-        return self.batch.joined(self.rate(f)).ravel()
+        """The right-hand side for SciPy."""
+        f = time_derivative(self.fun, self.time(s), self.state(vector), self.args)
+        self.captured = self.captured or has_derivative(f)
+        return self.batch.join(self.rate(f)).ravel()
 
     def jacobian(self, s: float, vector: np.ndarray) -> np.ndarray:
         """The Jacobian of `rhs`: for a batch, with one block for each element."""
         t = self.time(s)
-        found = jacobian(lambda y: derivative(self.fun, t, y, self.args))(self.state(vector))
-        return blocks(self.batch.joined(self.rate(found)))
+        found = jacobian(lambda y: time_derivative(self.fun, t, y, self.args))(self.state(vector))
+        return block_diagonal(self.batch.join(self.rate(found)))
 
     def solve(self, method: Method, **wanted: Any) -> Any:
         """SciPy's result."""
         if self.span[0] == self.span[1]:
-            return self.at_rest(wanted.get("t_eval"))
-        method = self.fitted(method)
-        return method.solve(self.rhs, self.span, self.y.ravel(), self.automatic(method), self.batch, **wanted)
+            return self.result_at_rest(wanted.get("t_eval"))
+        method = self.fit_method(method)
+        return method.solve(self.rhs, self.span, self.y.ravel(), self.automatic_jacobian(method), self.batch, **wanted)
 
     def steps(self, method: Method) -> Any:
-        """SciPy's result without the states: where an explicit method has stepped, in memory that does not grow with
-        them.
-        """
+        """SciPy's result without the states: the times of an explicit method's steps, in memory for one state."""
         if self.span[0] == self.span[1]:
-            return self.at_rest(None)
-        method = self.fitted(method)
+            return self.result_at_rest(None)
+        method = self.fit_method(method)
         start, stop = self.span
         solver = getattr(import_module("scipy.integrate"), method.name)(
             self.rhs, start, self.y.ravel(), stop, **method.settings(None, self.batch)
@@ -213,46 +215,43 @@ class Flow:
         while solver.status == "running":
             message = solver.step()
             if solver.status == "failed":
-                raise stopped(message)
+                raise stopped_error(message)
             times.append(solver.t)
-        return result(np.array(times), solver.nfev)
+        return make_result(np.array(times), solver.nfev)
 
-    def fitted(self, method: Method) -> Method:
-        """The method with options that fit this system: a user's Jacobian is that of one element of a batch, in time."""
+    def fit_method(self, method: Method) -> Method:
+        """The method with options for this system: a user's Jacobian is that of one element of a batch, in time."""
         user = method.options.get("jac")
         if self.batch.sizes:
             method = replace(method, options={k: v for k, v in method.options.items() if k.endswith("_step")})
         elif callable(user):
             method = replace(method, options=method.options | {"jac": lambda t, y: np.asarray(user(t, y, *self.args))})
-        return method.scaled(self.longest) if self.is_scaled else method
+        return method.scale_time(self.longest) if self.is_scaled else method
 
     @property
     def longest(self) -> float:
         """The longest span in a batch of them."""
-        return float(np.abs(self.batch.joined(self.length)).max())
+        return float(np.abs(self.batch.join(self.length)).max())
 
-    def at_rest(self, points: Any) -> Any:
+    def result_at_rest(self, points: Any) -> Any:
         """The result for a span of length zero."""
         y, t = self.y.reshape(-1, 1), np.array(self.span) if points is None else np.asarray(points)
         states = lambda s: np.repeat(y, len(s), axis=1) if np.ndim(s) else y[:, 0]
-        return result(t, 0, y=states(t), sol=states)
+        return make_result(t, 0, y=states(t), sol=states)
 
-    def automatic(self, method: Method) -> Callable | None:
-        """The Jacobian for methods that need one, if the function runs on Wengert's values.
-
-        Else SciPy takes differences.
-        """
+    def automatic_jacobian(self, method: Method) -> Callable | None:
+        """The Jacobian for methods that need one, if the function runs on values; else SciPy takes differences."""
         if method.name not in IMPLICIT or method.options.keys() & {"jac_sparsity", "lband", "uband"}:
             return None
         try:
             self.jacobian(self.span[0], self.y.ravel())
-        except (TypeError, ValueError, AttributeError, RuntimeError):  # it need not run on anything but arrays
+        except (TypeError, ValueError, AttributeError, RuntimeError):  # it may run on arrays only
             return None
         return self.jacobian
 
 
-def derivative(fun: Callable, t: Any, y: Any, args: tuple) -> Any:
-    """What fun returned, as a value of the state's shape and dtype."""
+def time_derivative(fun: Callable, t: Any, y: Any, args: tuple) -> Any:
+    """The result of `fun`, as a value of the state's shape and dtype."""
     f = operand(fun(t, y, *args))
     if f.shape != y.shape:
         if f.size != y.size:
@@ -271,15 +270,15 @@ def derivative(fun: Callable, t: Any, y: Any, args: tuple) -> Any:
     return f
 
 
-def blocks(matrices: np.ndarray) -> np.ndarray:
+def block_diagonal(matrices: np.ndarray) -> np.ndarray:
     """Matrices along the diagonal of one."""
     if matrices.ndim == 2:
         return matrices
     return import_module("scipy.linalg").block_diag(*matrices.reshape(-1, *matrices.shape[-2:]))
 
 
-def result(t: np.ndarray, nfev: int, **more: Any) -> Any:
-    """As SciPy returns them, for an integration that got to the end."""
+def make_result(t: np.ndarray, nfev: int, **more: Any) -> Any:
+    """A result as SciPy returns it, for an integration that got to the end."""
     known = {
         "t_events": None,
         "y_events": None,
@@ -294,26 +293,27 @@ def result(t: np.ndarray, nfev: int, **more: Any) -> Any:
     return import_module("scipy.optimize").OptimizeResult(known | more, t=t, nfev=nfev, message=message)
 
 
-def finite(rhs: Callable) -> Callable:
+def stop_at_nonfinite(rhs: Callable) -> Callable:
     """A right-hand side that stops LSODA, which would go on for ever, where numbers are no longer finite."""
 
-    def checked(t: float, y: np.ndarray) -> np.ndarray:
+    def check(t: float, y: np.ndarray) -> np.ndarray:
         f = rhs(t, y)
         if not np.isfinite(f).all():
-            raise stopped(f"The derivative of the state is not finite at t = {t:g}.")
+            raise stopped_error(f"The derivative of the state is not finite at t = {t:g}.")
         return f
 
-    return checked
+    return check
 
 
-def completed(result: Any) -> Any:
+def check_completed(result: Any) -> Any:
     """SciPy's result, if it got to the end."""
     if not result.success:
-        raise stopped(result.message)
+        raise stopped_error(result.message)
     return result
 
 
-def stopped(why: str) -> RuntimeError:
+def stopped_error(why: str) -> RuntimeError:
+    """The error for an integration that did not get to the end."""
     return user_error(
         RuntimeError,
         "The integration stopped before the end",

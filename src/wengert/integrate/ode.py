@@ -1,4 +1,4 @@
-"""Initial value problems with SciPy's signatures, differentiable in the initial state, the parameters and the times."""
+"""Initial value problems with SciPy's signatures, differentiable: initial state, parameters and times."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, operand
-from wengert.integrate.continuous import trajectory
-from wengert.integrate.discrete import replay
-from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, carried, completed
-from wengert.integrate.tableau import tableau
-from wengert.modes.tensor import Tensor
+from wengert.integrate.continuous_adjoint import solve_trajectory
+from wengert.integrate.discrete_adjoint import replay
+from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, check_completed, has_derivative
+from wengert.integrate.tableau import read_tableau
+from wengert.modes.reverse import Tensor
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
@@ -32,7 +32,7 @@ def solve_ivp(
     t_eval: Any = None,
     dense_output: bool = False,
     events: Any = None,
-    vectorized: bool = False,
+    vectorized: bool = False,  # noqa: ARG001  # as in SciPy's signature
     args: tuple | None = None,
     *,
     adjoint: str | None = None,
@@ -40,29 +40,29 @@ def solve_ivp(
     atol: Any = 1e-6,
     **options: Any,
 ) -> Any:
-    """The solution of y' = fun(t, y, *args) from y0 over t_span, as `scipy.integrate.solve_ivp`, whose solvers take the
-    steps.
+    """The solution of y' = fun(t, y, *args) from y0 over t_span, by the solvers of `scipy.integrate.solve_ivp`.
 
-    `t` and `y` of the result have derivatives in `y0`, in the arrays in `args` (which may be in lists and dicts), in
-    the ends of `t_span` and in `t_eval`. Where no derivative is asked for, the result is SciPy's own.
+    `t` and `y` of the result have derivatives with respect to `y0`, the arrays in `args` (which may be in lists and
+    dicts), the ends of `t_span` and `t_eval`. Where no derivative is asked for, the result is SciPy's own.
 
     `adjoint="discrete"` (RK23, RK45, DOP853; their default) differentiates the numbers that are computed: the
-    Runge-Kutta steps that SciPy accepted, scaled with t_span but not chosen anew, and the method's own interpolant at
+    Runge-Kutta steps that SciPy accepted, scaled with t_span but not chosen anew, and the method's interpolant at
     t_eval. It works in all modes, to any order, and for values that `fun` captured. `adjoint="continuous"` (any method;
     the default of Radau, BDF and LSODA) solves the adjoint equation back in time, or the variational equations forward,
     to the same tolerances; what `fun` depends on must be passed in `args`. Methods that need the Jacobian of `fun` get
     it by automatic differentiation. `vectorized` is accepted and makes no difference.
 
     >>> def final(rate):
-    ...     return solve_ivp(lambda t, y, rate: -rate * y, (0.0, 1.0), [1.0], args=(rate,), rtol=1e-9, atol=1e-9).y[0, -1]
+    ...     found = solve_ivp(lambda t, y, rate: -rate * y, (0.0, 1.0), [1.0], args=(rate,), rtol=1e-9, atol=1e-9)
+    ...     return found.y[0, -1]
     >>> from wengert.transforms.gradients import grad
     >>> bool(abs(grad(final)(2.0) + np.exp(-2.0)) < 1e-7)
     True
     """
     chosen = Method(method, rtol, atol, options)
-    adjoint = which(chosen, adjoint)
+    adjoint = choose_adjoint(chosen, adjoint)
     t0, t1 = t_span
-    span, values = (time(t0), time(t1)), arguments(args)
+    span, values = (as_time(t0), as_time(t1)), as_tuple(args)
     state = operand(y0)
     if state.ndim != 1:
         raise user_error(
@@ -71,13 +71,13 @@ def solve_ivp(
             "Use odeint, or reshape it.",
         )
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
-    y = doubled(state)
+    y = in_double_precision(state)
     points = None if t_eval is None else operand(t_eval)
     flow = Flow(fun, span, y, values)
-    tracked = flow.captured or any(map(carried, (*span, points, y, *tree.flatten(values)[0])))
+    tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))
     if not tracked and not flow.batch.sizes:
-        numbers = None if points is None else flow.places(points)
-        result = flow.solve(chosen, t_eval=numbers, dense_output=dense_output, events=with_arguments(events, flow.args))
+        numbers = None if points is None else flow.solver_times(points)
+        result = flow.solve(chosen, t_eval=numbers, dense_output=dense_output, events=bind_arguments(events, flow.args))
         if not flow.captured:
             result.y = np.asarray(result.y, kind)
             if any(isinstance(x, Array) for x in tree.flatten((span, points, state, values))[0]):
@@ -89,7 +89,7 @@ def solve_ivp(
             f"solve_ivp has no derivative of {('a dense output' if dense_output else 'events')}",
             "Use t_eval for the times at which the solution is needed.",
         )
-    times, rows, result = solved(fun, span, points, y, values, chosen, adjoint, flow)
+    times, rows, result = solve_states(fun, span, points, y, values, chosen, adjoint, flow)
     result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T, sol=None)
     return result
 
@@ -110,18 +110,17 @@ def odeint(
     method: Any = "LSODA",
     adjoint: str | None = None,
 ) -> Any:
-    """The solution of y' = func(y, t, *args) at the times t, the first of which is that of y0, as
-    `scipy.integrate.odeint`.
+    """The solution of y' = func(y, t, *args) at the times t, as `scipy.integrate.odeint`; y0 belongs to the first.
 
-    The state may be an array of any shape, or a tree of arrays; the result has the times as its first axis. It has
-    derivatives as that of `solve_ivp` has them, where `method` and `adjoint` are explained. LSODA, which SciPy's
-    function uses, has the continuous adjoint.
+    The state may be an array of any shape, or a tree of arrays; the result has the times as its first axis. Its
+    derivatives, `method` and `adjoint` are those of `solve_ivp`. LSODA, which SciPy's function uses, has the continuous
+    adjoint.
 
     >>> odeint(lambda y, t: -y, [1.0, 2.0], [0.0, 1.0]).round(4)
     array([[1.    , 2.    ],
            [0.3679, 0.7358]])
     """
-    form = Form(y0)
+    form = StateLayout(y0)
     points = operand(t)
     if points.ndim != 1 or not points.shape[0]:
         raise user_error(
@@ -134,29 +133,29 @@ def odeint(
     if Dfun is not None:
         options["jac"] = Dfun if tfirst else lambda t, y, *args: Dfun(y, t, *args)
     chosen = Method(method, 1.49012e-8 if rtol is None else rtol, 1.49012e-8 if atol is None else atol, options)
-    way = which(chosen, adjoint)
-    vector, values = form.vector(y0), arguments(args)
+    way = choose_adjoint(chosen, adjoint)
+    vector, values = form.vector(y0), as_tuple(args)
     if points.shape[0] == 1:
         return form.rows(vector[None])
     span = (points[0], points[-1])
     fun = lambda t, v, *args: form.vector(f(t, form.tree(v), *args))
     flow = Flow(fun, span, vector, values)
-    tracked = flow.captured or flow.batch.sizes or any(map(carried, (points, vector, *tree.flatten(values)[0])))
+    tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.flatten(values)[0])))
     if not tracked and adjoint is None:
-        way = "continuous"  # which is one run of the solver where there is nothing to differentiate
-    _, rows, _ = solved(fun, span, points, vector, values, chosen, way, flow)
+        way = "continuous"  # one run of the solver, as there is nothing to differentiate
+    _, rows, _ = solve_states(fun, span, points, vector, values, chosen, way, flow)
     return form.rows(rows)
 
 
-def solved(
+def solve_states(
     fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str, flow: Flow
 ) -> tuple[Any, Any, Any]:
     """The times, the states in rows, and SciPy's result."""
-    places = None if points is None else ordered(flow.places(points), flow)
+    moments = None if points is None else check_order(flow.solver_times(points), flow)
     result = None
     times: Any = None
     if adjoint == "discrete" or points is None:
-        result = flow.steps(method) if adjoint == "discrete" else completed(flow.solve(method))
+        result = flow.steps(method) if adjoint == "discrete" else check_completed(flow.solve(method))
         steps = result.t
         low, high = flow.span
         fractions = (steps - low) / (high - low) if high != low else np.linspace(0.0, 1.0, len(steps))
@@ -164,22 +163,22 @@ def solved(
         times = steps if plain else span[0] + fractions * (span[1] - span[0])
     if adjoint == "discrete":
         rows = replay(
-            tableau(method.name),
+            read_tableau(method.name),
             fun,
             times,
             y0,
             args,
             points,
-            (steps, places),
+            (steps, moments),
             keep=flow.captured or flow.captured_batch,
         )
     else:
-        rows, latest = trajectory(fun, span, times if points is None else points, y0, args, method)
+        rows, latest = solve_trajectory(fun, span, times if points is None else points, y0, args, method)
         result = latest if latest is not None else result
     return times if points is None else points, rows, result
 
 
-def which(method: Method, adjoint: str | None) -> str:
+def choose_adjoint(method: Method, adjoint: str | None) -> str:
     """The adjoint for a method."""
     if isinstance(method.solver, str) and method.solver not in EXPLICIT + IMPLICIT:
         raise user_error(
@@ -200,7 +199,7 @@ def which(method: Method, adjoint: str | None) -> str:
     return adjoint
 
 
-def time(t: Any) -> Any:
+def as_time(t: Any) -> Any:
     """One end of the span: a value, or a number."""
     if isinstance(t, Array):
         if t.shape:
@@ -209,7 +208,8 @@ def time(t: Any) -> Any:
     return float(t)
 
 
-def arguments(args: Any) -> tuple:
+def as_tuple(args: Any) -> tuple:
+    """Further arguments as a tuple."""
     if args is None:
         return ()
     if not isinstance(args, tuple | list):
@@ -219,34 +219,35 @@ def arguments(args: Any) -> tuple:
     return tuple(args)
 
 
-def doubled(y: Any) -> Any:
-    """In double precision, in which SciPy computes."""
+def in_double_precision(y: Any) -> Any:
+    """A state in double precision, in which SciPy computes."""
     wanted = np.dtype(complex if y.dtype.kind == "c" else float)
     return y if y.dtype == wanted else astype(y, wanted)
 
 
-def with_arguments(events: Any, args: tuple) -> Any:
+def bind_arguments(events: Any, args: tuple) -> Any:
+    """Events as functions of t and y alone."""
     if events is None or not args:
         return events
     if not callable(events):
-        return [with_arguments(event, args) for event in events]
+        return [bind_arguments(event, args) for event in events]
     return wraps(events)(lambda t, y: events(t, y, *args))
 
 
-def ordered(places: np.ndarray, flow: Flow) -> np.ndarray:
+def check_order(moments: np.ndarray, flow: Flow) -> np.ndarray:
     """Points in time, if they are in order and inside the span."""
     low, high = sorted(flow.span)
     forward = flow.span[1] >= flow.span[0]
-    if places.ndim != 1:
+    if moments.ndim != 1:
         raise user_error(ValueError, "`t_eval` must be 1-dimensional")
-    if np.any(places < low) or np.any(places > high):
+    if np.any(moments < low) or np.any(moments > high):
         raise user_error(ValueError, "Values in `t_eval` are not within `t_span`")
-    if np.any(np.diff(places) < 0 if forward else np.diff(places) > 0):
+    if np.any(np.diff(moments) < 0 if forward else np.diff(moments) > 0):
         raise user_error(ValueError, "Values in `t_eval` are not in the order of `t_span`")
-    return places
+    return moments
 
 
-class Form:
+class StateLayout:
     """How a state of any shape, or a tree of arrays, is laid out in one vector.
 
     A single number is a vector of one, as in SciPy.
@@ -264,12 +265,13 @@ class Form:
         self.bounds = np.cumsum([0, *[int(np.prod(shape)) for shape in self.shapes]])
 
     def vector(self, state: Any) -> Any:
-        leaves = [state] if self.structure is tree.LEAF else self.opened(state)
+        """A state as one vector."""
+        leaves = [state] if self.structure is tree.LEAF else self._flatten(state)
         parts = [reshape(leaf, (-1,)) for leaf in map(operand, leaves)]
         parts = [p if p.dtype == self.dtype or p.dtype.kind == "c" else astype(p, self.dtype) for p in parts]
         return parts[0] if len(parts) == 1 else concatenate(parts)
 
-    def opened(self, state: Any) -> list:
+    def _flatten(self, state: Any) -> list:
         leaves, structure = tree.flatten(state)
         if structure != self.structure:
             raise user_error(
@@ -278,6 +280,7 @@ class Form:
         return leaves
 
     def tree(self, vector: Any) -> Any:
+        """A vector as a state."""
         return self.rows(vector, ())
 
     def rows(self, rows: Any, leading: tuple | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Definite integrals by SciPy, differentiable in parameters and limits.
+"""Definite integrals by SciPy, differentiable with respect to parameters and limits.
 
 The derivative of an integral is the integral of the derivative, and at its limits the integrand (Leibniz's rule). Both
 are integrals and integrands of the same kind, so any order of differentiation in any mode follows. SciPy only ever sees
@@ -14,28 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.call import ARRAY, Call, call_operation
-from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.primitive import Primitive, operand
 from wengert.core.spec import Spec
-from wengert.integrate.continuous import Smooth
-from wengert.integrate.flow import carried, numbers
+from wengert.integrate.continuous_adjoint import SmoothArrays
+from wengert.integrate.flow import has_derivative, strip_derivatives
 from wengert.modes.batch import Batched
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
+from wengert.transforms.call import ARRAY, Call, Transposed, operation
 from wengert.transforms.products import jvp
 
-INTEGRAL = call_operation("quad")
+INTEGRAL = operation("quad")
 FEW = 16
-"""Up to so many components, each is integrated on its own, by QUADPACK, which extrapolates at singular ends.
-
-More of them, together.
-"""
+"""The most components that QUADPACK, which extrapolates at singular ends, integrates one by one; more, together."""
 
 
 def quad(
@@ -51,26 +47,27 @@ def quad(
 ) -> tuple[Any, Any]:
     """The integral of func(x, *args) over x from a to b, and an estimate of its error, as `scipy.integrate.quad`.
 
-    The integral has derivatives in the arrays in `args` (which may be in lists and dicts) and in the limits, which may
-    be infinite. `func` may return an array, whose components are integrated, and complex numbers. What it depends on
-    must be passed in `args`.
+    The integral has derivatives with respect to the arrays in `args` (which may be in lists and dicts) and the limits,
+    which may be infinite. `func` may return an array, whose components are integrated, and complex numbers. What it
+    depends on must be passed in `args`.
 
     >>> from wengert.transforms.gradients import grad
-    >>> round(float(grad(lambda s: quad(lambda x, s: np.exp(-s * x**2), -np.inf, np.inf, (s,))[0])(1.0)), 6)  # -sqrt(pi) / 2
+    >>> area = lambda s: quad(lambda x, s: np.exp(-s * x**2), -np.inf, np.inf, (s,))[0]
+    >>> round(float(grad(area)(1.0)), 6)  # -sqrt(pi) / 2
     -0.886227
     """
     if not isinstance(args, tuple | list):
         args = (args,)  # as SciPy does
     call = Integral(
         func,
-        (limit_of(a), limit_of(b), tuple(args)),
+        (as_limit(a), as_limit(b), tuple(args)),
         {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points},
     )
     value, error = call(INTEGRAL)
-    return value, numbers(error)
+    return value, strip_derivatives(error)
 
 
-def limit_of(x: Any) -> Any:
+def as_limit(x: Any) -> Any:
     """A limit: a value as it is, numbers as Python's, which have no derivative."""
     if isinstance(x, Array):
         return x if x.dtype.kind == "f" else astype(x, float)
@@ -88,19 +85,21 @@ class Integral(Call):
 
     def function(self, a: Any, b: Any, args: tuple) -> tuple:
         """The value and its error, on numbers."""
-        args = tree.map(numbers, args)
+        args = tree.map(strip_derivatives, args)
         spec = Spec((), np.dtype(float))
 
         def integrand(x: float) -> np.ndarray:
             nonlocal spec
             y = operand(self.func(x, *args))
-            if carried(y) or isinstance(numbers(y), Array):
+            if has_derivative(y) or isinstance(strip_derivatives(y), Array):
                 raise self.hidden()
-            flat = np.ravel(numbers(y))
+            flat = np.ravel(strip_derivatives(y))
             spec = Spec.of(y)
             return np.concatenate([flat.real, flat.imag]) if spec.dtype.kind == "c" else flat.astype(float)
 
-        value, error = components(integrand, float(numbers(a)), float(numbers(b)), self.options)
+        value, error = integrate_components(
+            integrand, float(strip_derivatives(a)), float(strip_derivatives(b)), self.options
+        )
         if spec.dtype.kind == "c":
             half = len(value) // 2
             value, error = value[:half] + 1j * value[half:], np.hypot(error[:half], error[half:])
@@ -113,7 +112,7 @@ class Integral(Call):
         return self.run(x)
 
     def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
-        """One integral after the other, as each has subdivisions of its own."""
+        """One integral after the other, as each is subdivided by itself."""
         rows = []
         for i in range(len(top.value)):
             rows.append(
@@ -125,7 +124,7 @@ class Integral(Call):
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
         """The integrand at a limit; zero at infinity, where it must vanish for the integral to exist."""
-        return 0.0 if np.isinf(bottom(x)) else operand(self.func(x, *args))
+        return 0.0 if np.isinf(innermost_array(x)) else operand(self.func(x, *args))
 
     def integral(self, func: Callable, a: Any, b: Any, args: tuple) -> Any:
         return quad(func, a, b, args, **self.options)[0]
@@ -134,14 +133,14 @@ class Integral(Call):
         a, b, args = self.assemble(x)
         da, db, dargs = self.assemble(t, lambda fixed: None)
         value, error = quad(self.func, a, b, args, **self.options)
-        smooth = Smooth(args)
-        tangents = smooth.of(tree.flatten(dargs)[0], self.leaves[2:])
-        tangent: Any = np.zeros_like(numbers(value)) if not smooth.chosen else None
+        smooth = SmoothArrays(args)
+        tangents = smooth.pick_tangents(tree.flatten(dargs)[0], self.leaves[2:])
+        tangent: Any = np.zeros_like(strip_derivatives(value)) if not smooth.chosen else None
         if smooth.chosen:
 
             def along(x: Any, args: tuple, tangents: list) -> Any:
-                smooth = Smooth(args)
-                return jvp(lambda *new: operand(self.func(x, *smooth.filled(new))), smooth.values, tangents)[1]
+                smooth = SmoothArrays(args)
+                return jvp(lambda *new: operand(self.func(x, *smooth.replace(new))), smooth.values, tangents)[1]
 
             tangent = self.integral(along, a, b, (args, tangents))
         if db is not None:
@@ -159,14 +158,14 @@ class Integral(Call):
             return [None] * len(x)
         ca = -(self.integrand_at(a, args) * c).sum() if wanted[0] else None
         cb = (self.integrand_at(b, args) * c).sum() if wanted[1] else None
-        smooth = Smooth(args, wanted[2:])
+        smooth = SmoothArrays(args, wanted[2:])
         parts: list = []
         if smooth.chosen:
 
             def back(x: Any, args: tuple, c: Any) -> Any:
-                values = smooth.chosen_of(args)
-                with LinearTape(values) as tape:
-                    y = operand(self.func(x, *smooth.filled(tape.inputs, args)))
+                values = smooth.pick(args)
+                with Transposed(values) as tape:
+                    y = operand(self.func(x, *smooth.replace(tape.inputs, args)))
                     found = tape.transpose([y], [c])
                 return concatenate(
                     [reshape(np.zeros(v.shape) if g is None else g, (-1,)) for g, v in zip(found, values, strict=True)]
@@ -178,7 +177,7 @@ class Integral(Call):
         return self.among_arrays([ca, cb, *smooth.spread(parts)])
 
 
-def components(
+def integrate_components(
     integrand: Callable[[float], np.ndarray], a: float, b: float, options: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The integrals of the components of a function, and estimates of their errors."""
@@ -190,7 +189,7 @@ def components(
             known[x] = integrand(x)
         return known[x]
 
-    size = len(at(inside(a, b)))
+    size = len(at(point_between(a, b)))
     if size > FEW:
         tolerances = {"epsabs": options["epsabs"], "epsrel": options["epsrel"], "limit": 20 * options["limit"]}
         value, error, info = integrate.quad_vec(
@@ -203,14 +202,15 @@ def components(
     return np.array([value for value, _ in found]), np.array([error for _, error in found])
 
 
-def inside(a: float, b: float) -> float:
-    """A number between the limits, which are no place to evaluate an integrand."""
+def point_between(a: float, b: float) -> float:
+    """A number between the limits; the integrand may be singular at the limits themselves."""
     if np.isfinite(a) and np.isfinite(b):
         return 0.5 * (a + b)
     return a + 1.0 if np.isfinite(a) else b - 1.0 if np.isfinite(b) else 0.5
 
 
-def bottom(x: Any) -> Any:
+def innermost_array(x: Any) -> Any:
+    """The plain array inside a value."""
     while isinstance(x, Array):
         x = x.value
     return x

@@ -10,18 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.integrate.flow import derivative
+from wengert.integrate.flow import time_derivative
 from wengert.ops.contraction.products import matmul
 from wengert.ops.shape.joining import stack
 
 
 class Tableau(NamedTuple):
-    """Stage i is `f(t + c[i] h, y + h a[i] K)`, and `b` gives the step.
+    """The coefficients of a method.
 
-    The stage behind those is the first one of the next step.
-
-    `extra` has (c, a) of the stages that only the interpolant needs: `y + h basis(x) (weights K)` at the fraction x of
-    the step.
+    Stage i is `f(t + c[i] h, y + h a[i] K)`, and `b` gives the step. The stage behind those is the first one of the
+    next step. `extra` has (c, a) of the stages that only the interpolant needs: `y + h basis(x) (weights K)` at the
+    fraction x of the step.
     """
 
     a: list[np.ndarray]
@@ -33,8 +32,8 @@ class Tableau(NamedTuple):
 
 
 @cache
-def tableau(name: str) -> Tableau:
-    """From the attributes of SciPy's class of that name."""
+def read_tableau(name: str) -> Tableau:
+    """The coefficients of a method, from the attributes of SciPy's class of that name."""
     method = getattr(import_module("scipy.integrate"), name)
     stages = len(method.B)
     a = [np.asarray(row[:i]) for i, row in enumerate(method.A)]
@@ -47,28 +46,34 @@ def tableau(name: str) -> Tableau:
     step, first, last = np.zeros((3, total))
     step[:stages], first[0], last[stages] = method.B, 1.0, 1.0
     return Tableau(
-        a, method.B, method.C, extra, np.stack([step, first - step, 2.0 * step - first - last, *method.D]), alternating
+        a,
+        method.B,
+        method.C,
+        extra,
+        np.stack([step, first - step, 2.0 * step - first - last, *method.D]),
+        alternating_powers,
     )
 
 
 def powers(x: Any, count: int) -> Any:
     """x, x x, x x x, ... in columns."""
-    return products(x, [x] * (count - 1))
+    return cumulative_products(x, [x] * (count - 1))
 
 
-def alternating(x: Any, count: int) -> Any:
+def alternating_powers(x: Any, count: int) -> Any:
     """x, x (1 - x), x (1 - x) x, ... in columns."""
-    return products(x, [1.0 - x if i % 2 else x for i in range(1, count)])
+    return cumulative_products(x, [1.0 - x if i % 2 else x for i in range(1, count)])
 
 
-def products(x: Any, factors: Sequence[Any]) -> Any:
+def cumulative_products(x: Any, factors: Sequence[Any]) -> Any:
+    """x, and its products with one factor after the other, in columns."""
     columns = [x]
     for factor in factors:
         columns.append(columns[-1] * factor)
     return stack(columns, axis=-1)
 
 
-class Step:
+class RungeKuttaStep:
     """One step from (t, y), where the derivative is f, to (t + h, `y`), where it is `f`."""
 
     def __init__(self, method: Tableau, fun: Callable, t: Any, h: Any, y: Any, f: Any, args: tuple):
@@ -80,22 +85,23 @@ class Step:
         self.f = self.stage(1.0, self.y)
 
     def along(self, a: np.ndarray) -> Any:
+        """The state after a combination of the stages so far."""
         used = np.flatnonzero(a)
         stages = [self.stages[i] for i in used]
         if isinstance(self.h, Array):
             return self.y_old + self.h * matmul(a[used], stack(stages))
-        return matmul(
-            np.concatenate([[1.0], self.h * a[used]]), stack([self.y_old, *stages])
-        )  # two operations, not four
+        # two operations, not four
+        return matmul(np.concatenate([[1.0], self.h * a[used]]), stack([self.y_old, *stages]))
 
     def stage(self, c: float, y: Any) -> Any:
-        self.stages.append(derivative(self.fun, self.t + c * self.h, y, self.args))
+        """One more stage."""
+        self.stages.append(time_derivative(self.fun, self.t + c * self.h, y, self.args))
         return self.stages[-1]
 
     def at(self, points: Any, is_empty: bool) -> Any:
         """The states at points in time inside the step, in rows, by the interpolant of the method.
 
-        `is_empty`: of length zero.
+        `is_empty` says that the step has length zero.
         """
         if is_empty:
             return self.y_old + (points - self.t)[:, None] * self.stages[0]

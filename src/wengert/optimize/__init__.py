@@ -1,5 +1,6 @@
-"""Optimisation with SciPy's methods and Wengert's derivatives: exact, sparse where the function is, compiled, on trees
-of arrays.
+"""Optimisation with SciPy's methods and Wengert's derivatives.
+
+The derivatives are exact, sparse where the function is, and compiled; variables may be trees of arrays.
 """
 
 from wengert.implicit.roots import root

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.optimize.matrices import Matrix
-from wengert.optimize.traced_objective import Program
-from wengert.optimize.variables import Variables, as_arguments, plain
+from wengert.optimize.matrices import DerivativeMatrix
+from wengert.optimize.traced_function import TracedFunction
+from wengert.optimize.variables import Variables, as_arguments, plain_array
 from wengert.transforms.gradients import grad
 from wengert.transforms.products import jvp
 
@@ -19,7 +19,7 @@ KINDS = ("eq", "ineq")
 
 
 class Constraint:
-    """`lower <= c(x) <= upper`, elementwise, for a vector c(x) that is flattened from what the user's function gives."""
+    """`lower <= c(x) <= upper`, elementwise, for a vector c(x) that is flattened from the user's function."""
 
     def __init__(
         self,
@@ -34,33 +34,31 @@ class Constraint:
         sparse: Any,
     ):
         self.name, self.keep, self.variables, self.asked = name, keep, variables, sparse
-        self.program = Program(name, f, args, variables, compile, is_scalar=False)
-        self.size = self.program.first.size
-        wrong = ~np.isfinite(self.program.first)
+        self.traced = TracedFunction(name, f, args, variables, compile, is_scalar=False)
+        self.size = self.traced.first.size
+        wrong = ~np.isfinite(self.traced.first)
         if wrong.any():
             raise user_error(
-                ValueError, f"{name} is {self.program.first[np.argmax(wrong)]} at x0", "Start where it is finite."
+                ValueError, f"{name} is {self.traced.first[np.argmax(wrong)]} at x0", "Start where it is finite."
             )
-        self.lower, self.upper = limits(name, lower, upper, self.program.first)
-        self.values = self.program.made(lambda f: f, variables.start)
-        self.jacobian: Matrix | None = None
+        self.lower, self.upper = constraint_bounds(name, lower, upper, self.traced.first)
+        self.values = self.traced.derive(lambda f: f, variables.start)
+        self.jacobian: DerivativeMatrix | None = None
 
     def value(self, x: np.ndarray) -> np.ndarray:
-        return plain(self.values(x))
+        return plain_array(self.values(x))
 
     @property
     def is_sparse(self) -> bool:
         return self.jacobian is not None and self.jacobian.is_sparse
 
-    def differentiated(self, sparse: bool) -> list[str]:
-        """Find out how its Jacobian is computed, and say it."""
-        self.jacobian = Matrix(self.program, self.asked if sparse else False)
-        return [f"{self.name[0].lower()}{self.name[1:]}: Jacobian {self.jacobian.described}", *self.program.notes]
+    def differentiate(self, sparse: bool) -> list[str]:
+        """Choose how its Jacobian is computed, and describe that."""
+        self.jacobian = DerivativeMatrix(self.traced, self.asked if sparse else False)
+        return [f"{self.name[0].lower()}{self.name[1:]}: Jacobian {self.jacobian.description}", *self.traced.notes]
 
     def rows(self) -> list[tuple[str, np.ndarray, float, np.ndarray]]:
-        """Equations and inequalities `sign * (c(x)[places] - limit)`, of type "eq" or "ineq", that are zero or not
-        negative.
-        """
+        """Equations ("eq") and inequalities ("ineq") `sign * (c(x)[rows] - limit)`, which are zero or not negative."""
         equal = self.lower == self.upper
         below, above = ~equal & np.isfinite(self.lower), ~equal & np.isfinite(self.upper)
         found = ("eq", equal, 1.0, self.lower), ("ineq", below, 1.0, self.lower), ("ineq", above, -1.0, self.upper)
@@ -70,11 +68,12 @@ class Constraint:
         """For SLSQP and COBYLA."""
         return [self.as_dict(*row) for row in self.rows()]
 
-    def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
-        made: dict[str, Any] = {"type": kind, "fun": lambda x: sign * (self.value(x)[places] - limit)}
+    def as_dict(self, kind: str, rows: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
+        """Some rows as SciPy's dictionary."""
+        found: dict[str, Any] = {"type": kind, "fun": lambda x: sign * (self.value(x)[rows] - limit)}
         if (jacobian := self.jacobian) is not None:
-            made["jac"] = lambda x: sign * jacobian.dense(x)[places]
-        return made
+            found["jac"] = lambda x: sign * jacobian.dense(x)[rows]
+        return found
 
     def as_nonlinear(self) -> Any:
         """For trust-constr, and for COBYQA, which takes no derivatives."""
@@ -88,21 +87,21 @@ class Constraint:
         return self.as_nonlinear()
 
     def hessian(self) -> Callable:
-        """The Hessian of the sum of the constraints with weights, as an operator: trust-constr only multiplies with it."""
+        """The Hessian of the weighted sum of the constraints, as an operator: trust-constr only multiplies with it."""
         LinearOperator = import_module("scipy.sparse.linalg").LinearOperator
         n, start = self.variables.size, self.variables.start
-        products = self.program.made(product_with_weighted_hessian, start, np.ones(self.size), start)
+        products = self.traced.derive(weighted_hessian_product, start, np.ones(self.size), start)
 
-        def weighted(x: np.ndarray, w: np.ndarray) -> Any:
+        def weighted_hessian(x: np.ndarray, w: np.ndarray) -> Any:
             x, w = np.array(x), np.array(w, float)
             return LinearOperator(
-                (n, n), matvec=lambda p: plain(products(x, w, np.array(p, float).reshape(-1))), dtype=np.float64
+                (n, n), matvec=lambda p: plain_array(products(x, w, np.array(p, float).reshape(-1))), dtype=np.float64
             )
 
-        return weighted
+        return weighted_hessian
 
 
-def limits(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def constraint_bounds(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The bounds of a constraint, as vectors like its value."""
     found = []
     for side, what in ((lower, "lower"), (upper, "upper")):
@@ -121,14 +120,15 @@ def limits(name: str, lower: Any, upper: Any, value: np.ndarray) -> tuple[np.nda
     return found[0], found[1]
 
 
-def constraints_of(given: Any, variables: Variables, compile: Any, sparse: Any) -> list[Constraint]:
+def make_constraints(given: Any, variables: Variables, compile: Any, sparse: Any) -> list[Constraint]:
     """Constraints as users write them: dicts, NonlinearConstraint, LinearConstraint, or a sequence of them."""
     optimize = import_module("scipy.optimize")
     listed = given if isinstance(given, Sequence) else [given]
-    return [one(f"Constraint {i}", c, variables, compile, sparse, optimize) for i, c in enumerate(listed)]
+    return [make_constraint(f"Constraint {i}", c, variables, compile, sparse, optimize) for i, c in enumerate(listed)]
 
 
-def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, optimize: Any) -> Constraint:
+def make_constraint(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, optimize: Any) -> Constraint:
+    """One constraint as users write it."""
     if isinstance(c, dict):
         kind, unknown = c.get("type"), set(c) - {"type", "fun", "args"}
         if kind not in KINDS or "fun" not in c:
@@ -143,12 +143,10 @@ def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, opti
         )
     if isinstance(c, optimize.NonlinearConstraint):
         if callable(c.jac) or callable(c.hess):
-            raise user_error(
-                ValueError, f"{name} has derivatives of its own", "Leave jac and hess out: they are computed, exactly."
-            )
+            raise user_error(ValueError, f"{name} has jac or hess", "Leave them out: derivatives are computed.")
         return Constraint(name, c.fun, (), c.lb, c.ub, c.keep_feasible, variables, compile, sparse)
     if isinstance(c, optimize.LinearConstraint):
-        return linear(name, c, variables)
+        return linear_constraint(name, c, variables)
     raise user_error(
         TypeError,
         f"{name} is a {type(c).__name__}",
@@ -157,12 +155,12 @@ def one(name: str, c: Any, variables: Variables, compile: Any, sparse: Any, opti
     )
 
 
-class Linear(Constraint):
-    """`lower <= A x <= upper`: nothing is left to differentiate."""
+class MatrixConstraint(Constraint):
+    """`lower <= A x <= upper`, which needs no differentiation."""
 
     def __init__(self, name: str, matrix: Any, lower: Any, upper: Any, keep: Any, variables: Variables):
         self.name, self.matrix, self.keep, self.variables = name, matrix, keep, variables
-        self.lower, self.upper = limits(name, lower, upper, np.zeros(matrix.shape[0]))
+        self.lower, self.upper = constraint_bounds(name, lower, upper, np.zeros(matrix.shape[0]))
         self.jacobian = None
 
     def value(self, x: np.ndarray) -> np.ndarray:
@@ -172,12 +170,12 @@ class Linear(Constraint):
     def is_sparse(self) -> bool:
         return hasattr(self.matrix, "toarray")
 
-    def differentiated(self, sparse: bool) -> list[str]:
+    def differentiate(self, _sparse: bool) -> list[str]:
         return [f"{self.name[0].lower()}{self.name[1:]}: linear"]
 
-    def as_dict(self, kind: str, places: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
-        rows = self.matrix.toarray() if self.is_sparse else self.matrix
-        return super().as_dict(kind, places, sign, limit) | {"jac": lambda x: sign * rows[places]}
+    def as_dict(self, kind: str, rows: np.ndarray, sign: float, limit: np.ndarray) -> dict[str, Any]:
+        matrix = self.matrix.toarray() if self.is_sparse else self.matrix
+        return super().as_dict(kind, rows, sign, limit) | {"jac": lambda x: sign * matrix[rows]}
 
     def as_nonlinear(self) -> Any:
         return import_module("scipy.optimize").LinearConstraint(
@@ -186,10 +184,11 @@ class Linear(Constraint):
 
     def as_dense(self) -> Any:
         rows = self.matrix.toarray() if self.is_sparse else self.matrix
-        return Linear(self.name, rows, self.lower, self.upper, self.keep, self.variables).as_nonlinear()
+        return MatrixConstraint(self.name, rows, self.lower, self.upper, self.keep, self.variables).as_nonlinear()
 
 
-def linear(name: str, c: Any, variables: Variables) -> Linear:
+def linear_constraint(name: str, c: Any, variables: Variables) -> MatrixConstraint:
+    """A LinearConstraint of SciPy."""
     sparse = import_module("scipy.sparse")
     matrix: Any = c.A.tocsr() if sparse.issparse(c.A) else np.atleast_2d(np.asarray(c.A, float))
     if matrix.shape[1] != variables.size:
@@ -198,8 +197,9 @@ def linear(name: str, c: Any, variables: Variables) -> Linear:
             f"{name} has the wrong shape: its matrix is {matrix.shape[0]} x {matrix.shape[1]}, and x0 has "
             f"{variables.size} elements",
         )
-    return Linear(name, matrix, c.lb, c.ub, c.keep_feasible, variables)
+    return MatrixConstraint(name, matrix, c.lb, c.ub, c.keep_feasible, variables)
 
 
-def product_with_weighted_hessian(c: Callable) -> Callable:
+def weighted_hessian_product(c: Callable) -> Callable:
+    """The product of a vector with the Hessian of the weighted sum of a function's values."""
     return lambda x, w, p: jvp(grad(lambda v: (w * c(v)).sum()), (x,), (p,))[1]

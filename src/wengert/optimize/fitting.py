@@ -14,12 +14,12 @@ from wengert.core.errors import user_error, user_line
 from wengert.implicit.solvers import as_start
 from wengert.optimize.least_squares import least_squares
 from wengert.optimize.variables import Variables, refuse_tracked
-from wengert.transforms.boundary import flatten_arrays
+from wengert.transforms.arguments import opened
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Parameters that were fitted, and how well the data determine them.
+    """Fitted parameters, and how well the data determine them.
 
     `errors` are the standard errors, a tree like `params`; `covariance` is the matrix of their elements one after the
     other. `residuals` are (f - y) / sigma; `chi_square` is the sum of their squares, for `degrees` of freedom. `result`
@@ -40,10 +40,12 @@ class Fit:
 
     @property
     def how(self) -> str:
+        """How the fit was computed."""
         return self.result.how
 
     def __repr__(self) -> str:
-        return f"Fit(params={self.params!r}, errors={self.errors!r}, chi_square={self.chi_square:.6g}, degrees={self.degrees})"
+        quality = f"chi_square={self.chi_square:.6g}, degrees={self.degrees}"
+        return f"Fit(params={self.params!r}, errors={self.errors!r}, {quality})"
 
 
 def curve_fit(
@@ -67,7 +69,8 @@ def curve_fit(
     determine have infinite errors, with a warning.
 
     >>> x = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> fit = curve_fit(lambda x, slope, offset: slope * x + offset, x, np.array([1.1, 2.9, 5.1, 6.9]), {"slope": 1.0, "offset": 0.0})
+    >>> y = np.array([1.1, 2.9, 5.1, 6.9])
+    >>> fit = curve_fit(lambda x, slope, offset: slope * x + offset, x, y, {"slope": 1.0, "offset": 0.0})
     >>> {name: f"{fit.params[name]:.3f} +- {fit.errors[name]:.3f}" for name in fit.params}
     {'slope': '1.960 +- 0.057', 'offset': '1.060 +- 0.106'}
     """
@@ -77,12 +80,12 @@ def curve_fit(
         raise user_error(ValueError, "curve_fit: ydata is empty")
     if not np.isfinite(y).all():
         raise user_error(ValueError, "curve_fit: ydata has elements that are not finite", "Leave these points out.")
-    weigh = weighing(sigma, y)
+    weigh = residual_weights(sigma, y)
     variables = Variables(as_start(p0), "p0")
 
     def residual(p: Any) -> Any:
-        values = f(xdata, **p) if isinstance(p, dict) else f(xdata, *one_by_one(p))
-        shape = flatten_arrays(values)[0][0].shape
+        values = f(xdata, **p) if isinstance(p, dict) else f(xdata, *split_parameters(p))
+        shape = opened(values)[0][0].shape
         if shape != y.shape:
             raise user_error(
                 ValueError, f"curve_fit: the model has shape {shape}, and ydata {y.shape}", "They must be equal."
@@ -93,7 +96,7 @@ def curve_fit(
     result = least_squares(residual, p0, bounds=bounds, **({"method": method} | options))
     degrees = y.size - variables.size
     chi_square = float(np.sum(np.square(result.fun)))
-    covariance = inverse(result.jac, variables.size)
+    covariance = inverse_gram(result.jac, variables.size)
     if not absolute_sigma:
         with np.errstate(invalid="ignore"):  # infinity times zero: a perfect fit that does not determine the parameters
             covariance = covariance * (chi_square / degrees if degrees > 0 else np.inf)
@@ -110,14 +113,14 @@ def curve_fit(
     return Fit(result.x, errors, covariance, np.asarray(result.fun), chi_square, degrees, result)
 
 
-def one_by_one(p: Any) -> Any:
+def split_parameters(p: Any) -> Any:
     """Parameters as a model takes them: the elements of a vector are one parameter each, any other array is one."""
     if isinstance(p, list | tuple):
         return p
     return [p[i] for i in range(p.shape[0])] if p.ndim == 1 else [p]
 
 
-def weighing(sigma: Any, y: np.ndarray) -> Callable:
+def residual_weights(sigma: Any, y: np.ndarray) -> Callable:
     """The function that makes residuals independent of each other, with the same standard deviation."""
     if sigma is None:
         return lambda r: r
@@ -140,7 +143,7 @@ def weighing(sigma: Any, y: np.ndarray) -> Callable:
     )
 
 
-def inverse(jacobian: Any, n: int) -> np.ndarray:
+def inverse_gram(jacobian: Any, n: int) -> np.ndarray:
     """(J^T J)^-1 by the singular values of J; infinite if J does not have full rank."""
     dense = jacobian.toarray() if hasattr(jacobian, "toarray") else np.asarray(jacobian)
     s, vt = np.linalg.svd(dense, full_matrices=False)[1:]

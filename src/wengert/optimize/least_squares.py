@@ -1,4 +1,4 @@
-"""`least_squares`: sums of squares, with the exact Jacobian, sparse where it is."""
+"""`least_squares`: sums of squares, with the exact Jacobian, sparse where that pays."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.implicit.solvers import as_start
-from wengert.optimize.matrices import Matrix
-from wengert.optimize.minimize import on_trees
+from wengert.optimize.matrices import DerivativeMatrix
+from wengert.optimize.minimize import restore_trees
 from wengert.optimize.progress import Watch
-from wengert.optimize.traced_objective import Program
-from wengert.optimize.variables import Variables, as_arguments, plain
+from wengert.optimize.traced_function import TracedFunction
+from wengert.optimize.variables import Variables, as_arguments, plain_array
 
 METHODS = ("trf", "dogbox", "lm")
 LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
 
 
 class Residuals:
-    """What is squared and summed: the vector, and its Jacobian.
+    """The vector that is squared and summed, and its Jacobian.
 
-    `watch` is told of each point whose Jacobian is asked for.
+    `watch` is called with each point whose Jacobian is asked for.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class Residuals:
         sparse: bool | str,
         must_be_dense: bool,
     ):
-        self.program = Program("The residual", f, args, variables, compile, is_scalar=False)
-        first = self.program.first
+        self.traced = TracedFunction("The residual", f, args, variables, compile, is_scalar=False)
+        first = self.traced.first
         if not first.size:
             raise user_error(ValueError, "The residual has no elements", because="there is nothing to minimise.")
         wrong = ~np.isfinite(first)
@@ -45,19 +45,21 @@ class Residuals:
             raise user_error(
                 ValueError, f"Element {i} of the residual is {first[i]} at x0", "Start elsewhere; see wg.why_nan."
             )
-        self.values = self.program.made(lambda f: f, variables.start)
-        self.matrix, self.must_be_dense = Matrix(self.program, sparse), must_be_dense
+        self.values = self.traced.derive(lambda f: f, variables.start)
+        self.matrix, self.must_be_dense = DerivativeMatrix(self.traced, sparse), must_be_dense
         self.evaluations = 0
         self.watch: Watch | None = None
         self.latest: tuple[np.ndarray, np.ndarray] | None = None
         self.slope: Any = None
 
     def value(self, x: np.ndarray) -> np.ndarray:
+        """The residuals at x."""
         self.evaluations += 1
-        self.latest = np.array(x), np.asarray(plain(self.values(x)), float)
+        self.latest = np.array(x), np.asarray(plain_array(self.values(x)), float)
         return self.latest[1]
 
     def jacobian(self, x: np.ndarray) -> Any:
+        """The Jacobian at x."""
         matrix = self.matrix.dense(x) if self.must_be_dense else self.matrix(x)
         if self.watch is not None:
             self.slope = matrix
@@ -120,19 +122,19 @@ def least_squares(
     limits = variables.bounds(bounds, prefer_pairs=False)
     must_be_dense = method == "lm" or options.get("tr_solver") == "exact"
     residuals = Residuals(f, as_arguments(args), variables, compile, sparse, must_be_dense)
-    m, n = residuals.program.first.size, variables.size
+    m, n = residuals.traced.first.size, variables.size
     if method == "lm" and m < n:
         raise user_error(
             ValueError, f"lm needs as many residuals as variables, and there are {m} and {n}", "Choose trf or dogbox."
         )
     if tol is not None:
         options = {"ftol": tol, "xtol": tol, "gtol": tol} | options
-    program = residuals.program
+    traced = residuals.traced
     notes = [
         method,
-        f"residual {program.code}",
-        f"Jacobian {residuals.matrix.described}",
-        *program.notes,
+        f"residual {traced.code}",
+        f"Jacobian {residuals.matrix.description}",
+        *traced.notes,
         *variables.notes,
     ]
     scipy = import_module("scipy.optimize")
@@ -152,11 +154,11 @@ def least_squares(
             assert watch.point is not None
             fun = residuals.value(watch.point)
             result = scipy.OptimizeResult(
-                x=watch.point, fun=fun, cost=0.5 * float(fun @ fun), nfev=residuals.evaluations, success=False, status=-2,
-                message="`callback` raised `StopIteration`.",
+                x=watch.point, fun=fun, cost=0.5 * float(fun @ fun), nfev=residuals.evaluations, success=False,
+                status=-2, message="`callback` raised `StopIteration`.",
             )  # fmt: skip
         watch.show(result.x, last=True)
-    program.warn_if_stale(result.x, residuals.value)
-    assert program.out is not None
-    result["fun"] = program.out.tree(result.fun)
-    return on_trees(result, variables, notes)
+    traced.warn_if_stale(result.x, residuals.value)
+    assert traced.out is not None
+    result["fun"] = traced.out.tree(result.fun)
+    return restore_trees(result, variables, notes)

@@ -1,4 +1,4 @@
-"""Derivatives as matrices: sparse where the pattern is, dense otherwise; and the choice between them."""
+"""Derivatives as matrices, sparse or dense, and the choice between them."""
 
 from __future__ import annotations
 
@@ -8,56 +8,57 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.optimize.traced_objective import AUTO, Program
-from wengert.optimize.variables import plain
-from wengert.structure.sparse import SparseDerivative, sparse_hessian, sparse_jacobian
+from wengert.optimize.traced_function import AUTO, TracedFunction
+from wengert.optimize.variables import plain_array
+from wengert.structure.sparse_derivatives import SparseDerivative, sparse_hessian, sparse_jacobian
 from wengert.transforms.curvature import hessian
 from wengert.transforms.jacobians import jacobian
 
 SMALL = 100
-"""Up to so many variables a dense matrix is as good as a sparse one."""
+"""The most variables for which a dense matrix is as good as a sparse one."""
 
 LARGE = 200_000
 """From so many variables on, a pattern is only looked for on request: its colouring takes seconds."""
 
 FEW = 4
-"""A matrix is sparse if its colours are at most one in so many of the products that it would take without them."""
+"""A sparse matrix must save products at least by this factor."""
 
 
-class Matrix:
-    """The Jacobian of a program, or the Hessian, as a function of vectors that gives a matrix.
+class DerivativeMatrix:
+    """The Jacobian of a traced function, or its Hessian, as a function of vectors.
 
-    `is_sparse` says of which kind, and `described` why.
+    `is_sparse` says of which kind it is, and `description` why.
     """
 
-    def __init__(self, program: Program, sparse: bool | str, is_hessian: bool = False):
+    def __init__(self, traced: TracedFunction, sparse: bool | str, is_hessian: bool = False):
         if sparse not in (True, False, AUTO):
             raise user_error(ValueError, f"sparse={sparse!r}", "It is True, False or 'auto'.")
-        start = program.variables.start
-        derivative, why = chosen(program, sparse, is_hessian)
+        start = traced.variables.start
+        derivative, why = choose_sparse(traced, sparse, is_hessian)
         self.is_sparse = derivative is not None
         if derivative is not None:
             pattern, coloring = derivative.pattern(start), derivative.colors(start)
-            places = f"{pattern.nnz} of {pattern.shape[0]} x {pattern.shape[1]}"
-            self.call: Callable = program.made(lambda _: derivative, start)
-            self.described = f"sparse, {places}, {coloring.number} colours, {program.code}"
+            entries = f"{pattern.nnz} of {pattern.shape[0]} x {pattern.shape[1]}"
+            self.call: Callable = traced.derive(lambda _: derivative, start)
+            self.description = f"sparse, {entries}, {coloring.number} colours, {traced.code}"
         else:
-            self.call = program.made(hessian if is_hessian else jacobian, start)
-            self.described = f"dense, {program.code}" + (f" ({why})" if why else "")
+            self.call = traced.derive(hessian if is_hessian else jacobian, start)
+            self.description = f"dense, {traced.code}" + (f" ({why})" if why else "")
 
     def __call__(self, x: np.ndarray) -> Any:
-        return self.call(x) if self.is_sparse else plain(self.call(x))
+        return self.call(x) if self.is_sparse else plain_array(self.call(x))
 
     def dense(self, x: np.ndarray) -> np.ndarray:
+        """The matrix at x as an array."""
         return self(x).toarray() if self.is_sparse else self(x)
 
 
-def chosen(program: Program, sparse: bool | str, is_hessian: bool) -> tuple[SparseDerivative | None, str]:
-    """The sparse derivative, if it is wanted and pays, or None, with the reason if it is worth one."""
-    start, n = program.variables.start, program.variables.size
+def choose_sparse(traced: TracedFunction, sparse: bool | str, is_hessian: bool) -> tuple[SparseDerivative | None, str]:
+    """The sparse derivative, if it is wanted and pays, or None; and the reason, if there is one."""
+    start, n = traced.variables.start, traced.variables.size
     if sparse is False or (sparse == AUTO and not SMALL < n < LARGE):
         return None, ""
-    derivative = (sparse_hessian if is_hessian else sparse_jacobian)(program.run, compile=program.is_native)
+    derivative = (sparse_hessian if is_hessian else sparse_jacobian)(traced.run, compile=traced.is_native)
     try:
         pattern, coloring = derivative.pattern(start), derivative.colors(start)
     except TrackedValueError as error:

@@ -10,14 +10,17 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.implicit.solvers import as_start
-from wengert.optimize.constraints import Constraint, Linear, constraints_of
+from wengert.optimize.constraints import Constraint, MatrixConstraint, make_constraints
 from wengert.optimize.objective import Objective
 from wengert.optimize.progress import Watch
-from wengert.optimize.variables import Variables, as_arguments, listed
+from wengert.optimize.variables import Variables, as_arguments, join_notes
 
 
-class Method(NamedTuple):
-    """What a method takes: derivatives (0, 1, 2 for products with the Hessian, 3 for the Hessian), bounds, constraints."""
+class MethodTraits(NamedTuple):
+    """What a method takes.
+
+    `order` is that of the derivatives: 0, 1, 2 for products with the Hessian, 3 for the Hessian.
+    """
 
     order: int
     bounds: bool = False
@@ -25,21 +28,27 @@ class Method(NamedTuple):
 
 
 METHODS = {
-    "Nelder-Mead": Method(0, True), "Powell": Method(0, True), "COBYLA": Method(0, True, True), "COBYQA": Method(0, True, True),
-    "CG": Method(1), "BFGS": Method(1), "L-BFGS-B": Method(1, True), "TNC": Method(1, True), "SLSQP": Method(1, True, True),
-    "Newton-CG": Method(2), "trust-ncg": Method(2), "trust-krylov": Method(2), "trust-constr": Method(2, True, True),
-    "dogleg": Method(3), "trust-exact": Method(3),
-}  # fmt: skip
+    "Nelder-Mead": MethodTraits(0, True),
+    "Powell": MethodTraits(0, True),
+    "COBYLA": MethodTraits(0, True, True),
+    "COBYQA": MethodTraits(0, True, True),
+    "CG": MethodTraits(1),
+    "BFGS": MethodTraits(1),
+    "L-BFGS-B": MethodTraits(1, True),
+    "TNC": MethodTraits(1, True),
+    "SLSQP": MethodTraits(1, True, True),
+    "Newton-CG": MethodTraits(2),
+    "trust-ncg": MethodTraits(2),
+    "trust-krylov": MethodTraits(2),
+    "trust-constr": MethodTraits(2, True, True),
+    "dogleg": MethodTraits(3),
+    "trust-exact": MethodTraits(3),
+}
 
 DENSE = 300
-"""Up to so many variables, methods that keep a dense matrix of all of them are chosen."""
-
-
+"""The most variables for which methods that keep a dense matrix of all of them are chosen."""
 LARGE = 10_000
-"""Newton-CG ends when the average step is short.
-
-With so many variables single ones may then be far off, and the sum counts instead.
-"""
+"""From so many variables on, Newton-CG ends when the sum of the steps is short: their mean would say little of each."""
 
 
 def minimize(
@@ -56,13 +65,12 @@ def minimize(
     compile: bool | str = "auto",
     sparse: bool | str = "auto",
 ) -> Any:
-    """The minimum of the scalar `f(x, *args)` found from `x0`, an array or a tree of arrays, by a method of
-    `scipy.optimize.minimize`.
+    """The minimum of the scalar `f(x, *args)`, found from `x0` by a method of `scipy.optimize.minimize`.
 
-    Each method gets all derivatives that it takes: value and gradient from one call, products with the Hessian or a
-    sparse Hessian, Jacobians of constraints (sparse for trust-constr) and products with their Hessians. The function is
-    traced once and runs as native code; if it cannot be traced ("auto"), or with compile=False, Python runs it each
-    time. `sparse` asks for sparse matrices, or none.
+    `x0` is an array or a tree of arrays. Each method gets all derivatives that it takes: value and gradient from one
+    call, products with the Hessian or a sparse Hessian, Jacobians of constraints (sparse for trust-constr) and products
+    with their Hessians. The function is traced once and runs as native code; if it cannot be traced ("auto"), or with
+    compile=False, Python runs it each time. `sparse` asks for sparse matrices, or none.
 
     `bounds` are (lower, upper), each a number, an array or a tree like x0, or `scipy.optimize.Bounds`. `constraints`
     are dicts with "type" ("eq": zero, "ineq": not negative) and "fun", `NonlinearConstraint`, `LinearConstraint`, or a
@@ -79,15 +87,15 @@ def minimize(
     """
     variables = Variables(as_start(x0))
     many = constraints is not None and (not isinstance(constraints, tuple | list) or len(constraints) > 0)
-    name, why = chosen(method, variables.size, bounds is not None, many)
+    name, why = choose_method(method, variables.size, bounds is not None, many)
     kind = METHODS[name]
     limits = variables.bounds(bounds)
     objective = Objective(f, as_arguments(args), variables, kind.order, compile, sparse)
-    conditions = constraints_of(constraints, variables, compile if kind.order else False, sparse) if many else []
+    conditions = make_constraints(constraints, variables, compile if kind.order else False, sparse) if many else []
     notes = [name + why, *objective.notes, *variables.notes]
     if kind.order:
-        notes += [note for c in conditions for note in c.differentiated(name == "trust-constr")]
-    if name == "trust-constr" and conditions:  # which wants all of one kind
+        notes += [note for c in conditions for note in c.differentiate(name == "trust-constr")]
+    if name == "trust-constr" and conditions:  # it takes either sparse or dense Jacobians
         options = {"sparse_jacobian": any(c.is_sparse for c in conditions)} | (options or {})
     if name == "Newton-CG" and tol is None and variables.size > LARGE:
         options = {"xtol": 1e-4 / variables.size} | (options or {})
@@ -99,22 +107,22 @@ def minimize(
                 variables.start.copy(),
                 method=name,
                 bounds=None if limits is None else scipy.Bounds(*limits),
-                constraints=handed(name, conditions),
+                constraints=adapt_constraints(name, conditions),
                 callback=watch if callback is not None or progress else None,
                 tol=tol,
                 options=options,
                 **objective.derivatives(),
             )
-        except StopIteration:  # which some methods do not know
-            result = stopped(scipy, watch, objective)
+        except StopIteration:  # some methods do not catch it
+            result = interrupted_result(scipy, watch, objective)
         watch.show(result.x, last=True)
-    checked: list[Objective | Constraint] = [objective, *[c for c in conditions if not isinstance(c, Linear)]]
+    checked: list[Objective | Constraint] = [objective, *[c for c in conditions if not isinstance(c, MatrixConstraint)]]
     for part in checked:
-        part.program.warn_if_stale(result.x, part.value)
-    return on_trees(result, variables, notes)
+        part.traced.warn_if_stale(result.x, part.value)
+    return restore_trees(result, variables, notes)
 
 
-def chosen(method: str | None, n: int, has_bounds: bool, has_constraints: bool) -> tuple[str, str]:
+def choose_method(method: str | None, n: int, has_bounds: bool, has_constraints: bool) -> tuple[str, str]:
     """The name of the method, and why it was chosen if it was."""
     if method is None:
         if has_constraints:
@@ -131,29 +139,29 @@ def chosen(method: str | None, n: int, has_bounds: bool, has_constraints: bool) 
     return name, ""
 
 
-def handed(name: str, conditions: list[Constraint]) -> list:
+def adapt_constraints(name: str, conditions: list[Constraint]) -> list:
     """Constraints as the method takes them."""
     if name in ("SLSQP", "COBYLA"):
         return [row for c in conditions for row in c.as_dicts()]
     return [c.as_dense() if name == "COBYQA" else c.as_nonlinear() for c in conditions]
 
 
-def stopped(scipy: Any, watch: Watch, objective: Objective) -> Any:
-    """The result of a search that the user's callback has ended."""
+def interrupted_result(scipy: Any, watch: Watch, objective: Objective) -> Any:
+    """The result of a search that the user's callback has stopped."""
     assert watch.point is not None
     return scipy.OptimizeResult(
-        x=watch.point, fun=objective.value(watch.point), nit=watch.iteration, nfev=objective.evaluations, success=False, status=99,
-        message="`callback` raised `StopIteration`.",
+        x=watch.point, fun=objective.value(watch.point), nit=watch.iteration, nfev=objective.evaluations, success=False,
+        status=99, message="`callback` raised `StopIteration`.",
     )  # fmt: skip
 
 
-def on_trees(result: Any, variables: Variables, notes: list[str]) -> Any:
-    """SciPy's result with trees like x0 for what has one number for each element of it."""
+def restore_trees(result: Any, variables: Variables, notes: list[str]) -> Any:
+    """SciPy's result with trees like x0 for vectors that have one number for each element of it."""
     for name in ("x", "jac", "grad", "lagrangian_grad", "active_mask"):
         found = result.get(name)
         if isinstance(found, np.ndarray) and found.shape == (variables.size,):
             result[name] = variables.tree(found)
     if "allvecs" in result:
         result["allvecs"] = [variables.tree(x) for x in result["allvecs"]]
-    result["how"] = listed(notes)
+    result["how"] = join_notes(notes)
     return result

@@ -1,6 +1,4 @@
-"""What is minimised, as SciPy asks for it: value and gradient of one call, products with the Hessian, or the Hessian
-itself.
-"""
+"""The function to minimise, as SciPy asks for it: value and gradient, and products with the Hessian or the Hessian."""
 
 from __future__ import annotations
 
@@ -10,69 +8,73 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.optimize.matrices import LARGE, SMALL, Matrix
-from wengert.optimize.traced_objective import AUTO, Program
-from wengert.optimize.variables import Variables, plain
+from wengert.optimize.matrices import LARGE, SMALL, DerivativeMatrix
+from wengert.optimize.traced_function import AUTO, TracedFunction
+from wengert.optimize.variables import Variables, plain_array
 from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.products import jvp
 
 
 class Objective:
-    """A scalar function of vectors with its derivatives up to an `order`: 0, 1, 2 for products with the Hessian, 3 for
-    the Hessian.
+    """A scalar function of vectors with its derivatives up to an `order`.
+
+    The order is 0, 1, 2 for products with the Hessian, or 3 for the Hessian.
     """
 
     def __init__(
         self, f: Callable, args: tuple, variables: Variables, order: int, compile: bool | str, sparse: bool | str
     ):
-        # without derivatives there is nothing to compile: numbers go to the function as it is
-        self.program = Program("The objective", f, args, variables, compile if order else False, is_scalar=True)
+        # without derivatives, the function runs on numbers and is not compiled
+        self.traced = TracedFunction("The objective", f, args, variables, compile if order else False, is_scalar=True)
         self.variables, self.order, self.evaluations = variables, order, 0
         self.known: list[tuple[np.ndarray, float, np.ndarray]] = []
         self.reported: list[tuple[np.ndarray, float, np.ndarray]] = []
         self.latest: tuple[np.ndarray, Any] | None = None
-        self.sparse: Matrix | None = None
-        if not np.isfinite(self.program.first):
+        self.sparse: DerivativeMatrix | None = None
+        if not np.isfinite(self.traced.first):
             raise user_error(
-                ValueError, f"The objective is {self.program.first} at x0", "Start where it is finite; see wg.why_nan."
+                ValueError, f"The objective is {self.traced.first} at x0", "Start where it is finite; see wg.why_nan."
             )
         self.notes = ["values alone"]
         if order:
-            self.both = self.program.made(value_and_grad, variables.start)
-            self.notes = [f"value and gradient in one call, {self.program.code}"]
+            self.both = self.traced.derive(value_and_grad, variables.start)
+            self.notes = [f"value and gradient in one call, {self.traced.code}"]
             self.refuse_bad_gradient()
         if order == 2:
-            self.sparse = self.chosen(sparse)
+            self.sparse = self.choose_hessian(sparse)
             if self.sparse is None:
-                self.multiplied = self.program.made(product_with_hessian, variables.start, variables.start)
+                self.multiply_hessian = self.traced.derive(hessian_product, variables.start, variables.start)
             self.notes.append(
-                f"Hessian {self.sparse.described}" if self.sparse else f"products with the Hessian, {self.program.code}"
+                f"Hessian {self.sparse.description}"
+                if self.sparse
+                else f"products with the Hessian, {self.traced.code}"
             )
         elif order == 3:
-            self.sparse = Matrix(self.program, sparse, is_hessian=True)
-            self.notes.append(f"Hessian {self.sparse.described}")
-        self.notes += self.program.notes if order else []
+            self.sparse = DerivativeMatrix(self.traced, sparse, is_hessian=True)
+            self.notes.append(f"Hessian {self.sparse.description}")
+        self.notes += self.traced.notes if order else []
 
     def refuse_bad_gradient(self) -> None:
+        """Raise an error if the gradient at the start is not finite."""
         t = self.gradient(self.variables.start)
         wrong = ~np.isfinite(t)
         if wrong.any():
             i = int(np.argmax(wrong))
             raise user_error(
                 ValueError,
-                f"The gradient of the objective is {t[i]} in {self.variables.place(i)}",
+                f"The gradient of the objective is {t[i]} in {self.variables.element_name(i)}",
                 "Start where it is finite; wg.why_nan shows where this comes from.",
             )
 
-    def chosen(self, sparse: bool | str) -> Matrix | None:
+    def choose_hessian(self, sparse: bool | str) -> DerivativeMatrix | None:
         """The sparse Hessian, where products with it cost less than products by passes over the function.
 
         Native passes cost about as much as a product with the sparse matrix, and need no pattern; passes by Python cost
         far more.
         """
-        if sparse == AUTO and (self.program.is_native or not SMALL < self.variables.size < LARGE):
+        if sparse == AUTO and (self.traced.is_native or not SMALL < self.variables.size < LARGE):
             return None
-        matrix = Matrix(self.program, sparse, is_hessian=True) if sparse else None
+        matrix = DerivativeMatrix(self.traced, sparse, is_hessian=True) if sparse else None
         return matrix if matrix is not None and matrix.is_sparse else None
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
@@ -85,16 +87,18 @@ class Objective:
                 return found
         value, t = self.both(x)
         self.evaluations += 1
-        self.known = [(np.array(x), float(plain(value)), plain(t)), *self.known[:1]]
+        self.known = [(np.array(x), float(plain_array(value)), plain_array(t)), *self.known[:1]]
         return self.known[0]
 
     def value(self, x: np.ndarray) -> float:
+        """The value at x."""
         if self.order:
             return self.at(x)[1]
         self.evaluations += 1
-        return float(plain(self.program.run(x)))
+        return float(plain_array(self.traced.run(x)))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
+        """The gradient at x."""
         return self.at(x)[2]
 
     def measure(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None, int]:
@@ -103,21 +107,23 @@ class Objective:
         Without derivatives, values are cheap.
         """
         if not self.order:
-            return float(plain(self.program.run(x))), None, self.evaluations
+            return float(plain_array(self.traced.run(x))), None, self.evaluations
         for found in [*self.known, *self.reported]:
             if np.array_equal(found[0], x):
-                self.reported = [found]  # a method may stay where it is for some iterations, and look elsewhere
+                self.reported = [found]  # a method may stay at a point for some iterations
                 return found[1], found[2], self.evaluations
         return None, None, self.evaluations
 
     def hessian(self, x: np.ndarray) -> Any:
+        """The Hessian at x."""
         assert self.sparse is not None
         if self.latest is None or not np.array_equal(self.latest[0], x):
             self.latest = np.array(x), self.sparse.dense(x) if self.order == 3 else self.sparse(x)
         return self.latest[1]
 
     def product(self, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        return self.hessian(x) @ p if self.sparse else plain(self.multiplied(x, np.ascontiguousarray(p)))
+        """The product of the Hessian at x with a vector."""
+        return self.hessian(x) @ p if self.sparse else plain_array(self.multiply_hessian(x, np.ascontiguousarray(p)))
 
     def derivatives(self) -> dict[str, Callable]:
         """The derivatives of this order, by SciPy's names."""
@@ -129,5 +135,6 @@ class Objective:
         return found
 
 
-def product_with_hessian(f: Callable) -> Callable:
+def hessian_product(f: Callable) -> Callable:
+    """The product of a vector with the Hessian of a function."""
     return lambda x, p: jvp(grad(f), (x,), (p,))[1]

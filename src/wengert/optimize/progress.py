@@ -1,4 +1,4 @@
-"""What is seen of a search while it runs: the user's callback, and a line of progress."""
+"""The progress of a search: the user's callback, and a line on the terminal."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 from wengert.optimize.variables import Variables
 
 WIDTH = 200
-"""Of what is no terminal, where the line is not to be broken."""
+"""The width of the line where there is no terminal."""
 PAUSE = 0.1
-"""The line is written anew after so many seconds."""
+"""Seconds between updates of the line."""
 
 
 class Watch:
     """Called at each iteration with the point.
 
-    `measure` gives its value and gradient if they are known, and the evaluations so far.
+    `measure` gives its value and gradient if they are known, and the number of evaluations so far.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class Watch:
         measure: Callable[[np.ndarray], tuple[float | None, np.ndarray | None, int]],
     ):
         self.title, self.variables, self.callback, self.measure = title, variables, callback, measure
-        self.wants_result = callback is not None and parameters(callback) == ["intermediate_result"]
+        self.wants_result = callback is not None and parameter_names(callback) == ["intermediate_result"]
         self.iteration, self.began, self.shown = 0, perf_counter(), 0.0
         self.point: np.ndarray | None = None
-        self.live = live(progress) if progress else None
+        self.live = live_line(progress) if progress else None
 
     def __enter__(self) -> Watch:
         if self.live is not None:
@@ -74,6 +74,7 @@ class Watch:
         self.live.update(text, refresh=True)
 
     def line(self, x: np.ndarray, seconds: float) -> str:
+        """The line of progress."""
         value, gradient, evaluations = self.measure(x)
         parts = [self.title, f"iteration {self.iteration}"]
         if value is not None:
@@ -83,10 +84,10 @@ class Watch:
         return "  ".join([*parts, f"evaluations {evaluations}", f"{seconds:.1f} s"])
 
 
-def live(progress: Any) -> Any:
+def live_line(progress: Any) -> Any:
     """A line that is written over; `progress` may be a console of rich.
 
-    Where there is no terminal, the last line alone is written.
+    Where there is no terminal, only the last line is written.
     """
     console = progress
     if not hasattr(progress, "print"):
@@ -97,7 +98,8 @@ def live(progress: Any) -> Any:
     )
 
 
-def parameters(f: Callable) -> list[str]:
+def parameter_names(f: Callable) -> list[str]:
+    """The parameters of a function, where they can be found."""
     try:
         return list(inspect.signature(f).parameters)
     except (TypeError, ValueError):

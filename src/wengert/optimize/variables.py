@@ -1,4 +1,4 @@
-"""What is varied: a tree of arrays as one vector of float64, and its bounds."""
+"""The variables of a search: a tree of arrays as one vector of float64, and its bounds."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
-from wengert.modes.tensor import Tensor
-from wengert.structure.operators import Flat
-from wengert.transforms.boundary import flatten_arrays, leaf_paths
+from wengert.modes.reverse import Tensor
+from wengert.structure.flat_tree import FlatTree
+from wengert.transforms.arguments import opened, places
+from wengert.transforms.call import layers
 
 
 def is_pair(bounds: Any) -> bool:
-    """The lower and upper bound of one element, numbers or None."""
+    """Whether these are the lower and upper bound of one element, numbers or None."""
     return (
         isinstance(bounds, list | tuple) and len(bounds) == 2 and all(b is None or isinstance(b, Real) for b in bounds)
     )
 
 
 class Variables:
-    """The start of a search, as a vector, and the way back to trees. `notes` says what was done to it."""
+    """The start of a search, as a vector, and the way back to trees. `notes` say how it was converted."""
 
     def __init__(self, x0: Any, name: str = "x0"):
         refuse_tracked(x0, name)
-        leaves, self.structure = flatten_arrays(x0)
+        leaves, self.structure = opened(x0)
         self.notes: list[str] = []
         numbers = []
-        for x, place in zip(map(plain, leaves), leaf_paths(self.structure), strict=True):
+        for x, path in zip(map(plain_array, leaves), places(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
                 advice = (
                     "Vary its real and imaginary parts, as two arrays."
@@ -41,30 +41,31 @@ class Variables:
                     else "Pass floating-point numbers."
                 )
                 raise user_error(
-                    TypeError, f"{name}{place} has dtype {x.dtype}, and a search moves in real numbers", advice
+                    TypeError, f"{name}{path} has dtype {x.dtype}, and a search moves in real numbers", advice
                 )
             if x.dtype.kind != "f":
-                self.notes.append(f"{name}{place} had dtype {x.dtype} and was taken as float64")
+                self.notes.append(f"{name}{path} had dtype {x.dtype} and was taken as float64")
             if not np.isfinite(x).all():
                 raise user_error(
-                    ValueError, f"{name}{place} has elements that are not finite", "Start from finite numbers."
+                    ValueError, f"{name}{path} has elements that are not finite", "Start from finite numbers."
                 )
             numbers.append(np.asarray(x, np.float64))
-        self.flat = Flat(unflatten(self.structure, numbers), name)
+        self.flat = FlatTree(unflatten(self.structure, numbers), name)
         self.name, self.size = name, self.flat.size
         if not self.size:
             raise user_error(ValueError, f"{name} has no elements", because="there is nothing to vary.")
         self.start = np.array(self.flat.vector(unflatten(self.structure, numbers)))
 
     def tree(self, vector: np.ndarray) -> Any:
+        """A vector as a tree like x0."""
         return self.flat.tree(vector)
 
-    def place(self, i: int) -> str:
-        """Where element `i` of the vector is: `x0['w'][1, 0]`."""
-        for spec, place in zip(self.flat.specs, leaf_paths(self.structure), strict=True):
+    def element_name(self, i: int) -> str:
+        """The name of element `i` of the vector: `x0['w'][1, 0]`."""
+        for spec, path in zip(self.flat.specs, places(self.structure), strict=True):
             if i < spec.size:
                 index = ", ".join(map(str, np.unravel_index(i, spec.shape)))
-                return f"{self.name}{place}[{index}]" if index else f"{self.name}{place}"
+                return f"{self.name}{path}[{index}]" if index else f"{self.name}{path}"
             i -= spec.size
         raise IndexError(i)
 
@@ -93,17 +94,20 @@ class Variables:
                 f"bounds are (lower, upper), each a number, an array or a tree like x0, or scipy.optimize.Bounds, or "
                 f"for {self.size} elements of one vector a list of as many pairs; this is a {type(given).__name__}",
             )
-        for wrong, what in ((~(lower <= upper), "has no number within its bounds"), (self.start < lower, "is below its "
-                                                                                                         "lower bound"),
-                            (self.start > upper, "is above its upper bound")):  # fmt: skip
+        for wrong, what in (
+            (~(lower <= upper), "has no number within its bounds"),
+            (self.start < lower, "is below its lower bound"),
+            (self.start > upper, "is above its upper bound"),
+        ):
             if wrong.any():
                 i = int(np.argmax(wrong))
                 raise user_error(
-                    ValueError, f"{self.place(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}]"
+                    ValueError, f"{self.element_name(i)} = {self.start[i]:g} {what}: [{lower[i]:g}, {upper[i]:g}]"
                 )
         return lower, upper
 
     def is_pairs(self, given: Any) -> bool:
+        """Whether bounds are pairs, one for each element of one vector."""
         return (
             self.structure is LEAF
             and isinstance(given, list | tuple)
@@ -121,27 +125,25 @@ class Variables:
             ) from None
 
     def spread(self, side: Any, sign: int) -> np.ndarray:
+        """A bound, a tree like x0 or a part of one, as a vector."""
         parts = []
-        for given, spec, place in zip(
-            below(side, self.structure), self.flat.specs, leaf_paths(self.structure), strict=True
+        for given, spec, path in zip(
+            leaves_below(side, self.structure), self.flat.specs, places(self.structure), strict=True
         ):
+            bound = np.asarray(sign * np.inf if given is None else given, float)
             try:
-                parts.append(
-                    np.broadcast_to(np.asarray(sign * np.inf if given is None else given, float), spec.shape).reshape(
-                        -1
-                    )
-                )
+                parts.append(np.broadcast_to(bound, spec.shape).reshape(-1))
             except ValueError:
                 raise user_error(
-                    ValueError, f"The bound of {self.name}{place} has shape {np.shape(given)}, and not {spec.shape}"
+                    ValueError, f"The bound of {self.name}{path} has shape {np.shape(given)}, and not {spec.shape}"
                 ) from None
         return np.concatenate(parts)
 
 
-def below(tree: Any, structure: Structure) -> list:
+def leaves_below(tree: Any, structure: Structure) -> list:
     """The leaves of a tree that has this structure, or has a number or None where the structure goes on.
 
-    >>> below({"w": 1.0, "b": None}, flatten({"w": [0, 0], "b": 0})[1])
+    >>> leaves_below({"w": 1.0, "b": None}, flatten({"w": [0, 0], "b": 0})[1])
     [1.0, 1.0, None]
     """
     if structure is LEAF or tree is None or isinstance(tree, int | float):
@@ -159,18 +161,20 @@ def below(tree: Any, structure: Structure) -> list:
         raise user_error(TypeError, f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}")
     indexed = isinstance(tree, dict | list | tuple)
     children = zip(structure.keys, structure.children, strict=True)
-    return [leaf for key, child in children for leaf in below(tree[key] if indexed else getattr(tree, key), child)]
+    return [
+        leaf for key, child in children for leaf in leaves_below(tree[key] if indexed else getattr(tree, key), child)
+    ]
 
 
-def plain(x: Any) -> Any:
-    """A value as numbers."""
+def plain_array(x: Any) -> Any:
+    """The plain array inside a value."""
     while isinstance(x, Array):
         x = x.value
     return x
 
 
 def refuse_tracked(tree: Any, what: str) -> None:
-    """A search is not differentiated: a gradient through it would be lost."""
+    """Raise an error for tracked values: a search is not differentiated, and their gradient would be lost."""
     for leaf in flatten(tree)[0]:
         for layer in layers(leaf):
             if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
@@ -189,6 +193,6 @@ def as_arguments(args: Any) -> tuple:
     return found
 
 
-def listed(notes: Sequence[str]) -> str:
-    """What was done, in one line."""
+def join_notes(notes: Sequence[str]) -> str:
+    """Notes in one line."""
     return "; ".join(dict.fromkeys(notes))

@@ -1,6 +1,4 @@
-"""Random numbers whose derivatives in the parameters of their distribution are known: `rng =
-wg.random.default_rng(seed)`.
-"""
+"""Random numbers, differentiable with respect to parameters: `rng = wg.random.default_rng(seed)`."""
 
 from typing import NoReturn
 
@@ -8,7 +6,7 @@ from wengert.random.generator import Generator, default_rng
 
 __all__ = ["Generator", "default_rng"]
 
-_OF_OLD = {
+_OLD_NAMES = {
     "rand": "random",
     "randn": "standard_normal",
     "randint": "integers",
@@ -19,7 +17,7 @@ _OF_OLD = {
 
 
 def __getattr__(name: str) -> NoReturn:
-    method = _OF_OLD.get(name, name)
+    method = _OLD_NAMES.get(name, name)
     use = f" Draws are methods of a generator: rng = wg.random.default_rng(seed), and rng.{method}(...)."
     raise AttributeError(
         f"module 'wengert.random' has no attribute {name!r}.{use if hasattr(Generator, method) else ''}"

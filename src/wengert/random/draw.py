@@ -1,9 +1,8 @@
-"""One call of a generator's method on values: numbers drawn from NumPy's generator, and the parameters on which they
-depend.
+"""One call of a generator's method: numbers from NumPy's generator, and the parameters on which they depend.
 
-Numbers are drawn for what the parameters are, not for what is known of their derivatives. Under vmap, a draw that has a
-batched parameter is made for each element of the batch; one that has none is a constant, the same for all of them. A
-trace refuses to draw: the numbers would become constants of the graph, the same in every call of a compiled function.
+Numbers are drawn for the values of the parameters, whatever their derivatives. Under vmap, a draw that has a batched
+parameter is made for each element of the batch; one that has none is a constant, the same for all of them. A trace does
+not draw: the numbers would become constants of the graph, the same in every call of a compiled function.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.levels import layers
 from wengert.core.primitive import SHAPED, Primitive, operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
+from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
-from wengert.modes.tensor import Tensor
 from wengert.ops.samples.draws import beta_draw, gamma_draw, t_draw, vonmises_draw, wald_draw
 from wengert.ops.shape.reshaping import broadcast_to
+from wengert.transforms.call import layers
 from wengert.transforms.products import stop_gradient
 
 Size = int | Sequence[int] | None
 
 
-def frozen(*_: Any, **__: Any) -> NoReturn:
+def refuse_frozen(*_: Any, **__: Any) -> NoReturn:
+    """Raise the error for a draw in a traced function."""
     raise user_error(
         TrackedValueError,
         "A random draw in a function that is traced or compiled would be the same in every call",
@@ -38,31 +37,29 @@ def frozen(*_: Any, **__: Any) -> NoReturn:
 
 
 def refuse_trace() -> None:
-    """Draws with plain parameters never meet a symbol."""
+    """Raise an error while a function is traced: draws with plain parameters never meet a symbol."""
     if recording.trace() is not None:
-        frozen()
+        refuse_frozen()
 
 
-def _drawn(
+def _draw_numbers(
     *args: Any, source: np.random.Generator, method: str, used: int, size: tuple[int, ...], checks: str | None
 ) -> Any:
     if checks is not None and 0 not in size:
-        for extreme in (np.min, np.max):  # NumPy's own errors, for parameters out of range
+        for extreme in (np.min, np.max):  # raises NumPy's errors for parameters out of range
             getattr(np.random.default_rng(0), checks)(*map(extreme, args[used:]))
     return getattr(source, method)(*args[:used], size=size)
 
 
 _draw = Primitive(
-    Definition(
-        name="draw",
-        impl=_drawn,
-        kind="nondifferentiable",
-        inputs=("*parameters",),
-        takes_params=True,
-        batch=lambda n, size: {"size": (n, *size)},
-        spec=frozen,
-        reason="the derivative is that of what the parameters make of the numbers",
-    )
+    "draw",
+    _draw_numbers,
+    "nondifferentiable",
+    ("*parameters",),
+    params={},
+    batch=lambda n, size: {"size": (n, *size)},
+    spec=refuse_frozen,
+    reason="the derivative is that of what the parameters make of the numbers",
 ).op
 """Numbers from a method of NumPy's generator: the first `used` arguments are its parameters, the others say for which
 batch it is.
@@ -71,27 +68,28 @@ It is not in the table, where the same arguments give the same result.
 """
 
 
-def extents(size: Size) -> tuple[int, ...]:
+def size_tuple(size: Size) -> tuple[int, ...]:
+    """A size as a tuple."""
     return (size,) if isinstance(size, int | np.integer) else tuple(size or ())
 
 
-def fits(shape: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether parameters of this shape can be repeated to this size."""
+def can_broadcast(shape: tuple[int, ...], size: tuple[int, ...]) -> bool:
+    """Whether parameters of this shape can be broadcast to this size."""
     return len(shape) <= len(size) and all(m in (1, n) for m, n in zip(shape[::-1], size[::-1], strict=False))
 
 
 class Draw:
-    """What one call draws: its parameters decide shape, precision and batch.
+    """One draw: its parameters decide shape, precision and batch.
 
-    `checks` names a method of NumPy that knows their range.
+    `checks` names a method of NumPy that checks their range.
     """
 
     def __init__(self, source: np.random.Generator, parameters: Sequence[Any], size: Size, checks: str | None = None):
         refuse_trace()
         self.source, self.parameters, self.checks = source, [operand(p) for p in parameters], checks
         shape = np.broadcast_shapes(*[p.shape for p in self.parameters])
-        self.size = shape if size is None else extents(size)
-        if size is not None and not fits(shape, self.size):
+        self.size = shape if size is None else size_tuple(size)
+        if size is not None and not can_broadcast(shape, self.size):
             raise user_error(ValueError, f"Parameters of shape {shape} cannot make draws of size {self.size}")
         floats = [p.dtype for p in parameters if isinstance(p, SHAPED) and p.dtype.kind == "f"]
         self.dtype = np.result_type(*floats) if floats else np.dtype(float)
@@ -105,7 +103,7 @@ class Draw:
         return numbers.astype(self.dtype) if self.dtype != np.float64 else numbers
 
     def counts(self, method: str, *used: Any, core: tuple[int, ...] = ()) -> Any:
-        """The same, as NumPy gives them."""
+        """The same in NumPy's dtype."""
         size = self.size + core
         args = [broadcast_to(operand(stop_gradient(p)), size) for p in used]
         checks, self.checks = self.checks, None
@@ -115,25 +113,27 @@ class Draw:
 
     def gamma(self, a: Any, core: tuple[int, ...] = ()) -> Any:
         """From the standard gamma distribution."""
-        return following(gamma_draw, self("standard_gamma", a, core=core), a)
+        return attach_derivative(gamma_draw, self("standard_gamma", a, core=core), a)
 
     def beta(self, a: Any, b: Any, core: tuple[int, ...] = ()) -> Any:
-        return following(beta_draw, self("beta", a, b, core=core), a, b)
+        """From the beta distribution."""
+        return attach_derivative(beta_draw, self("beta", a, b, core=core), a, b)
 
     def t(self, df: Any) -> Any:
-        return following(t_draw, self("standard_t", df), df)
+        """From Student's t distribution."""
+        return attach_derivative(t_draw, self("standard_t", df), df)
 
     def wald(self, shape: Any) -> Any:
         """From the inverse Gaussian distribution of mean 1."""
-        return following(wald_draw, self("wald", 1.0, shape), shape)
+        return attach_derivative(wald_draw, self("wald", 1.0, shape), shape)
 
     def vonmises(self, kappa: Any) -> Any:
         """From the von Mises distribution around 0."""
-        return following(vonmises_draw, self("vonmises", 0.0, kappa), kappa)
+        return attach_derivative(vonmises_draw, self("vonmises", 0.0, kappa), kappa)
 
 
-def following(draw: Any, numbers: Any, *parameters: Any) -> Any:
-    """Numbers with their derivative in the parameters with which they were drawn."""
+def attach_derivative(draw: Any, numbers: Any, *parameters: Any) -> Any:
+    """Numbers with their derivative with respect to the parameters with which they were drawn."""
     return draw(numbers, *parameters) if any(isinstance(p, Array) for p in parameters) else numbers
 
 
@@ -145,15 +145,15 @@ def is_differentiated(x: Any) -> bool:
 
 
 def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
-    """For draws that have no derivative: a gradient must not be lost silently."""
+    """Raise an error for a tracked parameter of a draw that has no derivative: it must not be lost silently."""
     refuse_trace()
     for name, p in parameters.items():
         if any(isinstance(layer, Symbol) for layer in layers(p)):
-            frozen()
+            refuse_frozen()
         if is_differentiated(p):
+            more = instead or "; the gradient of an expectation is that of the log density, weighted: see wg.stats"
             raise user_error(
                 GradientError,
-                f"What {method} draws has no derivative in its parameter {name}",
-                f"Pass wg.stop_gradient({name}) to draw with a "
-                f"constant{instead or '; the gradient of an expectation is that of the log density, weighted: see wg.stats'}.",
+                f"What {method} draws has no derivative with respect to {name}",
+                f"Pass wg.stop_gradient({name}) to draw with a constant{more}.",
             )

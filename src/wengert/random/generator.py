@@ -1,4 +1,4 @@
-"""The generator: NumPy's, whose draws are differentiable in their parameters."""
+"""The generator: NumPy's, whose draws are differentiable with respect to their parameters."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.random.continuous import Continuous
-from wengert.random.discrete import Discrete
+from wengert.random.continuous_draws import ContinuousDraws
+from wengert.random.discrete_draws import DiscreteDraws
 from wengert.random.draw import refuse_trace
 
 
-class Generator(Continuous, Discrete):
+class Generator(ContinuousDraws, DiscreteDraws):
     """A `np.random.Generator` (`.numpy`, whose state it shares) for values of all modes; `default_rng` makes one.
 
     >>> import wengert as wg
@@ -24,6 +24,7 @@ class Generator(Continuous, Discrete):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
+        """NumPy's source of random bits."""
         return self.numpy.bit_generator
 
     def spawn(self, n_children: int) -> list[Generator]:
@@ -31,6 +32,7 @@ class Generator(Continuous, Discrete):
         return [Generator(child) for child in self.numpy.spawn(n_children)]
 
     def bytes(self, length: int) -> bytes:
+        """Random bytes."""
         refuse_trace()
         return self.numpy.bytes(length)
 

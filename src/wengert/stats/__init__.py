@@ -1,8 +1,6 @@
-"""Distributions by the names of `scipy.stats`, differentiable in their arguments: `wg.stats.norm.logpdf(x, loc,
-scale)`.
-"""
+"""Distributions by the names of `scipy.stats`, differentiable: `wg.stats.norm.logpdf(x, loc, scale)`."""
 
-from wengert.stats.continuous import (
+from wengert.stats.continuous_distributions import (
     beta,
     cauchy,
     chi2,
@@ -22,8 +20,8 @@ from wengert.stats.continuous import (
     vonmises,
     weibull_min,
 )
-from wengert.stats.discrete import bernoulli, binom, geom, nbinom, poisson
-from wengert.stats.multivariate import dirichlet, multinomial, multivariate_normal, multivariate_t
+from wengert.stats.discrete_distributions import bernoulli, binom, geom, nbinom, poisson
+from wengert.stats.vector_distributions import dirichlet, multinomial, multivariate_normal, multivariate_t
 
 __all__ = [
     "bernoulli",

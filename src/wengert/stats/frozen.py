@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.core.errors import user_error
 from wengert.random.draw import Size
 
 AT_A_POINT = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
@@ -23,13 +24,14 @@ class Frozen:
 
     def __getattr__(self, name: str) -> Any:
         if name not in AT_A_POINT + OF_ITSELF or not hasattr(self.dist, name):
-            raise AttributeError(f"A distribution with its parameters has no attribute {name!r}")
+            raise user_error(AttributeError, f"A distribution with its parameters has no attribute {name!r}")
         method = getattr(self.dist, name)
         if name in AT_A_POINT:
             return lambda x: method(x, *self.args, **self.kwds)
         return lambda: method(*self.args, **self.kwds)
 
     def rvs(self, size: Size = None, random_state: Any = None) -> Any:
+        """Draws with these parameters."""
         return self.dist.rvs(*self.args, **self.kwds, size=size, random_state=random_state)
 
     def __repr__(self) -> str:
@@ -38,7 +40,7 @@ class Frozen:
 
 
 class Distribution:
-    """What takes parameters and becomes `Frozen`."""
+    """A distribution that takes parameters and becomes `Frozen`."""
 
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         return Frozen(self, args, kwds)

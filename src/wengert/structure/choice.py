@@ -14,10 +14,10 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.ops.indexing.subscripts import set_at
-from wengert.structure.patterns import Pattern, found_pattern
-from wengert.structure.signature import Signature
-from wengert.structure.sparse import PatternError, SparseDerivative, sparse_hessian, sparse_jacobian
-from wengert.transforms.boundary import Argnums, Arguments
+from wengert.structure.call_signature import CallSignature
+from wengert.structure.patterns import Pattern, find_pattern
+from wengert.structure.sparse_derivatives import PatternError, SparseDerivative, sparse_hessian, sparse_jacobian
+from wengert.transforms.arguments import Argnums, Chosen
 from wengert.transforms.curvature import hessian
 from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.jacobians import MANY, SAVING, Plan, jacobian
@@ -25,11 +25,11 @@ from wengert.transforms.jacobians import MANY, SAVING, Plan, jacobian
 WANTS = ("value", "gradient", "jacobian", "hessian")
 
 
-class Compressed:
+class CompressedDerivative:
     """The Jacobian, or Hessian, of `f` through the colours of its pattern, where these are few.
 
     A pattern is kept for the next call, and then checked by a product with a random vector: arrays that `f` captured
-    may have changed. On values that cannot be looked at, in other transforms, it is found anew each time.
+    may have changed. On tracked values, inside other transforms, it is found anew each time.
     """
 
     def __init__(self, f: Callable, argnums: Argnums, hessian: bool = False):
@@ -38,20 +38,17 @@ class Compressed:
 
     def plan(self, args: tuple, kwargs: dict[str, Any], dense: int) -> Plan:
         """Whether the way through a pattern takes far fewer passes than the dense way, and why or why not."""
-        signature = Signature("jacobian", self.argnums, args, kwargs)
+        signature = CallSignature("jacobian", self.argnums, args, kwargs)
         if signature.key not in self.found or is_tracked(signature):
-            self.found[signature.key] = self.compared(signature, args, kwargs, dense)
+            self.found[signature.key] = self._compare(signature, args, kwargs, dense)
         sparse, why = self.found[signature.key]
         return (
             Plan("dense", dense, why) if sparse is None else Plan("sparse", sparse.colors(*args, **kwargs).number, why)
         )
 
     def matrix(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The sparse matrix by the way that a plan has chosen for these arguments.
-
-        On tracked values the whole one, zeros included.
-        """
-        signature = Signature("jacobian", self.argnums, args, kwargs)
+        """The sparse matrix by the plan for these arguments; on tracked values a dense one, zeros included."""
+        signature = CallSignature("jacobian", self.argnums, args, kwargs)
         sparse, _ = self.found[signature.key]
         assert sparse is not None
         if is_tracked(signature):
@@ -63,14 +60,16 @@ class Compressed:
             del self.found[signature.key]
             return self.derivative(self.pattern(signature))(*args, **kwargs)
 
-    def pattern(self, signature: Signature) -> Pattern:
-        return found_pattern(grad(self.f, self.argnums) if self.hessian else self.f, signature, self.hessian)
+    def pattern(self, signature: CallSignature) -> Pattern:
+        """The pattern for arguments of this signature."""
+        return find_pattern(grad(self.f, self.argnums) if self.hessian else self.f, signature, self.hessian)
 
     def derivative(self, pattern: Pattern) -> SparseDerivative:
+        """The sparse derivative with a given pattern, which is checked at each call."""
         return (sparse_hessian if self.hessian else sparse_jacobian)(self.f, self.argnums, pattern, check=True)
 
-    def compared(
-        self, signature: Signature, args: tuple, kwargs: dict[str, Any], dense: int
+    def _compare(
+        self, signature: CallSignature, args: tuple, kwargs: dict[str, Any], dense: int
     ) -> tuple[SparseDerivative | None, str]:
         try:
             pattern = self.pattern(signature)
@@ -85,18 +84,19 @@ class Compressed:
         return sparse, f"{number} colours of a pattern with {pattern.nnz} nonzeros save passes"
 
 
-def is_tracked(signature: Signature) -> bool:
+def is_tracked(signature: CallSignature) -> bool:
+    """Whether any argument belongs to another transform."""
     return any(isinstance(x, Array) for x in signature.arrays)
 
 
 def fewest_colors(pattern: Pattern) -> int:
-    """No colouring of columns, or of rows, has fewer colours than the fullest row, or column, has entries."""
+    """A lower bound of the number of colours: the entries of the fullest row, or of the fullest column."""
     rows, columns = np.bincount(pattern.rows, minlength=1), np.bincount(pattern.cols, minlength=1)
     return int(min(rows.max(), columns.max()))
 
 
 class Derivatives:
-    """What `derivatives` found, by name or in the order in which it was asked for; `plans` say how."""
+    """The result of `derivatives`, by name or in the order of `want`; `plans` say how each was computed."""
 
     def __init__(self, found: dict[str, Any], plans: dict[str, Plan]):
         self.found, self.plans = found, plans
@@ -104,7 +104,8 @@ class Derivatives:
     def __getattr__(self, name: str) -> Any:
         if name in WANTS and name in self.found:
             return self.found[name]
-        raise AttributeError(f"The {name} was not asked for; the derivatives have {', '.join(self.found)}.")
+        what = f"The {name} was not asked for"
+        raise user_error(AttributeError, what, f"These derivatives have {', '.join(self.found)}.")
 
     def __iter__(self) -> Iterator:
         return iter(self.found.values())
@@ -133,7 +134,8 @@ def derivatives(
     `want` names any of "value", "gradient", "jacobian" and "hessian". A Jacobian or Hessian with a sparsity pattern
     that saves passes comes as a SciPy sparse matrix. `explain` prints how, and why so.
 
-    >>> value, gradient = derivatives(lambda x: (x**2).sum(), np.array([1.0, 2.0]), want=("value", "gradient"), explain=True)
+    >>> x = np.array([1.0, 2.0])
+    >>> value, gradient = derivatives(lambda x: (x**2).sum(), x, want=("value", "gradient"), explain=True)
     value: function, 1 pass: with the gradient
     gradient: reverse, 1 pass: there is one output, and 2 inputs
     >>> gradient
@@ -145,7 +147,7 @@ def derivatives(
         raise user_error(
             ValueError, f"derivatives: want={unknown[0]!r}", f"Choose among {', '.join(map(repr, WANTS))}."
         )
-    inputs = sum(x.size for x in Arguments("derivatives", argnums, args, kwargs).leaves)
+    inputs = sum(x.size for x in Chosen("derivatives", argnums, args, kwargs).leaves)
     found: dict[str, Any] = {}
     plans: dict[str, Plan] = {}
     if "gradient" in want:
@@ -155,17 +157,17 @@ def derivatives(
     elif "value" in want:
         found["value"], plans["value"] = f(*args, **kwargs), Plan("function", 1, "no derivative is needed for it")
     if "jacobian" in want:
-        found["jacobian"], plans["jacobian"] = matrix_of(f, argnums, args, kwargs)
+        found["jacobian"], plans["jacobian"] = compute_jacobian(f, argnums, args, kwargs)
     if "hessian" in want:
-        found["hessian"], plans["hessian"] = hessian_of(f, argnums, args, kwargs, inputs)
+        found["hessian"], plans["hessian"] = compute_hessian(f, argnums, args, kwargs, inputs)
     result = Derivatives({w: found[w] for w in want}, {w: plans[w] for w in want})
     if explain:
         print(result.explain())
     return result
 
 
-def matrix_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Plan]:
-    """The Jacobian, sparse where that saves passes."""
+def compute_jacobian(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Plan]:
+    """The Jacobian, sparse where that saves passes, and its plan."""
     dense = jacobian(f, argnums)
     chosen, plan, tape = dense.planned(args, kwargs)
     if plan.mode != "sparse":
@@ -173,11 +175,13 @@ def matrix_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any]
     return dense.compression.matrix(args, kwargs), plan
 
 
-def hessian_of(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any], inputs: int) -> tuple[Any, Plan]:
-    """The Hessian, sparse where that saves passes."""
+def compute_hessian(
+    f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any], inputs: int
+) -> tuple[Any, Plan]:
+    """The Hessian, sparse where that saves passes, and its plan."""
     why = f"one forward pass over the gradient for each of {inputs} inputs"
     if inputs >= MANY:
-        compressed = Compressed(f, argnums, hessian=True)
+        compressed = CompressedDerivative(f, argnums, hessian=True)
         plan = compressed.plan(args, kwargs, inputs)
         if plan.mode == "sparse":
             return compressed.matrix(args, kwargs), plan

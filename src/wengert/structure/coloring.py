@@ -1,5 +1,6 @@
-"""Colourings: which columns, or rows, of a sparse matrix can be computed together, because they have no row, or column,
-in common.
+"""Colourings: which columns, or rows, of a sparse matrix can be computed together.
+
+Columns of one colour have no row in common, rows of one colour no column.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.structure.compression import Recovery, direct, substituted
 from wengert.structure.incidence import csr_array
-from wengert.structure.ordering import by_classes, orders
+from wengert.structure.ordering import order_by_colors, vertex_orders
 from wengert.structure.patterns import Pattern
-from wengert.structure.symmetric import acyclic, best, star
+from wengert.structure.recovery import Recovery, count_colors, recover_by_substitution, recover_directly
+from wengert.structure.symmetric import best_coloring, color_acyclic, color_star
 
 WAYS = ("auto", "column", "row", "bidirectional", "symmetric", "star", "acyclic")
 LARGEST_GRAPH = 400_000
@@ -26,10 +27,8 @@ IMPROVEMENTS = 8
 class Coloring:
     """A colour for each column and each row that is computed; -1 for one that is not.
 
-    `number` is how many products there are.
-
-    `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the colours of columns and of rows are counted from
-    0 each.
+    `number` is how many products there are. `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the
+    colours of columns and of rows are counted from 0 each.
     """
 
     __slots__ = ("columns", "kind", "rows")
@@ -41,15 +40,16 @@ class Coloring:
     @property
     def column_colors(self) -> int:
         """The number of products with vectors from the right: forward passes."""
-        return int(self.columns.max(initial=-1)) + 1
+        return count_colors(self.columns)
 
     @property
     def row_colors(self) -> int:
-        """The number of products from the left: walks back."""
-        return int(self.rows.max(initial=-1)) + 1
+        """The number of products from the left: backward passes."""
+        return count_colors(self.rows)
 
     @property
     def number(self) -> int:
+        """The number of products."""
         return self.column_colors + self.row_colors
 
     @property
@@ -58,13 +58,17 @@ class Coloring:
         return self.rows if self.kind == "row" else self.columns
 
     def recovery(self, pattern: Pattern) -> Recovery:
-        """How the entries of a pattern are found from the products; an error where they cannot be."""
+        """How the entries of a pattern are recovered from the products; an error where they cannot be."""
         if (self.columns.size, self.rows.size) != (pattern.shape[1], pattern.shape[0]):
             raise user_error(
                 ValueError,
                 f"A colouring of {self.rows.size} rows and {self.columns.size} columns was given for {pattern!r}",
             )
-        found = substituted(pattern, self) if self.kind in ("star", "acyclic") else direct(pattern, self)
+        found = (
+            recover_by_substitution(pattern, self.columns)
+            if self.kind in ("star", "acyclic")
+            else recover_directly(pattern, self.columns, self.rows)
+        )
         if found is None:
             raise user_error(
                 ValueError,
@@ -74,7 +78,7 @@ class Coloring:
         return found
 
     def verify(self, pattern: Pattern) -> bool:
-        """Whether all entries of a pattern can be found from the products."""
+        """Whether all entries of a pattern can be recovered from the products."""
         try:
             recovery = self.recovery(pattern)
         except ValueError:
@@ -88,6 +92,7 @@ class Coloring:
 
     @staticmethod
     def load(path: str | os.PathLike) -> Coloring:
+        """Read a colouring that `save` has written."""
         with np.load(path) as file:
             return Coloring(str(file["kind"]), file["columns"], file["rows"])
 
@@ -122,20 +127,23 @@ def color(pattern: Any, by: str = "auto") -> Coloring:
         raise user_error(ValueError, f"color: by={by!r}", f"Choose one of {', '.join(map(repr, WAYS))}.")
     pattern = pattern if isinstance(pattern, Pattern) else Pattern(pattern)
     if by in ("symmetric", "star", "acyclic") or (by == "auto" and pattern.symmetric):
-        return symmetric(pattern, by)
+        return color_symmetric(pattern, by)
     m, n = pattern.shape
     forward = pattern.matrix
     backward = forward.T.tocsr()
     if by == "column":
-        return Coloring("column", apart(forward), unused(m))
+        return Coloring("column", color_columns(forward), no_colors(m))
     if by == "row":
-        return Coloring("row", unused(n), apart(backward))
-    found = Coloring("column", apart(forward), unused(m))
+        return Coloring("row", no_colors(n), color_columns(backward))
+    found = Coloring("column", color_columns(forward), no_colors(m))
     if by == "auto":
-        rows = Coloring("row", unused(n), apart(backward))
+        rows = Coloring("row", no_colors(n), color_columns(backward))
         found = rows if rows.number < found.number else found
     limit = found.number if by == "auto" else m + n + 1
-    for split in (*splits(forward, limit), *[(columns, rows) for rows, columns in splits(backward, limit)]):
+    for split in (
+        *bidirectional_colorings(forward, limit),
+        *[(columns, rows) for rows, columns in bidirectional_colorings(backward, limit)],
+    ):
         both = Coloring("bidirectional", *split)
         if both.number < limit:
             found, limit = both, both.number
@@ -144,47 +152,51 @@ def color(pattern: Any, by: str = "auto") -> Coloring:
     )
 
 
-def unused(n: int) -> np.ndarray:
+def no_colors(n: int) -> np.ndarray:
+    """The colours of rows, or columns, that are not computed."""
     return np.full(n, -1)
 
 
-def symmetric(pattern: Pattern, by: str) -> Coloring:
+def color_symmetric(pattern: Pattern, by: str) -> Coloring:
     """The colouring of a symmetric pattern."""
     m, n = pattern.shape
     if m != n or not pattern.symmetric:
         pattern = Pattern(pattern, symmetric=True)
     off = pattern.rows != pattern.cols
-    neighbours = lists(pattern.cols[off], np.concatenate([[0], np.cumsum(np.bincount(pattern.rows[off], minlength=n))]))
+    neighbours = row_lists(
+        pattern.cols[off], np.concatenate([[0], np.cumsum(np.bincount(pattern.rows[off], minlength=n))])
+    )
     if not pattern.nnz:
-        return Coloring("star" if by != "acyclic" else by, unused(n), unused(n))
-    stars = Coloring("star", best(star, neighbours, 3), unused(n)) if by != "acyclic" else None
+        return Coloring("star" if by != "acyclic" else by, no_colors(n), no_colors(n))
+    stars = Coloring("star", best_coloring(color_star, neighbours, 3), no_colors(n)) if by != "acyclic" else None
     if stars is not None and (by == "star" or stars.number < 4):
         return stars  # fewer than two colours saved are not worth a round of substitution
-    trees = Coloring("acyclic", best(acyclic, neighbours, 2), unused(n))
+    trees = Coloring("acyclic", best_coloring(color_acyclic, neighbours, 2), no_colors(n))
     if stars is None or (
-        trees.number < stars.number and substituted(pattern, trees, stars.number - trees.number) is not None
+        trees.number < stars.number
+        and recover_by_substitution(pattern, trees.columns, stars.number - trees.number) is not None
     ):
         return trees  # the products that it saves are worth the rounds of substitution
     return stars
 
 
-def apart(matrix: csr_array) -> np.ndarray:
-    """Colours for the columns of a matrix such that no row has one colour twice; -1 for empty columns."""
+def color_columns(matrix: csr_array) -> np.ndarray:
+    """Colours for the columns of a matrix so that no row has one colour twice; -1 for empty columns."""
     n = matrix.shape[1]
     rows = np.diff(matrix.indptr)
     least = int(rows.max(initial=0))
     columns = matrix.tocsc()
     columns.sort_indices()
-    of_columns = lists(columns.indices, columns.indptr)
+    of_columns = row_lists(columns.indices, columns.indptr)
     degrees = np.asarray(matrix.T.astype(np.int64) @ (rows - 1))
     graph = None
     if degrees.sum() <= LARGEST_GRAPH:
         conflicts = (columns.T.tocsr() @ matrix.tocsc()).tocsr()
-        graph = lists(conflicts.indices, conflicts.indptr)
+        graph = row_lists(conflicts.indices, conflicts.indptr)
         graph = [[j for j in near if j != i] for i, near in enumerate(graph)]
     found: list[int] | None = None
-    for order in orders(degrees, graph):
-        colors = greedy(order, of_columns, matrix.shape[0])
+    for order in vertex_orders(degrees, graph):
+        colors = color_greedily(order, of_columns, matrix.shape[0])
         found = colors if found is None else min(found, colors, key=lambda c: max(c, default=-1))
         if max(found, default=-1) < least:
             break
@@ -192,12 +204,12 @@ def apart(matrix: csr_array) -> np.ndarray:
     for i in range(IMPROVEMENTS):
         if max(found, default=-1) < least:
             break
-        found = min(found, greedy(by_classes(found, bool(i % 2)), of_columns, matrix.shape[0]), key=max)
-    return np.where(np.diff(columns.indptr) > 0, found, -1) if n else unused(0)
+        found = min(found, color_greedily(order_by_colors(found, bool(i % 2)), of_columns, matrix.shape[0]), key=max)
+    return np.where(np.diff(columns.indptr) > 0, found, -1) if n else no_colors(0)
 
 
-def greedy(order: Sequence[int], lists: Sequence[Sequence[int]], count: int) -> list[int]:
-    """Each vertex gets the first colour that is free in all of its `count` lists.
+def color_greedily(order: Sequence[int], lists: Sequence[Sequence[int]], count: int) -> list[int]:
+    """Give each vertex the first colour that is free in all of its `count` lists.
 
     The colours used in a list are the bits of a number.
     """
@@ -214,9 +226,10 @@ def greedy(order: Sequence[int], lists: Sequence[Sequence[int]], count: int) -> 
     return colors
 
 
-def splits(matrix: csr_array, limit: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Colourings of columns and of the densest rows together, for those numbers of dense rows that could do with fewer
-    than `limit`.
+def bidirectional_colorings(matrix: csr_array, limit: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Colourings of columns and of the densest rows together.
+
+    They are made for those numbers of dense rows that could need fewer than `limit` colours.
     """
     m = matrix.shape[0]
     sizes = np.diff(matrix.indptr)
@@ -228,17 +241,15 @@ def splits(matrix: csr_array, limit: int) -> list[tuple[np.ndarray, np.ndarray]]
     found = []
     for threshold, _, dense in candidates[:4]:
         fullest = int(np.bincount(matrix[dense].indices, minlength=1).max())
-        if (
-            threshold - 1 + fullest >= limit
-        ):  # a colour for each entry of the fullest row that is left, and of the fullest column
+        if threshold - 1 + fullest >= limit:  # at least a colour for each entry of the fullest row and column
             continue
-        rows = unused(m)
-        rows[dense] = apart(matrix[dense].T.tocsr())
-        found.append((apart(matrix[~dense]), rows))
+        rows = no_colors(m)
+        rows[dense] = color_columns(matrix[dense].T.tocsr())
+        found.append((color_columns(matrix[~dense]), rows))
     return found
 
 
-def lists(indices: np.ndarray, indptr: np.ndarray) -> list[list[int]]:
-    """The rows of a sparse matrix as lists of places."""
+def row_lists(indices: np.ndarray, indptr: np.ndarray) -> list[list[int]]:
+    """The rows of a sparse matrix as lists of column numbers."""
     flat, bounds = indices.tolist(), indptr.tolist()
     return [flat[i:j] for i, j in zip(bounds[:-1], bounds[1:], strict=True)]

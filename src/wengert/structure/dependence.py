@@ -1,8 +1,8 @@
 """Dependence: a mode in which a value knows, for each of its elements, which inputs it depends on.
 
 A run on plain arrays finds what holds at one point, and cuts what is multiplied by zero there; a run on symbols finds
-what holds everywhere. Both interpret the table, derivatives included: the pattern of a Hessian is that of the Jacobian
-of a gradient.
+what holds everywhere. Both run the table, derivatives included: the pattern of a Hessian is that of the Jacobian of a
+gradient.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
-from wengert.core.levels import new_level
-from wengert.core.primitive import Primitive
+from wengert.core.primitive import Primitive, new_level
+from wengert.modes.forward import differentiable
+from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol, Trace
-from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.structure import aspects  # noqa: F401  # fills `propagation`
-from wengert.structure.incidence import Sets, none, one_after_the_other, unit
-from wengert.structure.propagation import Step, propagated
-from wengert.transforms.boundary import flatten_arrays
+from wengert.structure.incidence import Sets, identity_sets, no_sets, stack_sets
+from wengert.structure.propagation import OperationStep, propagate
+from wengert.transforms.arguments import opened
 from wengert.transforms.tracing import input_of
 
 GATHER = primitive_of(gather)
 
 
 class Dependence(Array):
-    """A value and, for each element, the set of inputs that it depends on: `extra`, a sparse matrix with a row for each
-    element.
+    """A value and, for each element, the set of inputs that it depends on.
+
+    The sets are `extra`, a sparse matrix with a row for each element.
     """
 
     __slots__ = ()
@@ -41,6 +42,7 @@ class Dependence(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        """The operation on the values, and the sets of its results."""
         if params.get("reuse"):
             params = params | {"reuse": False}
         if primitive is GATHER and Hole.MASK in params["key"].key:
@@ -50,16 +52,16 @@ class Dependence(Array):
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         out = primitive.op(*values, **params)
         sets = [
-            a.extra if m and primitive.definition.has_derivative(i) else None
+            a.extra if m and differentiable(primitive, i) else None
             for i, (a, m) in enumerate(zip(args, mine, strict=True))
         ]
         if all(s is None for s in sets):
-            fills = primitive.definition.filled_in and out.dtype.kind in "fc"
-            return Dependence(out, none(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
+            fills = primitive.filled_in and out.dtype.kind in "fc"
+            return Dependence(out, no_sets(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
         outs = out if isinstance(out, tuple) else (out,)
         if not is_symbolic(args):
-            values, outs = [numbers(v) for v in values], tuple([numbers(y) for y in outs])
-        found = propagated(Step(primitive, values, sets, outs, params))
+            values, outs = [plain_numbers(v) for v in values], tuple([plain_numbers(y) for y in outs])
+        found = propagate(OperationStep(primitive, values, sets, outs, params))
         results = [
             Dependence(y, s, level) if s.nnz and y.dtype.kind in "fc" else y for y, s in zip(outs, found, strict=True)
         ]
@@ -74,7 +76,7 @@ class Dependence(Array):
 
 
 def is_symbolic(values: Sequence[Any]) -> bool:
-    """Whether there is a symbol at the bottom of any value."""
+    """Whether any value has a symbol as its innermost payload."""
     for x in values:
         while isinstance(x, Array):
             if isinstance(x, Symbol):
@@ -83,17 +85,17 @@ def is_symbolic(values: Sequence[Any]) -> bool:
     return False
 
 
-def numbers(x: Any) -> Any:
-    """The plain array of a tensor of the user's, which has its numbers at this point."""
+def plain_numbers(x: Any) -> Any:
+    """The plain array of a tensor of the user's."""
     return x.value if isinstance(x, Tensor) and not x.level else x
 
 
-def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fixed: Sequence[Any], scope: str) -> Sets:
-    """On which elements of the inputs each element of the results depends, all of them flattened and one after the
-    other.
+def find_dependences(
+    call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fixed: Sequence[Any], scope: str
+) -> Sets:
+    """On which elements of the inputs each element of the results depends, all of them flattened and joined.
 
-    `call` takes two lists: the inputs, and other arguments, whose numbers are not known either where the scope is
-    global.
+    `call` takes a list: the inputs, then other arguments, whose numbers are unknown too where the scope is global.
     """
     below, level = new_level(), new_level()
     trace = Trace(below)
@@ -101,20 +103,20 @@ def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fix
     def symbolic(x: Any) -> Any:
         return Symbol(input_of(x, None), below, trace)
 
-    known = symbolic if scope == "global" else numbers
+    known = symbolic if scope == "global" else plain_numbers
     values, others = [known(x) for x in inputs], [known(x) for x in fixed]
     n = sum(x.size for x in inputs)
-    diagonal, start = unit(n), 0
+    diagonal, start = identity_sets(n), 0
     tracked = []
     for x, value in zip(inputs, values, strict=True):
         tracked.append(Dependence(value, diagonal[start : start + x.size], level))
         start += x.size
     try:
         with np.errstate(all="ignore"):
-            results = flatten_arrays(call([*tracked, *others]))[0]
+            results = opened(call([*tracked, *others]))[0]
     finally:
         trace.close()
-    families = [y.extra if isinstance(y, Dependence) and y.level == level else none(y.size, n) for y in results]
+    families = [y.extra if isinstance(y, Dependence) and y.level == level else no_sets(y.size, n) for y in results]
     if not families:
-        return none(0, n)
-    return one_after_the_other(families)
+        return no_sets(0, n)
+    return stack_sets(families)

@@ -1,17 +1,16 @@
 """Hutchinson's estimators: the trace and the diagonal of a matrix that can only be multiplied.
 
 For random z with independent elements of mean 0 and variance 1, the mean of z^T A z is the trace of A, and that of z *
-(A z) its diagonal. Signs (Rademacher) have the least variance: the diagonal itself adds none, only what stands beside
-it does.
+(A z) its diagonal. Random signs (Rademacher) have the least variance: only the elements beside the diagonal add to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, aslinearoperator  # type: ignore[import-untyped]  # SciPy has no types
 
 from wengert.core.errors import user_error
 from wengert.structure.operators import hessian_operator
@@ -35,11 +34,11 @@ def hutchinson(
     kind: str = "signs",
     chunk_size: int = 16,
 ) -> Estimate:
-    """An estimate of the trace or the diagonal of a square operator `a`, or of the Hessian of a scalar function `a` at
-    `x`.
+    """An estimate of the trace or the diagonal of a square operator `a`.
 
-    `what` is "trace" or "diagonal", `kind` of probes is "signs" or "normal", `rng` a seed or a NumPy generator;
-    `chunk_size` probes are multiplied at once. The diagonal of a Hessian is a tree like x.
+    If `x` is given, `a` is a scalar function, and its Hessian at `x` is meant. `what` is "trace" or "diagonal", `kind`
+    of probes is "signs" or "normal", `rng` a seed or a NumPy generator; `chunk_size` probes are multiplied at once. The
+    diagonal of a Hessian is a tree like x.
 
     >>> hutchinson(lambda x: (x**3).sum(), np.array([1.0, 2.0]), probes=4, rng=0)
     Estimate(value=18.0, standard_error=0.0, probes=4)
@@ -53,7 +52,7 @@ def hutchinson(
         raise user_error(ValueError, f"hutchinson needs at least 2 probes to know its error, and was given {probes}")
     operator = as_operator(a, x)
     total = squares = 0.0
-    for z in drawn(np.random.default_rng(rng), operator.shape[0], probes, kind, chunk_size):
+    for z in draw_probes(np.random.default_rng(rng), operator.shape[0], probes, kind, chunk_size):
         sample = z * operator.matmat(z)
         sample = sample.sum(axis=0) if what == "trace" else sample
         total, squares = total + sample.sum(axis=-1), squares + (sample * sample).sum(axis=-1)
@@ -67,7 +66,7 @@ def hutchinson(
     return Estimate(mean, error, probes)
 
 
-def drawn(rng: np.random.Generator, n: int, probes: int, kind: str, chunk_size: int) -> Iterator[np.ndarray]:
+def draw_probes(rng: np.random.Generator, n: int, probes: int, kind: str, chunk_size: int) -> Iterator[np.ndarray]:
     """The probes as columns, a chunk at a time."""
     for start in range(0, probes, chunk_size):
         shape = n, min(chunk_size, probes - start)
@@ -75,15 +74,14 @@ def drawn(rng: np.random.Generator, n: int, probes: int, kind: str, chunk_size: 
 
 
 def as_operator(a: Any, x: Any) -> Any:
-    """What the estimators multiply with."""
-    sparse = import_module("scipy.sparse.linalg")
+    """The operator that the estimators multiply with."""
     if x is not None:
-        if not callable(a) or isinstance(a, sparse.LinearOperator):
+        if not callable(a) or isinstance(a, LinearOperator):
             raise user_error(TypeError, "hutchinson takes an operator alone, or a function and x")
         return hessian_operator(a, x)
-    if callable(a) and not isinstance(a, sparse.LinearOperator):
+    if callable(a) and not isinstance(a, LinearOperator):
         raise user_error(TypeError, "hutchinson of a function needs x, where its Hessian is taken")
-    operator = sparse.aslinearoperator(a)
+    operator = aslinearoperator(a)
     if operator.shape[0] != operator.shape[1]:
         raise user_error(
             ValueError, f"Only a square matrix has a trace and a diagonal; this one has shape {operator.shape}"

@@ -1,5 +1,6 @@
-"""Orders in which to colour the vertices of a graph: greedy colouring needs few colours if those with many neighbours
-come early.
+"""Orders in which to colour the vertices of a graph.
+
+Greedy colouring needs few colours if vertices with many neighbours come early.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ def largest_first(degrees: Sequence[int] | np.ndarray) -> list[int]:
 
 
 def smallest_last(neighbours: Neighbours) -> list[int]:
-    """Built from its end: the last vertex has the fewest neighbours, the one before has the fewest among the others,
-    and so on.
-    """
+    """Built from its end: each vertex has the fewest neighbours among those before it."""
     return _by_degree(neighbours, [len(near) for near in neighbours], -1)[::-1]
 
 
@@ -29,9 +28,7 @@ def incidence_degree(neighbours: Neighbours) -> list[int]:
 
 
 def _by_degree(neighbours: Neighbours, degrees: list[int], change: int) -> list[int]:
-    """Take the vertex of smallest degree (change -1) or largest degree (1) that is left, and change the degrees of its
-    neighbours.
-    """
+    """Take the vertex of smallest (change -1) or largest (1) degree that is left, and update its neighbours."""
     count = len(neighbours)
     buckets: list[list[int]] = [[] for _ in range(max(map(len, neighbours), default=0) + 2)]
     for v in reversed(range(count)):
@@ -55,10 +52,10 @@ def _by_degree(neighbours: Neighbours, degrees: list[int], change: int) -> list[
     return order
 
 
-def orders(degrees: Sequence[int] | np.ndarray, neighbours: Neighbours | None) -> Iterator[list[int]]:
+def vertex_orders(degrees: Sequence[int] | np.ndarray, neighbours: Neighbours | None) -> Iterator[list[int]]:
     """One after the other: as they are, largest first, smallest last, by incidence degree.
 
-    The last two where the graph is at hand.
+    The last two need the neighbours.
     """
     yield list(range(len(degrees)))
     yield largest_first(degrees)
@@ -67,9 +64,10 @@ def orders(degrees: Sequence[int] | np.ndarray, neighbours: Neighbours | None) -
         yield incidence_degree(neighbours)
 
 
-def by_classes(colors: Sequence[int], reverse: bool) -> list[int]:
-    """All vertices of one colour, then all of another: greedy colouring in this order never needs more colours than
-    before.
+def order_by_colors(colors: Sequence[int], reverse: bool) -> list[int]:
+    """All vertices of one colour, then all of another.
+
+    Greedy colouring in this order never needs more colours than before.
     """
     numbers = np.asarray(colors)
     sizes = np.bincount(numbers)

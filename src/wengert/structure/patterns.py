@@ -1,4 +1,4 @@
-"""Pattern: where a matrix of derivatives may be other than zero; and `sparsity`, which finds it."""
+"""Pattern: which entries of a matrix of derivatives may be nonzero; and `sparsity`, which finds it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.structure.dependence import dependences
+from wengert.structure.call_signature import CallSignature
+from wengert.structure.dependence import find_dependences
 from wengert.structure.incidence import csr_array
-from wengert.structure.signature import Signature
-from wengert.transforms.boundary import Argnums
+from wengert.transforms.arguments import Argnums
 from wengert.transforms.gradients import grad
 
 KINDS = ("jacobian", "hessian")
@@ -22,7 +22,7 @@ SCOPES = ("global", "local")
 
 
 class Pattern:
-    """The places of a sparse matrix, sorted by rows: entry k is in row `rows[k]` and column `cols[k]`.
+    """The entries of a sparse matrix, sorted by rows: entry k is in row `rows[k]` and column `cols[k]`.
 
     It is made of a matrix, dense or sparse, whose stored entries count: `Pattern(matrix)`. `symmetric` marks the
     pattern of a Hessian.
@@ -57,31 +57,32 @@ class Pattern:
 
     @property
     def cols(self) -> np.ndarray:
+        """The column of each entry."""
         return self.indices
 
     @property
     def nnz(self) -> int:
-        """The number of places."""
+        """The number of entries."""
         return self.indices.size
 
     @property
     def density(self) -> float:
+        """The share of entries that may be nonzero."""
         return self.nnz / max(self.shape[0] * self.shape[1], 1)
 
     @property
     def matrix(self) -> csr_array:
-        """The pattern as a sparse matrix of truth values."""
+        """The pattern as a sparse matrix of booleans."""
         return self.filled(np.ones(self.nnz, bool))
 
     def filled(self, values: np.ndarray) -> csr_array:
-        """The sparse matrix with these values in its places: a copy of one that SciPy has checked before, which is done
-        sooner.
-        """
+        """The sparse matrix with these values: a copy of a matrix that SciPy has checked, which is faster."""
         matrix = copy.copy(self._form)
         matrix.data, matrix.indices, matrix.indptr = values, self.indices.copy(), self.indptr.copy()
         return matrix
 
     def toarray(self) -> np.ndarray:
+        """The pattern as an array of booleans."""
         return self.matrix.toarray()
 
     def __eq__(self, other: object) -> bool:
@@ -99,7 +100,7 @@ class Pattern:
     def __reduce__(self) -> tuple:
         return Pattern, (self.matrix, self.symmetric)
 
-    # To keep
+    # Files
 
     def save(self, path: str | os.PathLike) -> None:
         """Write it to a file, for `Pattern.load`."""
@@ -110,19 +111,20 @@ class Pattern:
 
     @staticmethod
     def load(path: str | os.PathLike) -> Pattern:
+        """Read a pattern that `save` has written."""
         with np.load(path) as file:
             data = np.ones(file["indices"].size, bool)
             matrix = csr_array((data, file["indices"], file["indptr"]), shape=tuple(file["shape"]))
             return Pattern(matrix, bool(file["symmetric"]))
 
-    # To look at
+    # Drawings
 
     def __repr__(self) -> str:
         kind = "symmetric " if self.symmetric else ""
         return f"<{kind}pattern {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros ({self.density:.2%})>"
 
     def spy(self, width: int = 64) -> str:
-        """A drawing in text, at most `width` characters wide: each character shows a block of four by two places.
+        """A drawing in text, at most `width` characters wide: each character shows a block of four by two entries.
 
         >>> print(Pattern(np.eye(8)).spy())
         ⠑⢄⠀⠀
@@ -139,7 +141,7 @@ class Pattern:
         return "\n".join("".join(chr(0x2800 + code) for code in row) for row in codes)
 
     def cells(self, rows: int, columns: int) -> np.ndarray:
-        """The pattern on a coarser grid: whether a cell has any place in it."""
+        """The pattern on a coarser grid: whether a cell has any entry in it."""
         grid = np.zeros((rows, columns), bool)
         grid[
             self.rows * rows // max(self.shape[0], 1), self.cols.astype(np.int64) * columns // max(self.shape[1], 1)
@@ -147,7 +149,7 @@ class Pattern:
         return grid
 
     def svg(self, size: int = 400) -> str:
-        """A drawing as SVG: a square for each place, or for each cell of a coarser grid where there are too many."""
+        """A drawing as SVG: a square for each entry, or for each cell of a coarser grid where there are too many."""
         m, n = self.shape
         scale = size / max(m, n, 1)
         rows, columns = min(m, size), min(n, size)
@@ -176,12 +178,11 @@ BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 def sparsity(
     f: Callable, *args: Any, argnums: Argnums = 0, kind: str = "jacobian", scope: str = "global", **kwargs: Any
 ) -> Pattern:
-    """Where the Jacobian, or the Hessian, of `f` may be other than zero, found by propagating sets of indices through
-    the function.
+    """The pattern of the Jacobian, or Hessian, of `f`, found by propagating sets of indices through the function.
 
     With scope="global" the pattern holds for all arguments of these shapes, so the function may not look at numbers
     (`if x > 0`). With scope="local" it holds at these arguments, and what is zero there is left out. Rows and columns
-    are the elements of result and argument, flattened; where there are several arrays, one after the other.
+    are the elements of result and argument, flattened; several arrays follow one another.
 
     >>> sparsity(lambda x: (x[1:] - x[:-1]) ** 2, np.ones(50))
     <pattern 49 x 50, 98 nonzeros (4.00%)>
@@ -192,15 +193,15 @@ def sparsity(
         raise user_error(ValueError, f"sparsity: kind={kind!r}", f"Choose one of {', '.join(map(repr, KINDS))}.")
     if scope not in SCOPES:
         raise user_error(ValueError, f"sparsity: scope={scope!r}", f"Choose one of {', '.join(map(repr, SCOPES))}.")
-    signature = Signature("sparsity", argnums, args, kwargs)
-    return found_pattern(grad(f, argnums) if kind == "hessian" else f, signature, kind == "hessian", scope)
+    signature = CallSignature("sparsity", argnums, args, kwargs)
+    return find_pattern(grad(f, argnums) if kind == "hessian" else f, signature, kind == "hessian", scope)
 
 
-def found_pattern(function: Callable, signature: Signature, symmetric: bool, scope: str = "global") -> Pattern:
+def find_pattern(function: Callable, signature: CallSignature, symmetric: bool, scope: str = "global") -> Pattern:
     """The pattern of the Jacobian of a function; `symmetric` says that the function is a gradient."""
     call = lambda leaves: signature.call(function, leaves)
     try:
-        return Pattern(dependences(call, signature.leaves, signature.others, scope), symmetric)
+        return Pattern(find_dependences(call, signature.leaves, signature.others, scope), symmetric)
     except TrackedValueError as error:
         if scope == "global":
             error.add_note(

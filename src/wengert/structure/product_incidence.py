@@ -1,4 +1,4 @@
-"""The sets of indices of products: sums over axes that operands share, less what is multiplied by a known zero."""
+"""The sets of indices of products: sums over axes that operands share, without products with a known zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wengert.structure.incidence import Sets, Shape, grouped, moved, none, numbered, pairs
+from wengert.structure.incidence import Sets, Shape, entries_matrix, group_sets, move_sets, no_sets, number_elements
 
 LARGEST = 20_000_000
 """How many products are looked at one by one; beyond, zeros are not exploited."""
@@ -23,29 +23,29 @@ class Axes(NamedTuple):
     lengths: dict[int, int]
 
 
-def contracted(sets: Sets, axes: Axes, other: np.ndarray | None) -> Sets:
+def contract_sets(sets: Sets, axes: Axes, other: np.ndarray | None) -> Sets:
     """The sets that an operand contributes to a contraction.
 
     `other` is the other operand where its numbers are known.
     """
     if other is not None and not other.any():
-        return none(math.prod(axes.lengths[label] for label in axes.out), sets.shape[1])
+        return no_sets(math.prod(axes.lengths[label] for label in axes.out), sets.shape[1])
     if other is not None and not other.all():
         free = [label for label in dict.fromkeys((*axes.mine, *axes.out)) if label not in axes.other]
         count = math.prod(axes.lengths[label] for label in free)
-        places = np.nonzero(other)
-        if places[0].size * count <= LARGEST:
-            return exact(sets, axes, dict(zip(axes.other, places, strict=True)), free)
+        coordinates = np.nonzero(other)
+        if coordinates[0].size * count <= LARGEST:
+            return contract_nonzeros(sets, axes, dict(zip(axes.other, coordinates, strict=True)), free)
     common = [label for label in axes.mine if label in axes.out]
     shape = tuple([axes.lengths[label] for label in common])
-    numbers = numbered(shape)
-    inside = grouped(sets, spread(numbers, common, axes.mine, axes.lengths), numbers.size)
-    return moved(inside, spread(numbers, common, axes.out, axes.lengths))
+    numbers = number_elements(shape)
+    inside = group_sets(sets, spread_labels(numbers, common, axes.mine, axes.lengths), numbers.size)
+    return move_sets(inside, spread_labels(numbers, common, axes.out, axes.lengths))
 
 
-def exact(sets: Sets, axes: Axes, coordinates: dict[int, np.ndarray], free: Sequence[int]) -> Sets:
+def contract_nonzeros(sets: Sets, axes: Axes, coordinates: dict[int, np.ndarray], free: Sequence[int]) -> Sets:
     """One entry for each product whose other factor is not zero, at these coordinates and all of the free labels."""
-    grid = numbered(tuple([axes.lengths[label] for label in free]))
+    grid = number_elements(tuple([axes.lengths[label] for label in free]))
     at = dict(zip(free, np.unravel_index(grid.reshape(-1), grid.shape), strict=True)) if free else {}
     known = {label: c[:, None] for label, c in coordinates.items()} | {label: c[None, :] for label, c in at.items()}
     count = next(iter(coordinates.values())).size
@@ -57,10 +57,10 @@ def exact(sets: Sets, axes: Axes, coordinates: dict[int, np.ndarray], free: Sequ
         return total
 
     size = math.prod(axes.lengths[label] for label in axes.out)
-    return pairs(numbers(axes.out), numbers(axes.mine), (size, sets.shape[0])) @ sets
+    return entries_matrix(numbers(axes.out), numbers(axes.mine), (size, sets.shape[0])) @ sets
 
 
-def spread(numbers: np.ndarray, have: Sequence[int], want: Sequence[int], lengths: dict[int, int]) -> np.ndarray:
+def spread_labels(numbers: np.ndarray, have: Sequence[int], want: Sequence[int], lengths: dict[int, int]) -> np.ndarray:
     """An array over some labelled axes as one over more of them, in their order."""
     order = [label for label in want if label in have]
     numbers = numbers.transpose([have.index(label) for label in order])
@@ -69,6 +69,7 @@ def spread(numbers: np.ndarray, have: Sequence[int], want: Sequence[int], length
 
 
 def einsum_axes(subscripts: str, shapes: Sequence[Shape], i: int) -> Axes:
+    """The labels of the axes of an `einsum`."""
     terms, out = subscripts.split("->")
     labels = [list(map(ord, term)) for term in terms.split(",")]
     lengths = {
@@ -80,7 +81,7 @@ def einsum_axes(subscripts: str, shapes: Sequence[Shape], i: int) -> Axes:
 def stacked_axes(
     cores: Sequence[Sequence[int]], shapes: Sequence[Shape], out: Shape, out_core: Sequence[int], i: int
 ) -> Axes:
-    """The labels of an operation on the last axes, which have the labels `cores`, while the axes before them broadcast."""
+    """The labels of an operation on the last axes, labelled `cores`, while the axes before them broadcast."""
     lengths: dict[int, int] = dict(zip(out_core, out[len(out) - len(out_core) :], strict=True))
     stack = out[: len(out) - len(out_core)]
     labels: list[list[int]] = []
@@ -89,9 +90,7 @@ def stacked_axes(
         missing = len(stack) - len(lead)
         mine = []
         for j, n in enumerate(lead, missing):
-            label = (
-                100 + j if n == stack[j] else 1000 * (k + 1) + j
-            )  # a stretched axis is one of its own, of length one
+            label = 100 + j if n == stack[j] else 1000 * (k + 1) + j  # an axis of length one has another label
             mine.append(label)
             lengths[label] = n
         labels.append([*mine, *core])
@@ -101,21 +100,25 @@ def stacked_axes(
 
 
 def matmul_axes(shapes: Sequence[Shape], out: Shape, i: int) -> Axes:
+    """The labels of the axes of a `matmul`."""
     row, summed, column = 0, 1, 2
     x, y = shapes
     cores = [[summed] if len(x) == 1 else [row, summed], [summed] if len(y) == 1 else [summed, column]]
     return stacked_axes(cores, shapes, out, [row] * (len(x) > 1) + [column] * (len(y) > 1), i)
 
 
-def convolved(sets: Sets, shapes: Sequence[Shape], out: Shape, i: int, mode: str) -> Sets:
-    """Along the last axis, out[k] sums x[p] y[j] with k = p + j ("full") or k = p + j - (m - 1) ("valid"), m the length
-    of y.
+def convolve_sets(sets: Sets, shapes: Sequence[Shape], out: Shape, i: int, mode: str) -> Sets:
+    """The sets that an operand contributes to a convolution along the last axis.
+
+    out[k] sums x[p] y[j] with k = p + j ("full") or k = p + j - (m - 1) ("valid"), m the length of y.
     """
     shape, other, length = shapes[i], shapes[1 - i][-1], out[-1]
     k, q = np.arange(length)[:, None], np.arange(other)[None, :]
     near = k - q + (0 if mode == "full" else shapes[1][-1] - 1)
     inside = (near >= 0) & (near < shape[-1])
     near_out, near_in = np.broadcast_to(k, near.shape)[inside], near[inside]
-    rows = numbered(out[:-1]).reshape(-1, 1)
-    columns = np.broadcast_to(numbered(shape[:-1]), out[:-1]).reshape(-1, 1)
-    return pairs(rows * length + near_out, columns * shape[-1] + near_in, (math.prod(out), sets.shape[0])) @ sets
+    rows = number_elements(out[:-1]).reshape(-1, 1)
+    columns = np.broadcast_to(number_elements(shape[:-1]), out[:-1]).reshape(-1, 1)
+    return (
+        entries_matrix(rows * length + near_out, columns * shape[-1] + near_in, (math.prod(out), sets.shape[0])) @ sets
+    )

@@ -25,10 +25,21 @@ MANY = 256
 """So many passes are worth a look for a sparsity pattern."""
 SAVING = 4
 """How many times fewer passes are worth going through a pattern."""
-COMPRESSION: list[Callable] = []
-"""From the layer that knows sparsity patterns: what makes, of f and argnums, what chooses and computes
-(`structure/choice.py`).
+HOOKS: dict[str, Callable] = {}
+"""Functions of layers above this one, by name.
+
+"compression" makes, of f and argnums, an object that plans and computes a Jacobian through its sparsity pattern.
 """
+
+
+def register_hook(name: str) -> Callable[[Callable], Callable]:
+    """A decorator: the function is the hook of that name."""
+
+    def register(function: Callable) -> Callable:
+        HOOKS[name] = function
+        return function
+
+    return register
 
 
 class Plan(NamedTuple):
@@ -120,7 +131,9 @@ class Jacobian:
 
     @cached_property
     def compression(self) -> Any:
-        return COMPRESSION[0](self.f, self.argnums) if COMPRESSION and not self.holomorphic else None
+        """The way through the sparsity pattern, where there is one."""
+        make = HOOKS.get("compression")
+        return make(self.f, self.argnums) if make is not None and not self.holomorphic else None
 
     def by_columns(self, chosen: Arguments) -> Any:
         """One forward pass for each input: how all outputs change with it."""

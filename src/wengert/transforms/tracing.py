@@ -16,7 +16,7 @@ from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
@@ -174,7 +174,7 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
             )
     found = pulled([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
     results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
-    results = [t if isinstance(t, Symbol) else Symbol(constant(t), outs[0].level, outs[0].extra) for t in results]
+    results = [t if isinstance(t, Symbol) else Symbol(make_constant(t), outs[0].level, outs[0].extra) for t in results]
     return results[0] if single else results
 
 
@@ -184,7 +184,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
     is_number = lambda node: isinstance(node, Constant) and not node.is_captured
     wrap = lambda node: node.value if is_number(node) else Symbol(node, like.level, like.extra)
     tape: dict[Node, TapeNode] = {}
-    for node in ordered((*outs, *targets)):
+    for node in topological_order((*outs, *targets)):
         if isinstance(node, Operation) and any(a in tape for a in node.args):
             recorded = taped(node, tape, wrap)
             if recorded is not None:

@@ -7,18 +7,18 @@ import wengert as wg
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, constant, operation
+from wengert.graph.ir import Constant, Input, make_constant, make_operation
 from wengert.graph.passes.fold import ALLOWANCE, fold
 from wengert.transforms.tracing import trace
 
 
 def of_constant(value, *steps):
     """A graph of operations on one constant, added to an input of the same shape in the end."""
-    node = value if isinstance(value, Constant) else constant(value)
+    node = value if isinstance(value, Constant) else make_constant(value)
     for name, params in steps:
-        node = operation(TABLE[name], [node], **params)
+        node = make_operation(TABLE[name], [node], **params)
     given = Input(node.spec, name="x")
-    return Graph([given], [operation(TABLE["add"], [given, node])])
+    return Graph([given], [make_operation(TABLE["add"], [given, node])])
 
 
 def test_operations_on_constants_become_constants():
@@ -40,9 +40,9 @@ def test_special_numbers_are_folded_without_warnings():
 
 def test_weak_numbers_stay_weak():
     x = Input(Spec((3,), np.dtype(np.float32)))
-    number = operation(TABLE["multiply"], [Constant(2.0), Constant(0.25)])
+    number = make_operation(TABLE["multiply"], [Constant(2.0), Constant(0.25)])
     number.weak = float
-    after = fold(Graph([x], [operation(TABLE["multiply"], [x, number])]))
+    after = fold(Graph([x], [make_operation(TABLE["multiply"], [x, number])]))
     assert names(after) == ["multiply"]
     (folded,) = after.constants
     assert folded.weak is float
@@ -73,9 +73,9 @@ def test_zeros_of_different_signs_are_different_numbers():
 
 def test_constants_do_not_grow_without_bound():
     data = np.arange(100_000.0)
-    outputs = [operation(TABLE[name], [constant(data)]) for name in ("sin", "cos", "exp", "tanh", "square")]
+    outputs = [make_operation(TABLE[name], [make_constant(data)]) for name in ("sin", "cos", "exp", "tanh", "square")]
     data_node = outputs[0].args[0]
-    graph = Graph([], [operation(out.primitive, [data_node]) for out in outputs])
+    graph = Graph([], [make_operation(out.primitive, [data_node]) for out in outputs])
     after = fold(graph)
     assert sum(c.nbytes for c in after.constants) <= 2 * data.nbytes + ALLOWANCE
     assert names(after) == names(graph)
@@ -91,7 +91,12 @@ def test_captured_values_are_not_folded():
 def test_errors_of_numbers_are_left_to_the_run():
     (read,) = trace(lambda x, i: x[i], np.ones(3), np.array([0, 1])).operations
     graph = Graph(
-        [], [operation(read.primitive, [constant(np.arange(3.0)), constant(np.array([0, 7]))], **read.params)]
+        [],
+        [
+            make_operation(
+                read.primitive, [make_constant(np.arange(3.0)), make_constant(np.array([0, 7]))], **read.params
+            )
+        ],
     )
     assert fold(graph) is graph
     with pytest.raises(IndexError):

@@ -125,7 +125,7 @@ def test_verbose_prints_every_stage_that_changed_something(capsys):
     printed = capsys.readouterr().out
     stages = re.findall(r"^(\w+): (\d+) -> (\d+) operations$", printed, re.MULTILINE)
     counts = [(int(before), int(now)) for _, before, now in stages]
-    assert {name for name, *_ in stages} == {"fold", "common", "simplify", "views"}
+    assert {name for name, *_ in stages} == {"fold", "merge_common", "simplify", "merge_views"}
     assert [before for before, _ in counts] == [len(graph.operations), *[now for _, now in counts[:-1]]]
     assert counts[-1][1] == len(after.operations) < len(graph.operations)
     assert printed.endswith(f"{after}\n\n")

@@ -5,8 +5,8 @@ from tests.graph.passes.programs import assert_close, assert_same_bits, names, p
 
 import wengert as wg
 from wengert.core.spec import Spec
-from wengert.graph.passes.reductions import reductions
-from wengert.graph.passes.views import views
+from wengert.graph.passes.reductions import shorten_reductions
+from wengert.graph.passes.views import merge_views
 from wengert.transforms.tracing import trace
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4))
@@ -42,7 +42,7 @@ SHORTER = {
 def test_less_is_added(name):
     f, expected = SHORTER[name]
     graph = trace(f, X)
-    after = reductions(graph)
+    after = shorten_reductions(graph)
     assert [n for n in names(after) if n != "reshape" or n in expected] == expected
     assert names(graph) != names(after)
     assert_close(graph.evaluate(X), after.evaluate(X))
@@ -66,7 +66,7 @@ KEPT = {
 @pytest.mark.parametrize("name", KEPT)
 def test_what_would_save_nothing_or_be_wrong_stays(name):
     graph = trace(KEPT[name], X)
-    assert reductions(graph) is graph
+    assert shorten_reductions(graph) is graph
 
 
 def test_a_product_that_is_used_elsewhere_stays():
@@ -75,7 +75,7 @@ def test_a_product_that_is_used_elsewhere_stays():
         return y, y.sum()
 
     graph = trace(f, X)
-    assert reductions(graph) is graph
+    assert shorten_reductions(graph) is graph
 
 
 OVERFLOWS = {
@@ -94,7 +94,7 @@ def test_a_sum_overflows_where_it_did(name):
         np.testing.assert_allclose(
             np.asarray(OVERFLOWS[name](x)), np.asarray(wg.compile(OVERFLOWS[name])(x)), rtol=1e-14
         )
-        np.testing.assert_allclose(graph.evaluate(x), reductions(graph).evaluate(x), rtol=1e-14)
+        np.testing.assert_allclose(graph.evaluate(x), shorten_reductions(graph).evaluate(x), rtol=1e-14)
 
 
 ZEROS = {
@@ -113,7 +113,7 @@ def test_a_sum_is_never_negative_zero(name, dtype):
     x = np.array([-0.0, 0.0, -0.0], dtype)
     graph = trace(ZEROS[name], x)
     assert_same_bits(ZEROS[name](x), graph.evaluate(x))
-    assert_same_bits(graph.evaluate(x), reductions(graph).evaluate(x))
+    assert_same_bits(graph.evaluate(x), shorten_reductions(graph).evaluate(x))
     assert_same_bits(graph.evaluate(x), wg.compile(ZEROS[name])(x))
 
 
@@ -138,7 +138,7 @@ def test_sums_of_products_are_contractions(name):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=x), rng.normal(size=y)
     graph = trace(f, x, y)
-    after = reductions(reductions(views(graph)))
+    after = shorten_reductions(shorten_reductions(merge_views(graph)))
     (found,) = [node for node in after.operations if node.primitive.name == "einsum"]
     assert found.params["subscripts"] == subscripts
     assert max(node.size for node in after.operations) < max(node.size for node in graph.operations)
@@ -147,12 +147,12 @@ def test_sums_of_products_are_contractions(name):
 
 def test_counts_of_truth_values():
     graph = trace(lambda x: (np.broadcast_to(x > 0, (5, 2, 3, 4)).sum(axis=0), (x > 0)[None].sum(axis=0)), X)
-    assert_same_bits(graph.evaluate(X), reductions(graph).evaluate(X))
+    assert_same_bits(graph.evaluate(X), shorten_reductions(graph).evaluate(X))
 
 
 def test_dtypes_stay():
     graph = trace(lambda x: np.broadcast_to(x, (50, 3)).sum(axis=0), Spec((3,), np.dtype(np.float32)))
-    after = reductions(graph)
+    after = shorten_reductions(graph)
     assert names(after) == ["add", "multiply"]
     assert after.outputs[0].dtype == np.float32
 
@@ -167,7 +167,7 @@ def test_empty_axes():
         ),
         x,
     )
-    assert_same_bits(graph.evaluate(x), reductions(graph).evaluate(x))
+    assert_same_bits(graph.evaluate(x), shorten_reductions(graph).evaluate(x))
 
 
 @settings(max_examples=200, deadline=None)
@@ -178,7 +178,7 @@ def test_random_programs_on_integers_are_exact(program):
     largest = trace(lambda x, y: [np.abs(v).max() for v in program(x, y) if v.size], x, y).evaluate(x, y)
     assume(all(n < 2**40 for n in largest))
     before = graph.evaluate(x, y)
-    for after in (reductions(graph), reductions(views(graph))):
+    for after in (shorten_reductions(graph), shorten_reductions(merge_views(graph))):
         for u, v in zip(before, after.evaluate(x, y), strict=True):
             assert u.shape == v.shape
             np.testing.assert_array_equal(u, v)

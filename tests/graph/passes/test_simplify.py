@@ -7,7 +7,7 @@ import wengert as wg
 from wengert.core.definition import Definition
 from wengert.core.primitive import Primitive
 from wengert.graph.graph import Graph
-from wengert.graph.ir import operation
+from wengert.graph.ir import make_operation
 from wengert.graph.passes import optimize
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.simplify import simplify
@@ -196,7 +196,7 @@ def test_an_operation_that_is_only_called_like_another_one_stays():
         Definition(name="positive", impl=lambda x: x + 1.0, kind="elementwise", inputs=("x",), rules=(lambda t: t,))
     )
     graph = trace(lambda x: x, X)
-    graph = Graph(graph.inputs, [operation(own, graph.inputs)])
+    graph = Graph(graph.inputs, [make_operation(own, graph.inputs)])
     assert optimize(graph) is graph
     assert graph.mathematics() == "f = positive(x)"
     np.testing.assert_array_equal(graph.evaluate(X), X + 1.0)

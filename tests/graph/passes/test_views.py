@@ -6,7 +6,7 @@ from tests.graph.passes.programs import SPECIAL, assert_same_bits, names, progra
 
 import wengert as wg
 from wengert.graph.passes.fold import fold
-from wengert.graph.passes.views import views
+from wengert.graph.passes.views import merge_views
 from wengert.transforms.tracing import trace
 
 X = np.arange(24.0).reshape(2, 3, 4)
@@ -37,7 +37,7 @@ MERGED = {
 def test_chains_become_one(name):
     f, expected = MERGED[name]
     graph = trace(f, X)
-    after = views(views(graph))
+    after = merge_views(merge_views(graph))
     assert names(after) == expected
     assert names(graph) != expected
     assert_same_bits(graph.evaluate(X), after.evaluate(X))
@@ -68,7 +68,7 @@ MOVED = {
 def test_views_move_behind_elementwise_operations(name):
     f, expected = MOVED[name]
     graph = trace(f, X)
-    after = views(views(graph))
+    after = merge_views(merge_views(graph))
     assert names(after) == expected
     assert names(graph) != expected
     np.testing.assert_allclose(after.evaluate(X), graph.evaluate(X), rtol=1e-14)
@@ -78,12 +78,12 @@ def test_a_broadcast_function_runs_on_fewer_numbers():
     graph = trace(lambda x: np.sin(np.broadcast_to(x, (50, 2, 3, 4))), X)
     assert graph.operations[-1].primitive.name == "sin"
     assert graph.operations[-1].size == 50 * X.size
-    assert views(graph).operations[0].size == X.size
+    assert merge_views(graph).operations[0].size == X.size
 
 
 def test_transposed_operands_of_products_stay():
     graph = trace(lambda x: x[0].T @ x[0], X)
-    assert views(graph) is graph
+    assert merge_views(graph) is graph
 
 
 def test_a_view_that_is_needed_is_not_made_twice():
@@ -93,20 +93,20 @@ def test_a_view_that_is_needed_is_not_made_twice():
 
     graph = trace(f, X)
     assert names(graph) == ["transpose", "exp"]
-    assert views(graph) is graph
+    assert merge_views(graph) is graph
 
 
 def test_different_transposes_do_not_mix():
     y = np.arange(27.0).reshape(3, 3, 3)
     graph = trace(lambda y: np.sin(y).transpose(1, 2, 0) + np.cos(y).transpose(2, 0, 1), y)
-    assert views(graph) is graph
+    assert merge_views(graph) is graph
 
 
 def test_sums_of_gradients_of_one_slice_are_added_first():
     f = lambda x: (np.square(x[1:]) + np.sin(x[1:])).sum()
     x = np.linspace(0.1, 1.0, 6)
     graph = fold(trace(wg.grad(f), x))
-    after = views(views(graph))
+    after = merge_views(merge_views(graph))
     assert names(graph).count("scatter") == 2
     assert names(after).count("scatter") == 1
     np.testing.assert_allclose(after.evaluate(x), graph.evaluate(x), rtol=1e-15)
@@ -115,7 +115,7 @@ def test_sums_of_gradients_of_one_slice_are_added_first():
 def test_what_was_just_put_in_is_read():
     graph = trace(lambda t: wg.vjp(lambda x: x[1:3], np.ones(5))[1](t)[0][1:3], np.ones(2))
     assert names(graph) == ["scatter", "getitem"]
-    assert names(views(graph)) == []
+    assert names(merge_views(graph)) == []
 
 
 def slices():
@@ -133,7 +133,7 @@ def test_random_keys_of_keys(first, second):
     if second.count(...) > 1 or len(second) - second.count(...) > x[tuple(first)].ndim:
         return
     graph = trace(lambda x: x[tuple(first)][tuple(second)], x)
-    after = views(graph)
+    after = merge_views(graph)
     assert len(after.operations) <= 1
     assert_same_bits(graph.evaluate(x), after.evaluate(x))
 
@@ -143,6 +143,6 @@ def test_random_keys_of_keys(first, second):
 def test_random_programs_keep_their_bits(program):
     x, y = np.array(SPECIAL[:8]).reshape(2, 4), np.array(SPECIAL[-4:])
     graph = trace(program, x, y)
-    after = views(graph)
+    after = merge_views(graph)
     assert_same_bits(graph.evaluate(x, y), after.evaluate(x, y))
-    assert_same_bits(graph.evaluate(x, y), views(fold(after)).evaluate(x, y))
+    assert_same_bits(graph.evaluate(x, y), merge_views(fold(after)).evaluate(x, y))

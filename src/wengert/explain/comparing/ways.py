@@ -18,9 +18,8 @@ from wengert.core.tree import flatten, unflatten
 from wengert.explain.observation import record
 from wengert.explain.why.source_lines import numbers_of, plain_arguments
 from wengert.graph.graph import Graph
-from wengert.graph.stats import tree_size
+from wengert.graph.costs import tree_size
 from wengert.graph.sympy import ASSUMPTIONS, to_sympy
-from wengert.graph.variables import known_names
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import jacfwd
 from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny
@@ -207,7 +206,7 @@ def symbolic(problem: Problem) -> Way:
 
         start = time.perf_counter()
         expression = to_sympy(graph)
-        names = known_names(graph)
+        names = graph.value_names()
         symbols = [sympy.Symbol(names.get(node, f"x{i}"), **ASSUMPTIONS["f"]) for i, node in enumerate(graph.inputs)]
         derivatives = [sympy.diff(expression, symbol) for symbol in symbols]
         function = sympy.lambdify(symbols, derivatives, "numpy", dummify=True)

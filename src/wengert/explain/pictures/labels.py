@@ -16,7 +16,7 @@ from wengert.explain.steps import Step
 from wengert.explain.tables.names import Names
 from wengert.explain.tables.numbers import value
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.notation import TRANSPARENT, Fence, key_text, notation
+from wengert.graph.notation import TRANSPARENT, Fence, write_key, notation
 from wengert.graph.typesetting import SUBSCRIPTS
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem
@@ -97,7 +97,7 @@ def symbol(node: Operation) -> str:
         return found.plain
     key = next((p for p in node.params.values() if isinstance(p, Index)), None)
     if key is not None and node.primitive is primitive_of(_getitem):
-        return shortened(f"[{key_text(key, ['·'] * len(node.args)).rstrip(',')}]", 14)
+        return shortened(f"[{write_key(key, ['·'] * len(node.args)).rstrip(',')}]", 14)
     return shortened(name, 16)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.core.aspects import primitive_of
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node, Operation, ordered
+from wengert.graph.ir import Constant, Input, Node, Operation, topological_order
 from wengert.graph.mathematics import expression
 from wengert.graph.notation import notation
 from wengert.graph.passes import REWRITES, settled
@@ -195,7 +195,7 @@ def derivation(found: Any, values: Sequence[Any], outs: Sequence[Any], given: Se
     if not isinstance(found, Symbol):
         return None
     groups = [{i: x.value for i, x in enumerate(group) if isinstance(x, Symbol)} for group in (values, outs, given)]
-    graph = settled(Graph([x for group in groups for x in group.values()], [found.value]), REWRITES)
+    graph = run_until_stable(Graph([x for group in groups for x in group.values()], [found.value]), REWRITES)
     return None if tree_size(graph) > HUGE else described(graph, *groups)
 
 
@@ -221,7 +221,7 @@ def decisions(found: Derivation, operands: Sequence[Any], outs: Sequence[Any]) -
         x: outs[i] for i, x in found.outs.items()
     }
     with np.errstate(all="ignore"):
-        for node in ordered(found.guards):
+        for node in topological_order(found.guards):
             if isinstance(node, Operation):
                 values[node] = node.primitive.op(*[values[a] for a in node.args], **node.params)
             elif isinstance(node, Constant):
@@ -240,7 +240,7 @@ def pruned(found: Derivation, answers: Sequence[bool | None]) -> Derivation:
         branch = node.args[1 if taken else 2]
         if isinstance(branch, Constant):
             branch = Constant(np.broadcast_to(branch.value, node.shape).astype(node.dtype)[()])
-        return stretched(node, branch, node.shape)
+        return broadcast_node(node, branch, node.shape)
 
-    graph = settled(rebuilt(found.graph, rule), REWRITES)
+    graph = run_until_stable(rebuild(found.graph, rule), REWRITES)
     return described(graph, found.operands, found.outs, found.given)

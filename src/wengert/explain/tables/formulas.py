@@ -24,7 +24,7 @@ from wengert.explain.tables import numbers
 from wengert.explain.tables.derivation import Derivation, Derivations
 from wengert.explain.tables.names import LatexNames, Names
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.mathematics import Expression, Writer, passes_on
+from wengert.graph.mathematics import Expression, Writer, is_transparent
 from wengert.graph.notation import ATOM, FRACTION, LN, PRODUCT, SUM
 from wengert.graph.typesetting import Latex, Plain, Style
 from wengert.ops.elementwise.arithmetic import multiply, multiply_live, negative, remainder
@@ -54,7 +54,7 @@ class Text(Plain):
 
     minus = "-"
 
-    def juxtaposed(self, left: str, right: str) -> str:
+    def juxtapose(self, left: str, right: str) -> str:
         return f"{left} {right}"
 
     def name(self, name: str, index: int | None) -> str:
@@ -78,7 +78,7 @@ class LineWriter(Writer):
             symbol = self.style.elementwise if left.shape and right.shape else self.times
             return self.product(self.known[left], self.known[right], symbol)
         if len(node.args) > MOST_OPERANDS:
-            args = [self.signed(self.known[a]) for a in (*node.args[:3], node.args[-1])]
+            args = [self.with_sign(self.known[a]) for a in (*node.args[:3], node.args[-1])]
             return self.call(
                 self.style.operator(node.primitive.name), [*args[:3], self.style.pick(("…", r"\ldots")), args[3]], node
             )
@@ -102,17 +102,17 @@ class LineWriter(Writer):
         minus = right.negative != subtract
         tight = right.precedence > SUM or not minus and right.precedence == SUM
         second = right.text if tight else self.style.parentheses(right.text)
-        return Expression(f"{self.signed(left)} {self.style.minus if minus else '+'} {second}", SUM)
+        return Expression(f"{self.with_sign(left)} {self.style.minus if minus else '+'} {second}", SUM)
 
     def product(self, left: Expression, right: Expression, symbol: str = "") -> Expression:
         first = self.within(left._replace(negative=False), PRODUCT, follows=True)
-        join = f" {symbol} ".join if symbol else lambda pair: self.style.juxtaposed(*pair)
+        join = f" {symbol} ".join if symbol else lambda pair: self.style.juxtapose(*pair)
         last, closed = self.within(right, PRODUCT), self.within(right, PRODUCT, follows=True)
         return Expression(join([first, last]), PRODUCT, join([first, closed]), left.negative)
 
     def fraction(self, above: Expression, below: Expression) -> Expression:
         if self.style.stacks:
-            text = self.style.fraction(above.text, self.signed(below))
+            text = self.style.fraction(above.text, self.with_sign(below))
             return Expression(text, PRODUCT, negative=above.negative)
         bottom = (
             self.within(below, ATOM)
@@ -211,8 +211,8 @@ class Formulas:
         if node.primitive is OUTPUT:
             whole = self.named(node.args[0]).text
             index = str(node.params["index"])
-            return self.style.subscripted(whole, index) if self.style.stacks else f"{whole}.{index}"
-        return self.program.signed(self.program.expression(node))
+            return self.style.subscript(whole, index) if self.style.stacks else f"{whole}.{index}"
+        return self.program.with_sign(self.program.expression(node))
 
     # Tangents
 
@@ -239,9 +239,9 @@ class Formulas:
         found = self.decided(self.derivations.tangent(node, live)[index], node)
         incoming = [given(a) if alive else None for a, alive in zip(node.args, live, strict=True)]
         if found is not None:
-            return self.chain.signed(self.written(found, node, known, incoming))
+            return self.chain.with_sign(self.written(found, node, known, incoming))
         pairs = [(self.partial(result, a), e) for a, e in zip(node.args, incoming, strict=True) if e is not None]
-        return " + ".join([self.chain.signed(self.times(*pair)) for pair in pairs])
+        return " + ".join([self.chain.with_sign(self.times(*pair)) for pair in pairs])
 
     # Adjoints
 
@@ -275,16 +275,16 @@ class Formulas:
                 for e, out in zip(incoming, outs, strict=True)
                 if e is not None and out is not None
             ]
-            return " + ".join([self.chain.signed(self.times(*pair)) for pair in pairs])
+            return " + ".join([self.chain.with_sign(self.times(*pair)) for pair in pairs])
         expression = self.written(found, node, known, incoming)
         if len(outs) == 1 and not operand.shape and not node.shape:
             expression = self.with_factor(found, expression)
-        return self.chain.signed(expression)
+        return self.chain.with_sign(expression)
 
     def with_factor(self, found: Derivation, expression: Expression) -> Expression:
         """A number that is passed on as it is, or with its sign turned, is shown times 1 or -1, as textbooks do."""
         node, sign = found.result, False
-        while isinstance(node, Operation) and passes_on(node):
+        while isinstance(node, Operation) and is_transparent(node):
             sign, node = sign != (node.primitive is NEGATIVE), node.args[0]
         if node is not found.given.get(0):
             return expression

@@ -85,7 +85,7 @@ class Lines:
         if arrival.before is not None:
             known = numeral(arrival.before, self.style)
             formula = added(left, formula)
-            numbers = added(of.program.signed(known) if known else left, numbers)
+            numbers = added(of.program.with_sign(known) if known else left, numbers)
         return Equation(left, formula, numbers, of.literal(arrival.after))
 
     @cached_property

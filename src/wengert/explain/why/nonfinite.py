@@ -309,7 +309,7 @@ def operands_at(
     recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]
 ) -> tuple[Operand, ...]:
     """The operands of one element of an elementwise operation; of any other, whole."""
-    names = known_names(recording.graph)
+    names = recording.graph.value_names()
     found = []
     for a in node.args:
         whole = numbers_of(recording.values[a])
@@ -372,5 +372,5 @@ def backward_event(recording: Recording, node: Operation, operand: int, index: t
 
 
 def operands_whole(recording: Recording, node: Operation) -> tuple[Operand, ...]:
-    names = known_names(recording.graph)
+    names = recording.graph.value_names()
     return tuple([Operand(names.get(a), numbers_of(recording.values[a])) for a in node.args])

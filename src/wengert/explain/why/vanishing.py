@@ -358,7 +358,7 @@ class Search:
 
     def described(self, node: Node) -> str:
         """A value by name and number: of those on the way, the first element that matters."""
-        name = known_names(self.recording.graph).get(node)
+        name = self.recording.graph.value_names().get(node)
         found = numbers_of(self.values[node])
         mask = self.alive.get(node)
         if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):

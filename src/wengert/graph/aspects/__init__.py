@@ -3,6 +3,6 @@
 One file for each family of `ops/`.
 """
 
-from wengert.graph.aspects import contraction, elementwise, indexing, logic, reductions, shape, special
+from wengert.graph.aspects import contraction, elementwise, indexing, predicates, reductions, shape, special
 
-__all__ = ["contraction", "elementwise", "indexing", "logic", "reductions", "shape", "special"]
+__all__ = ["contraction", "elementwise", "indexing", "predicates", "reductions", "shape", "special"]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from math import prod
 
+from wengert.graph.costs import flops
 from wengert.graph.ir import Operation
 from wengert.graph.mathematics import expression
 from wengert.graph.notation import PRODUCT, Infix, notation
-from wengert.graph.stats import flops
-from wengert.ops.contraction.einsum import _einsum
-from wengert.ops.contraction.products import matmul
+from wengert.ops.contraction import einsum, products
 
-notation.enter(Infix("@", "", "", PRODUCT), matmul)
-expression.enter(lambda w, node: w.product(w.known[node.args[0]], w.known[node.args[1]]), matmul)
+notation.enter(Infix("@", "", "", PRODUCT), products.matmul)
+expression.enter(lambda w, node: w.product(w.known[node.args[0]], w.known[node.args[1]]), products.matmul)
 
-flops.enter(lambda node: 2 * node.size * node.args[0].shape[-1], matmul)
+flops.enter(lambda node: 2 * node.size * node.args[0].shape[-1], products.matmul)
 
 
-@flops(_einsum)
+@flops(einsum._einsum)
 def einsum_flops(node: Operation) -> int:
+    """One multiplication and one addition for each combination of indices."""
     terms = node.params["subscripts"].split("->")[0].split(",")
     extents = {
         letter: n for term, a in zip(terms, node.args, strict=True) for letter, n in zip(term, a.shape, strict=True)

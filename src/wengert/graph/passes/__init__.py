@@ -1,45 +1,44 @@
-"""Passes: each takes a graph and gives one that computes the same, in less time or memory. `optimize` runs them all."""
+"""Passes: each returns a graph that computes the same in less time or memory. `optimize` runs them all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from wengert.graph.forms import form
 from wengert.graph.graph import Graph
-from wengert.graph.passes.dead import dead
+from wengert.graph.passes.dead import remove_dead
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.recompute import recompute
-from wengert.graph.passes.reductions import reductions
+from wengert.graph.passes.reductions import shorten_reductions
 from wengert.graph.passes.simplify import simplify
-from wengert.graph.passes.subexpressions import common
-from wengert.graph.passes.views import views
+from wengert.graph.passes.subexpressions import merge_common
+from wengert.graph.passes.views import merge_views
 
 Pass = Callable[[Graph], Graph]
-REWRITES: tuple[Pass, ...] = (dead, fold, common, simplify, views, reductions)
+REWRITES: tuple[Pass, ...] = (remove_dead, fold, merge_common, simplify, merge_views, shorten_reductions)
 PASSES = (*REWRITES, recompute)
-"""In the order in which they run.
-
-The last one computes some things twice, which others would undo, so it runs once, at the end.
-"""
+"""In the order in which they run. The last one repeats operations, which others would undo, so it runs once."""
 
 ROUNDS = 3
 
 
+@form("optimize")
 def optimize(graph: Graph, verbose: bool = False) -> Graph:
     """The graph after all passes, in turn until none changes anything, for three rounds at most.
 
     With `verbose`, stages are printed.
 
     Its values are those of the graph, its derivatives need not be: what only the derivative sees (`stop_gradient`, the
-    branch of a `where` that is not taken) may be gone. So derive first, then optimize.
+    branch of a `where` that is not taken) may be gone. So differentiate first, then optimize.
     """
-    return staged(recompute, settled(graph, REWRITES, verbose), verbose)
+    return run_pass(recompute, run_until_stable(graph, REWRITES, verbose), verbose)
 
 
-def settled(graph: Graph, rewrites: Sequence[Pass], verbose: bool = False) -> Graph:
+def run_until_stable(graph: Graph, rewrites: Sequence[Pass], verbose: bool = False) -> Graph:
     """The graph after these passes, in turn until none changes anything."""
     idle = 0
     for rewrite in (*rewrites,) * ROUNDS:
-        after = staged(rewrite, graph, verbose)
+        after = run_pass(rewrite, graph, verbose)
         idle = idle + 1 if after is graph else 0
         graph = after
         if idle == len(rewrites):
@@ -47,7 +46,7 @@ def settled(graph: Graph, rewrites: Sequence[Pass], verbose: bool = False) -> Gr
     return graph
 
 
-def staged(rewrite: Pass, graph: Graph, verbose: bool) -> Graph:
+def run_pass(rewrite: Pass, graph: Graph, verbose: bool) -> Graph:
     """The graph after one pass; if that changed something and `verbose`, it is printed."""
     after = rewrite(graph)
     if verbose and after is not graph:

@@ -15,7 +15,7 @@ from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
-from wengert.graph.passes.rewrite import derived, rebuilt
+from wengert.graph.passes.rewrite import make_node, rebuild
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem
 from wengert.ops.shape.joining import _stack, _unstack
@@ -26,15 +26,16 @@ part_key: Aspect[Callable[[Operation, int], Index]] = Aspect(
 )
 
 
-def dead(graph: Graph) -> Graph:
-    """The graph with the outputs that are used computed by themselves. Inputs stay, used or not."""
+def remove_dead(graph: Graph) -> Graph:
+    """The graph without unused outputs of operations. Inputs stay, used or not."""
     used = Counter([node.args[0] for node in graph.operations if node.primitive is OUTPUT])
-    matches = cache(parts_match)
+    matches = cache(is_split_of_join)
 
     def rule(node: Operation, before: Operation) -> Node | None:
         if node.primitive is not OUTPUT:
-            return read_of_joined(node) if is_a(node, _getitem) else None
-        whole, i = node.args[0], node.params["index"]
+            return read_part(node) if is_a(node, _getitem) else None
+        whole = node.args[0]
+        i: int = node.params["index"]
         if is_a(whole, _unstack) and is_a(whole.args[0], _stack) and whole.params == whole.args[0].params:
             return whole.args[0].args[i]
         if is_a(whole, _split) and is_a(whole.args[0], _concatenate) and matches(whole):
@@ -44,14 +45,15 @@ def dead(graph: Graph) -> Graph:
             and used[before.args[0]] < len(whole.spec)
             and (key := part_key.of(whole.primitive)) is not None
         ):
-            return derived(node, _getitem, whole.args[0], key=key(whole, i))
+            return make_node(node, _getitem, whole.args[0], key=key(whole, i))
         return None
 
-    return rebuilt(graph, rule)
+    return rebuild(graph, rule)
 
 
 @part_key(_split)
 def slice_of_split(node: Operation, i: int) -> Index:
+    """The slice between two bounds."""
     axis, bounds = node.params["axis"], node.params["bounds"]
     start = bounds[i - 1] if i else 0
     stop = bounds[i] if i < len(bounds) else node.args[0].shape[axis]
@@ -60,10 +62,11 @@ def slice_of_split(node: Operation, i: int) -> Index:
 
 @part_key(_unstack)
 def slice_of_unstack(node: Operation, i: int) -> Index:
+    """One index along the axis."""
     return Index((*(slice(None),) * node.params["axis"], i))
 
 
-def parts_match(split: Operation) -> bool:
+def is_split_of_join(split: Operation) -> bool:
     """Whether an array is split where it was joined."""
     joined, axis = split.args[0], split.params["axis"]
     if not isinstance(joined, Operation) or joined.params["axis"] != axis or len(joined.args) != len(split.spec):
@@ -71,9 +74,10 @@ def parts_match(split: Operation) -> bool:
     return all(part.shape == spec.shape for part, spec in zip(joined.args, split.spec, strict=True))
 
 
-def read_of_joined(node: Operation) -> Node | None:
-    """x[i] of what was stacked along its first axis, and x[i:j] of what was concatenated along it, if that is one of
-    the parts.
+def read_part(node: Operation) -> Node | None:
+    """The part of a joined array that a key reads, if it reads exactly one.
+
+    This is x[i] of arrays stacked along the first axis, or x[i:j] of arrays concatenated along it.
     """
     joined, key = node.args[0], node.params["key"].key
     if isinstance(key, tuple):

@@ -1,4 +1,4 @@
-"""Constant folding: what depends on no input is computed once, now."""
+"""Constant folding: what depends on no input is computed once, when the graph is optimized."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import numpy as np
 from wengert.core.aspects import primitive_of
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Node, Operation, constant, is_a, operation
-from wengert.graph.passes.rewrite import known, rebuilt
+from wengert.graph.ir import Constant, Node, Operation, is_a, make_constant, make_operation
+from wengert.graph.passes.rewrite import constant_value, rebuild
 from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at, gather
 from wengert.ops.shape.joining import _full_like
 from wengert.ops.shape.reshaping import _broadcast_to
 
 SMALL = 4096
-"""Bytes that a result may always have."""
+"""Results of at most so many bytes are always folded."""
 
 ALLOWANCE = 1 << 16
 """Bytes by which all constants together may grow, beside doubling."""
 
 
 def fold(graph: Graph) -> Graph:
-    """Operations on constants become constants, as do empty results, and arrays of one number repeated become that
-    number.
+    """Make constants of operations on constants and of empty results, and one number of a repeated number.
 
-    A program does not come to carry much more memory by it: results that are larger than their operands stay
-    operations, broadcasting does in any case, and if the constants together would take more than twice what they took,
-    only small ones are made. Values that were captured are left alone, because they are to be lifted to inputs.
+    The constants do not grow much by it: results that are larger than their operands stay operations, and so does
+    broadcasting; if the constants together would take more than twice the memory, only small ones are made. Captured
+    values are left alone, because they are to be lifted to inputs.
     """
-    scalars: dict[Node, Node] = {node: shrunk(node) for node in graph.constants if is_repeated(node)}
-    folded = rebuilt(graph, lambda node, _: value_of(node), scalars)
-    if folded is graph or carried(folded.constants) <= 2 * carried(graph.constants) + ALLOWANCE:
+    scalars: dict[Node, Node] = {node: shrink(node) for node in graph.constants if is_repeated(node)}
+    folded = rebuild(graph, lambda node, _: fold_operation(node), scalars)
+    if folded is graph or total_bytes(folded.constants) <= 2 * total_bytes(graph.constants) + ALLOWANCE:
         return folded
-    return rebuilt(
+    return rebuild(
         graph,
-        lambda node, _: value_of(node) if node.spec.__class__ is not tuple and node.nbytes <= SMALL else None,
+        lambda node, _: fold_operation(node) if len(node.specs) == 1 and node.nbytes <= SMALL else None,
         scalars,
     )
 
 
-def carried(constants: Sequence[Node]) -> int:
+def total_bytes(constants: Sequence[Node]) -> int:
+    """The memory of some nodes."""
     return sum([node.nbytes for node in constants])
 
 
-def value_of(node: Operation) -> Node | None:
-    """The constant that an operation is, if it is one, and if it is small or takes no more bytes than its operands."""
+def fold_operation(node: Operation) -> Node | None:
+    """The constant that an operation is, if its operands are, and if it is small or no larger than they are."""
     if is_empty(node):
         return Constant(np.empty(node.shape, node.dtype))
     values = []
@@ -54,37 +54,39 @@ def value_of(node: Operation) -> Node | None:
         if a.__class__ is not Constant or a.is_captured:
             return None
         values.append(a.value)
-    if node.spec.__class__ is tuple or stretches(node) or node.nbytes > max(SMALL, carried(node.args)):
+    if node.spec.__class__ is tuple or is_broadcast(node) or node.nbytes > max(SMALL, total_bytes(node.args)):
         return None
     try:
         with np.errstate(all="ignore"):
             value = node.primitive.impl(*values, **node.params)
-    except Exception:  # an error of the numbers, such as an index out of bounds: it belongs to the run
+    except Exception:  # such as an index out of bounds: the run will raise it
         return None
-    return Constant(node.weak(value)) if node.weak is not None else constant(value)
+    return Constant(node.weak(value)) if node.weak is not None else make_constant(value)
 
 
 def is_empty(node: Operation) -> bool:
-    """Whether there are no numbers to compute. An index may still be out of bounds, which only the run can tell."""
+    """Whether there are no elements to compute. An index may still be out of bounds, which only the run can tell."""
     return node.spec.__class__ is Spec and not node.size and not is_a(node, gather, _scatter, _set_at, _add_at)
 
 
-def stretches(node: Operation) -> bool:
+def is_broadcast(node: Operation) -> bool:
+    """Whether an operation repeats its operand."""
     return is_a(node, _broadcast_to, _full_like) and node.size > node.args[-1].size
 
 
 def is_repeated(node: Constant) -> bool:
-    """Whether a constant is an array of one number many times over, bit by bit."""
-    value = known(node)
+    """Whether a constant is an array of equal elements, bit by bit."""
+    value = constant_value(node)
     if not isinstance(value, np.ndarray) or value.size < 2 or value.dtype.hasobject:
         return False
     raw = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-    # each number is the one before it; this stops at the first that is not, and copies nothing
+    # compares each element with the one before it; stops at the first difference, and copies nothing
     return raw[value.itemsize :].data == raw[: -value.itemsize].data
 
 
-def shrunk(node: Constant) -> Operation:
+def shrink(node: Constant) -> Operation:
+    """A constant array of equal elements as the broadcast of one of them."""
     scalar = Constant(node.value[(0,) * node.ndim])
-    made = operation(primitive_of(_broadcast_to), (scalar,), shape=node.shape)
+    made = make_operation(primitive_of(_broadcast_to), (scalar,), shape=node.shape)
     made.name = node.name
     return made

@@ -1,11 +1,11 @@
-"""Reductions of what was broadcast, multiplied, moved or reduced before.
+"""Reductions of values that were broadcast, multiplied, moved or reduced before.
 
 What does not vary along a reduced axis need not be added up: the sum of n equal numbers is n times that number. A sum
-of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without ever making
-the products; a common factor that is a known number goes out of it first, and only then, because a sum without it may
+of products of two arrays that each lack an axis of the other is a contraction, which BLAS computes without making the
+products; a common factor that is a known number is taken out of it first, and only then, because a sum without it may
 overflow where the whole does not. These rules change the order and number of roundings, so sums and means may differ in
 the last digits; maxima and minima are exactly the same. A sum begins with 0.0, so that it is never -0.0, and so does
-what takes its place.
+its replacement.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from wengert.core.aspects import Aspect
-from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
-from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
+from wengert.graph.passes.rewrite import broadcast_node, make_node, rebuild, reshape_node
 from wengert.ops.contraction.einsum import LETTERS, _einsum
 from wengert.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from wengert.ops.reductions.extremes import _max, _min
@@ -35,16 +34,16 @@ WORTH_A_PRODUCT = 4096
 """Products from this number on are left to BLAS, if there are several for each element of the operands."""
 
 
-def reductions(graph: Graph) -> Graph:
-    """The graph with reductions of fewer numbers, and fewer of them."""
-    uses = remaining_uses(graph)
+def shorten_reductions(graph: Graph) -> Graph:
+    """The graph with reductions of fewer elements, and fewer of them."""
+    uses = graph.count_uses()
 
     def rule(node: Operation, before: Operation) -> Node | None:
         if not is_a(node, *REDUCTIONS) or node.params.get("initial") is not None or not node.args[0].size:
             return None
         x = node.args[0]
         if not node.params["axis"] or any(x.shape[i] == 1 for i in node.params["axis"]):
-            return along_long_axes(node)
+            return drop_short_axes(node)
         if not isinstance(x, Operation):
             return None
         found = shorter_reduction.of(x.primitive)
@@ -52,37 +51,41 @@ def reductions(graph: Graph) -> Graph:
             return found(node, x)
         if uses[before.args[0]] > 1 or not is_a(node, _sum, _mean):
             return None
-        return of_product(node, x) if is_a(x, multiply, divide, negative) else None
+        return reduce_product(node, x) if is_a(x, multiply, divide, negative) else None
 
-    return rebuilt(graph, rule)
+    return rebuild(graph, rule)
 
 
-def reduced(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...]) -> Node:
-    """The same reduction along other axes, in a shape that has the same numbers."""
-    if not axes and fits_without_reducing(node, x):
-        alone = derived(node, add, x, Constant(0.0)) if is_a(node, _sum, _mean) and x.dtype.kind in "fc" else x
-        return reshaped(node, alone, shape)
-    return reshaped(
-        node, derived(node, node.primitive, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape
+def reduce_along(node: Operation, x: Node, axes: Sequence[int], shape: tuple[int, ...]) -> Node:
+    """The same reduction along other axes, in a shape with as many elements."""
+    if not axes and has_same_dtype(node, x):
+        alone = make_node(node, add, x, Constant(0.0)) if is_a(node, _sum, _mean) and x.dtype.kind in "fc" else x
+        return reshape_node(node, alone, shape)
+    return reshape_node(
+        node, make_node(node, node.primitive, x, **node.params | {"axis": tuple(axes), "keepdims": False}), shape
     )
 
 
-def fits_without_reducing(node: Operation, x: Node) -> bool:
-    """A sum of truth values counts them, so it is not the same as its one operand."""
-    return x.dtype == node.dtype
+def has_same_dtype(node: Operation, x: Node) -> bool:
+    """Whether an operand has the dtype of the result; a sum of booleans has not, since it counts them."""
+    return bool(x.dtype == node.dtype)
 
 
-def along_long_axes(node: Operation) -> Node:
+def drop_short_axes(node: Operation) -> Node:
     """Axes of length one need no reduction."""
     (x,) = node.args
-    return reduced(node, x, [i for i in node.params["axis"] if x.shape[i] != 1], node.shape)
+    return reduce_along(node, x, [i for i in node.params["axis"] if x.shape[i] != 1], node.shape)
 
 
 @shorter_reduction(_broadcast_to)
-def of_broadcast(node: Operation, x: Operation) -> Node | None:
+def reduce_broadcast(node: Operation, x: Operation) -> Node | None:
+    """Reduce before broadcasting, and count the repeated elements."""
     (y,) = x.args
     new = x.ndim - y.ndim
-    varies = lambda i: i >= new and y.shape[i - new] == x.shape[i]
+
+    def varies(i: int) -> bool:
+        return i >= new and y.shape[i - new] == x.shape[i]
+
     axes = node.params["axis"]
     if all(map(varies, axes)):
         return None
@@ -90,103 +93,104 @@ def of_broadcast(node: Operation, x: Operation) -> Node | None:
     along = [i - new for i in axes if varies(i)]
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = tuple([x.shape[i] if varies(i) else 1 for i in kept])
-    out = reduced(node, y, along, shape)
+    out = reduce_along(node, y, along, shape)
     if is_a(node, _sum):
-        out = derived(node, multiply, out, Constant(float(count) if node.dtype.kind in "fc" else count))
-    return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
+        out = make_node(node, multiply, out, Constant(float(count) if node.dtype.kind in "fc" else count))
+    return reshape_node(node, broadcast_node(node, out, tuple([x.shape[i] for i in kept])), node.shape)
 
 
 @shorter_reduction(*REDUCTIONS)
-def of_reduction(node: Operation, x: Operation) -> Node | None:
+def reduce_reduction(node: Operation, x: Operation) -> Node | None:
     """A sum of sums, a mean of means, the largest of the largest."""
     if x.primitive is not node.primitive or x.params.get("initial") is not None:
         return None
     (y,) = x.args
     inner = x.params["axis"]
-    places = list(range(y.ndim)) if x.params["keepdims"] else [i for i in range(y.ndim) if i not in inner]
-    axes = sorted({*inner, *[places[i] for i in node.params["axis"]]})
-    return reduced(node, y, axes, node.shape)
+    kept = list(range(y.ndim)) if x.params["keepdims"] else [i for i in range(y.ndim) if i not in inner]
+    axes = sorted({*inner, *[kept[i] for i in node.params["axis"]]})
+    return reduce_along(node, y, axes, node.shape)
 
 
 @shorter_reduction(_reshape, _expand_dims)
-def of_reshape(node: Operation, x: Operation) -> Node | None:
+def reduce_reshape(node: Operation, x: Operation) -> Node | None:
+    """Reduce all elements without the reshape."""
     if len(node.params["axis"]) < x.ndim:
         return None
-    return reduced(node, x.args[0], range(x.args[0].ndim), node.shape)
+    return reduce_along(node, x.args[0], range(x.args[0].ndim), node.shape)
 
 
 @shorter_reduction(_transpose)
-def of_transpose(node: Operation, x: Operation) -> Node:
+def reduce_transpose(node: Operation, x: Operation) -> Node:
+    """Reduce before transposing."""
     (y,) = x.args
     order = x.params["axes"]
     axes = sorted(order[i] for i in node.params["axis"])
     left = [order[i] for i in range(x.ndim) if i not in node.params["axis"]]
     kept = sorted(left)
-    out = reduced(node, y, axes, tuple([y.shape[i] for i in kept]))
+    out = reduce_along(node, y, axes, tuple([y.shape[i] for i in kept]))
     if left != kept:
-        out = derived(node, _transpose, out, axes=tuple(map(kept.index, left)))
-    return reshaped(node, out, node.shape)
+        out = make_node(node, _transpose, out, axes=tuple(map(kept.index, left)))
+    return reshape_node(node, out, node.shape)
 
 
 # Products
 
 
-def of_product(node: Operation, x: Operation) -> Node | None:
+def reduce_product(node: Operation, x: Operation) -> Node | None:
     """A contraction, if both factors lack axes.
 
-    Another factor that does not vary along the reduced axes goes out of it.
+    Another factor that does not vary along the reduced axes is taken out of it.
     """
     if node.dtype.kind not in "fc" or x.dtype != node.dtype:
         return None
     axes = node.params["axis"]
     if len(x.args) == 1:
-        return derived(node, subtract, Constant(0.0), reduced(node, x.args[0], axes, node.shape))
+        return make_node(node, subtract, Constant(0.0), reduce_along(node, x.args[0], axes, node.shape))
     if not is_a(node, _sum):
         return None
     a, b = x.args
     if is_fixed(b, x, axes) and a.shape == x.shape and is_contraction(a, axes):
-        return factored(node, x, a, b, first=True)
+        return take_out_factor(node, x, a, b, first=True)
     if is_a(x, multiply) and is_fixed(a, x, axes) and b.shape == x.shape and is_contraction(b, axes):
-        return factored(node, x, b, a, first=False)
-    return contraction(node, x) if is_contraction(x, axes) else None
+        return take_out_factor(node, x, b, a, first=False)
+    return make_contraction(node, x) if is_contraction(x, axes) else None
 
 
 def extent(a: Node, x: Node, i: int) -> int:
-    """The length that an operand has along an axis of what it is broadcast to."""
+    """The length of an operand along an axis of the shape that it is broadcast to."""
     i -= x.ndim - a.ndim
     return a.shape[i] if i >= 0 else 1
 
 
 def is_fixed(a: Node, x: Node, axes: Sequence[int]) -> bool:
-    """Whether a factor is known, finite and not zero, and does not vary along the axes: others would make other NaNs
-    outside of the sum.
+    """Whether a factor is a constant, finite and not zero, that does not vary along the axes.
+
+    Others would make other NaNs outside of the sum.
     """
     if not isinstance(a, Constant) or a.is_captured or any(extent(a, x, i) != 1 for i in axes):
         return False
     return bool(np.isfinite(a.value).all() and np.all(a.value != 0))
 
 
-def factored(node: Operation, x: Operation, summed: Node, factor: Node, first: bool) -> Node | None:
-    """The reduction of one operand alone, which has the reduced axes at full length, then the operation with the other
-    one.
-    """
+def take_out_factor(node: Operation, x: Operation, summed: Node, factor: Node, first: bool) -> Node | None:
+    """Reduce one operand, which has the reduced axes at full length, then apply the operation to it and the other."""
     if summed.dtype != node.dtype:
         return None
     shift = x.ndim - summed.ndim
     axes = [i - shift for i in node.params["axis"]]
     kept = [i for i in range(x.ndim) if i not in node.params["axis"]]
     lengths = [summed.shape[i] for i in range(summed.ndim) if i not in axes]
-    total = reduced(node, summed, axes, tuple(lengths))
+    total = reduce_along(node, summed, axes, tuple(lengths))
     if factor.ndim:
-        factor = reshaped(node, factor, tuple([extent(factor, x, i) for i in kept]))
-    out = derived(node, x.primitive, *((total, factor) if first else (factor, total)))
-    return reshaped(node, stretched(node, out, tuple([x.shape[i] for i in kept])), node.shape)
+        factor = reshape_node(node, factor, tuple([extent(factor, x, i) for i in kept]))
+    out = make_node(node, x.primitive, *((total, factor) if first else (factor, total)))
+    return reshape_node(node, broadcast_node(node, out, tuple([x.shape[i] for i in kept])), node.shape)
 
 
 def is_contraction(x: Node, axes: Sequence[int]) -> bool:
     """Whether this is a product of which most terms need not be made, because both factors lack axes.
 
-    All of the reduced axes must be in both: what one is summed over alone is a common factor of the other, which may be
+    Both must have all of the reduced axes: what one is summed over alone is a common factor of the other, which may be
     infinite.
     """
     if not is_a(x, multiply):
@@ -197,7 +201,7 @@ def is_contraction(x: Node, axes: Sequence[int]) -> bool:
     return all(extent(a, x, i) != 1 and extent(b, x, i) != 1 for i in axes)
 
 
-def contraction(node: Operation, x: Operation) -> Node:
+def make_contraction(node: Operation, x: Operation) -> Node:
     """`sum(x[:, :, None] * y[None, :, :], 1)` as a sum of products by labels."""
     a, b = x.args
     axes = node.params["axis"]
@@ -205,12 +209,13 @@ def contraction(node: Operation, x: Operation) -> Node:
     in_b = [i for i in range(x.ndim) if extent(b, x, i) != 1]
     kept = [i for i in range(x.ndim) if i not in axes and (i in in_a or i in in_b)]
     squeezed = [
-        reshaped(node, operand, tuple([x.shape[i] for i in places])) for operand, places in ((a, in_a), (b, in_b))
+        reshape_node(node, operand, tuple([x.shape[i] for i in own])) for operand, own in ((a, in_a), (b, in_b))
     ]
-    labels = [labelled(places) for places in (in_a, in_b, kept)]
-    out = derived(node, _einsum, *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
-    return reshaped(node, out, node.shape)
+    labels = [einsum_labels(own) for own in (in_a, in_b, kept)]
+    out = make_node(node, _einsum, *squeezed, subscripts=f"{labels[0]},{labels[1]}->{labels[2]}")
+    return reshape_node(node, out, node.shape)
 
 
-def labelled(places: list[int]) -> str:
-    return "".join([LETTERS[i] for i in places])
+def einsum_labels(axes: list[int]) -> str:
+    """A letter for each axis."""
+    return "".join([LETTERS[i] for i in axes])

@@ -9,50 +9,51 @@ import numpy as np
 
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
-from wengert.graph.passes.rewrite import rebuilt
+from wengert.graph.passes.rewrite import rebuild
 
 COMPARED = 1 << 12
 """Bytes up to which constants are compared by their numbers. Larger ones are the same if they are one array."""
 
 
-def common(graph: Graph) -> Graph:
-    """The graph with one node for all that have the same operation, operands and metadata, and for all equal constants."""
+def merge_common(graph: Graph) -> Graph:
+    """The graph with one node for equal constants, and for operations that are equal and have equal operands."""
     seen: dict[Hashable, Node] = {}
     merged: dict[Node, Node] = {}
     for node in graph.constants:
-        first = seen.setdefault(constant_key(node), node)
+        first = seen.setdefault(number_key(node), node)
         if first is not node:
             merged[node] = first
 
     def rule(node: Operation, _: Operation) -> Node:
         return seen.setdefault(operation_key(node), node)
 
-    return rebuilt(graph, rule, merged)
+    return rebuild(graph, rule, merged)
 
 
 def operation_key(node: Operation) -> Hashable:
-    """Equal for operations that compute the same. Nodes are told apart by their sequence numbers."""
+    """Equal for operations that compute the same. Nodes are distinguished by their sequence numbers."""
     primitive, args = node.primitive, node.args
     if len(args) == 1:
         operands: Hashable = args[0].sequence
     elif primitive.facts.commutative and "c" not in (args[0].dtype.kind, args[1].dtype.kind):
-        # not for complex numbers, where a fused multiplication rounds one product of two
+        # not for complex numbers: fused multiplication rounds one of two products, so the order matters
         i, j = args[0].sequence, args[1].sequence
         operands = (i, j) if i < j else (j, i)
     else:
         operands = tuple([a.sequence for a in args])
-    metadata = [(key, distinct(value)) for key, value in node.params.items()]
-    return (primitive, operands, *metadata)
+    params = [(key, exact_key(value)) for key, value in node.params.items()]
+    return (primitive, operands, *params)
 
 
-def distinct(value: Any) -> Hashable:
-    """Metadata so that equal means the same: 0.0 and -0.0, 1 and 1.0 are told apart."""
+def exact_key(value: Any) -> Hashable:
+    """A parameter as a key that distinguishes 0.0 from -0.0, and 1 from 1.0."""
     return (
         (value.__class__, repr(value)) if isinstance(value, float | complex | np.generic) else (value.__class__, value)
     )
 
 
-def constant_key(node: Constant) -> Hashable:
+def number_key(node: Constant) -> Hashable:
+    """Equal for constants with the same numbers."""
     value = node.value
     if node.weak is not None:
         return node.weak, repr(value)

@@ -1,10 +1,10 @@
-"""Operations that only move numbers: merged, cancelled, and moved to where they cost least.
+"""Operations that only move elements: merged, cancelled, and moved to where they cost least.
 
-Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one will do, and each has
-one form: what can be said by reshape is. An elementwise operation needs no broadcast operands, because it broadcasts by
-itself; if all of its operands are broadcast, it is computed before. Transposes and reshapes of all operands are moved
-behind it, towards others that they cancel with. Transposed operands of matmul are left alone, since BLAS reads them as
-they are.
+Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one operation where one is enough, and each
+has one form: a reshape where that is possible. An elementwise operation needs no broadcast operands, because it
+broadcasts itself; if all of its operands are broadcast, it is computed before. Transposes and reshapes of all operands
+are moved behind it, towards others that they cancel with. Transposed operands of matmul are left alone, since BLAS
+reads them as they are.
 """
 
 from __future__ import annotations
@@ -16,111 +16,116 @@ import numpy as np
 
 from wengert.core.aspects import Aspect
 from wengert.core.infer import is_elementwise
-from wengert.graph.evaluation import remaining_uses
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation, is_a, operation
-from wengert.graph.passes.rewrite import derived, rebuilt, reshaped, stretched
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.graph.passes.rewrite import broadcast_node, make_node, rebuild, reshape_node
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem, _scatter
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
-merged_view: Aspect[Callable[[Operation], Node | None]] = Aspect(
+view_merger: Aspect[Callable[[Operation], Node | None]] = Aspect(
     "merged view", "one operation for it and the view that it is applied to", rest="it is none that views merge with"
 )
 RESHAPES = (_reshape, _expand_dims)
 MOVES = (*RESHAPES, _transpose, _broadcast_to)
 
 
-def views(graph: Graph) -> Graph:
-    """The graph with fewer views, and elementwise operations on fewer numbers."""
-    uses = remaining_uses(graph)
+def merge_views(graph: Graph) -> Graph:
+    """The graph with fewer views, and elementwise operations on fewer elements."""
+    uses = graph.count_uses()
 
     def rule(node: Operation, before: Operation) -> Node | None:
-        if (merge := merged_view.of(node.primitive)) is not None:
+        if (merge := view_merger.of(node.primitive)) is not None:
             return merge(node)
         if is_elementwise(node.primitive):
             for a in node.args:
                 if is_a(a, *MOVES, _scatter):
-                    return moved_behind(node, [uses[a] for a in before.args])
+                    return move_views_behind(node, [uses[a] for a in before.args])
         return None
 
-    return rebuilt(graph, rule)
+    return rebuild(graph, rule)
 
 
 # Chains of views
 
 
-@merged_view(*RESHAPES)
-def merged_reshape(node: Operation) -> Node | None:
+@view_merger(*RESHAPES)
+def merge_reshape(node: Operation) -> Node | None:
+    """One reshape for two; none where the shape stays."""
     (x,) = node.args
     if is_a(x, *RESHAPES):
-        return reshaped(node, x.args[0], node.shape)
+        return reshape_node(node, x.args[0], node.shape)
     if is_a(x, _broadcast_to) and x.args[0].size == 1:
-        return stretched(node, reshaped(node, x.args[0], ()), node.shape)
+        return broadcast_node(node, reshape_node(node, x.args[0], ()), node.shape)
     return x if x.shape == node.shape else None
 
 
-@merged_view(_transpose)
-def merged_transpose(node: Operation) -> Node | None:
+@view_merger(_transpose)
+def merge_transpose(node: Operation) -> Node | None:
+    """One transpose for two; a reshape where only axes of length one move."""
     (x,) = node.args
     axes = node.params["axes"]
     if is_a(x, _transpose):
         axes = tuple([x.params["axes"][i] for i in axes])
         (x,) = x.args
-        return x if axes == tuple(range(x.ndim)) else derived(node, _transpose, x, axes=axes)
+        return x if axes == tuple(range(x.ndim)) else make_node(node, _transpose, x, axes=axes)
     if is_a(x, _broadcast_to) and x.args[0].size == 1:
-        return stretched(node, reshaped(node, x.args[0], ()), node.shape)
+        return broadcast_node(node, reshape_node(node, x.args[0], ()), node.shape)
     long = [i for i in axes if x.shape[i] != 1]
-    return reshaped(node, x, node.shape) if long == sorted(long) else None
+    return reshape_node(node, x, node.shape) if long == sorted(long) else None
 
 
-@merged_view(_broadcast_to)
-def merged_broadcast(node: Operation) -> Node | None:
+@view_merger(_broadcast_to)
+def merge_broadcast(node: Operation) -> Node | None:
+    """One broadcast for two; none where the shape stays."""
     (x,) = node.args
     if is_a(x, _broadcast_to):
-        return stretched(node, x.args[0], node.shape)
+        return broadcast_node(node, x.args[0], node.shape)
     if leads_with_ones(x):
-        return stretched(node, x.args[0], node.shape)
+        return broadcast_node(node, x.args[0], node.shape)
     return x if x.shape == node.shape else None
 
 
-@merged_view(_getitem)
-def merged_getitem(node: Operation) -> Node | None:
+@view_merger(_getitem)
+def merge_getitem(node: Operation) -> Node | None:
+    """One key for two; a reshape where everything is selected."""
     (x,) = node.args
     if is_a(x, _broadcast_to) and x.args[0].size == 1:
-        return stretched(node, reshaped(node, x.args[0], ()), node.shape)
+        return broadcast_node(node, reshape_node(node, x.args[0], ()), node.shape)
     if is_a(x, _scatter) and len(x.args) == 1 and x.params["key"] == node.params["key"] and not x.params["key"].repeats:
         return x.args[0]
-    selected = parts(x.shape, node.params["key"])
+    selected = selected_parts(x.shape, node.params["key"])
     if selected is None:
         return None
-    if is_reshape(selected):
-        return reshaped(node, x, node.shape)
+    if selects_everything(selected):
+        return reshape_node(node, x, node.shape)
     if not is_a(x, _getitem) or any(new_axis for new_axis, *_ in selected):
         return None
-    inner = parts(x.args[0].shape, x.params["key"])
+    inner = selected_parts(x.args[0].shape, x.params["key"])
     if inner is None or any(new_axis for new_axis, *_ in inner):
         return None
     outer = iter(selected)
-    axes = [axis if isinstance(axis, int) else composed(axis, next(outer)[1]) for _, axis, _ in inner]
-    return derived(node, _getitem, x.args[0], key=Index(tuple(map(key_part, axes))))
+    axes = [axis if isinstance(axis, int) else compose_ranges(axis, next(outer)[1]) for _, axis, _ in inner]
+    return make_node(node, _getitem, x.args[0], key=Index(tuple(map(key_part, axes))))
 
 
-def is_reshape(selected: list[tuple[bool, int | range, int]]) -> bool:
+def selects_everything(selected: list[tuple[bool, int | range, int]]) -> bool:
     """Whether a key selects everything."""
     return all(new_axis or axis == range(n) or n == 1 and axis.__class__ is int for new_axis, axis, n in selected)
 
 
-@merged_view(_scatter)
-def merged_scatter(node: Operation) -> Node | None:
-    """What is put everywhere is only reshaped."""
-    selected = None if len(node.args) > 1 else parts(node.shape, node.params["key"])
-    return reshaped(node, node.args[0], node.shape) if selected is not None and is_reshape(selected) else None
+@view_merger(_scatter)
+def merge_scatter(node: Operation) -> Node | None:
+    """Values that are written everywhere are only reshaped."""
+    selected = None if len(node.args) > 1 else selected_parts(node.shape, node.params["key"])
+    return (
+        reshape_node(node, node.args[0], node.shape) if selected is not None and selects_everything(selected) else None
+    )
 
 
-def parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int | range, int]] | None:
-    """What a key selects of each axis: whether it is a new axis, the place or places, and the length.
+def selected_parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int | range, int]] | None:
+    """What a key selects of each axis: whether it is a new axis, the index or range of indices, and the length.
 
     None if the key has arrays.
     """
@@ -144,8 +149,8 @@ def parts(shape: tuple[int, ...], index: Index) -> list[tuple[bool, int | range,
     return found
 
 
-def composed(first: range, second: int | range) -> int | range:
-    """The places that are selected of those that were selected."""
+def compose_ranges(first: range, second: int | range) -> int | range:
+    """The indices that are selected of those that were selected."""
     if isinstance(second, int):
         return first[second]
     return range(
@@ -154,6 +159,7 @@ def composed(first: range, second: int | range) -> int | range:
 
 
 def key_part(axis: int | range) -> int | slice:
+    """An index or range of indices as part of a key."""
     if isinstance(axis, int):
         return axis
     if not axis:
@@ -164,12 +170,12 @@ def key_part(axis: int | range) -> int | slice:
 # Elementwise operations on views
 
 
-def moved_behind(node: Operation, uses: list[int]) -> Node | None:
-    """The same elementwise operation on what its operands are views of, and the view of that."""
+def move_views_behind(node: Operation, uses: list[int]) -> Node | None:
+    """The same elementwise operation on the operands of views, and the view of that."""
     arrays = [a for a in node.args if a.ndim]
     if any(is_a(a, _broadcast_to) for a in arrays):
-        return before_broadcast(node)
-    if len(arrays) > 1 and any(map(leads_with_ones, arrays)) and (found := without_leading_ones(node)) is not None:
+        return compute_before_broadcast(node)
+    if len(arrays) > 1 and any(map(leads_with_ones, arrays)) and (found := drop_leading_ones(node)) is not None:
         return found
     first = arrays[0] if arrays else None
     if not isinstance(first, Operation) or not all(
@@ -178,54 +184,49 @@ def moved_behind(node: Operation, uses: list[int]) -> Node | None:
         return None
     alone = all(n == 1 for a, n in zip(node.args, uses, strict=True) if a.ndim)
     if not alone and len(arrays) == 1 or first.shape != node.shape:
-        return None  # the view is needed as it is, and there would be one more
+        return None  # the view has other uses, so there would be one more
     inner = [a.args[0] for a in arrays if isinstance(a, Operation)]
     if any(x.shape != inner[0].shape for x in inner):
         return None
     if is_a(first, _scatter):
-        return added_before_scatter(node, arrays) if alone else None
+        return add_before_scatter(node, arrays) if alone else None
     if is_a(first, _transpose) and all(is_a(a, _transpose) and a.params == first.params for a in arrays):
-        return derived(node, _transpose, on(node, inner), axes=first.params["axes"])
+        return make_node(node, _transpose, apply_to(node, inner), axes=first.params["axes"])
     if is_a(first, *RESHAPES) and all(a.shape == first.shape for a in arrays):
-        return reshaped(node, on(node, inner), node.shape)
+        return reshape_node(node, apply_to(node, inner), node.shape)
     return None
 
 
-def on(node: Operation, arrays: list[Node]) -> Operation:
+def apply_to(node: Operation, arrays: list[Node]) -> Operation:
     """An operation on other arrays; numbers stay."""
     rest = iter(arrays)
-    made = operation(node.primitive, [next(rest) if a.ndim else a for a in node.args], **node.params)
-    made.source = node.source
-    return made
+    return make_node(node, node.primitive, *[next(rest) if a.ndim else a for a in node.args], **node.params)
 
 
-def before_broadcast(node: Operation) -> Node | None:
+def compute_before_broadcast(node: Operation) -> Node | None:
     """The operation on operands that are not broadcast, and if need be the broadcast of that."""
     args = [a.args[0] if is_a(a, _broadcast_to) else a for a in node.args]
-    made = operation(node.primitive, args, **node.params)
-    made.source = node.source
-    return stretched(node, made, node.shape)
+    return broadcast_node(node, make_node(node, node.primitive, *args, **node.params), node.shape)
 
 
 def leads_with_ones(x: Node) -> TypeGuard[Operation]:
-    """Whether a node only puts axes of length one in front, which broadcasting does by itself."""
+    """Whether a node only puts axes of length one in front, which broadcasting does as well."""
     return is_a(x, *RESHAPES) and x.shape == (1,) * (x.ndim - x.args[0].ndim) + x.args[0].shape
 
 
-def without_leading_ones(node: Operation) -> Node | None:
+def drop_leading_ones(node: Operation) -> Node | None:
+    """The operation on operands without leading axes of length one, if another operand has the shape."""
     args = [a.args[0] if leads_with_ones(a) else a for a in node.args]
     if np.broadcast_shapes(*[a.shape for a in args]) != node.shape:
         return None
-    made = operation(node.primitive, args, **node.params)
-    made.source = node.source
-    return made
+    return make_node(node, node.primitive, *args, **node.params)
 
 
-def added_before_scatter(node: Operation, arrays: list[Node]) -> Node | None:
-    """The sum of what is put into zeros at the same place is put there at once."""
+def add_before_scatter(node: Operation, arrays: list[Node]) -> Node | None:
+    """The sum of values that are scattered to the same indices is scattered once."""
     if not is_a(node, add) or len(arrays) != 2:
         return None
     x, y = arrays
     if not (is_a(x, _scatter) and is_a(y, _scatter)) or x.params != y.params or x.args[1:] != y.args[1:]:
         return None
-    return derived(node, _scatter, derived(node, add, x.args[0], y.args[0]), *x.args[1:], **x.params)
+    return make_node(node, _scatter, make_node(node, add, x.args[0], y.args[0]), *x.args[1:], **x.params)

@@ -1,4 +1,4 @@
-"""What sparsity needs to know of operations, family by family: entries of `propagation`."""
+"""Entries of `propagation`, family by family: how sets of indices pass through operations."""
 
 from wengert.structure.aspects import along_axes, contraction, indexing, linalg, shape, special
 

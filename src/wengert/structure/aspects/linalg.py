@@ -1,4 +1,4 @@
-"""Functions of matrices: each matrix of a stack for itself."""
+"""Functions of matrices: each matrix of a stack by itself."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from wengert.ops.linear_algebra.spectral import _eig, _eigh, _svd
 from wengert.ops.linear_algebra.structured import _sylvester
 from wengert.ops.linear_algebra.systems import _cofactor, _det, _inv, _logdet, _solve
 from wengert.ops.linear_algebra.triangular import _solve_triangular
-from wengert.structure.incidence import Sets, along, grouped, moved, union
-from wengert.structure.propagation import Step, anything, propagation
+from wengert.structure.incidence import Sets, group_sets, line_numbers, move_sets, unite_sets
+from wengert.structure.propagation import OperationStep, propagate_all, propagation
 
 
 @propagation(
-    _solve_triangular, _cholesky, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd, _pinv, _expm, _logm, _sqrtm,
-    _expm_frechet, _logm_frechet, _sylvester,
+    _solve_triangular, _cholesky, _lu, _qr, _solve, _inv, _cofactor, _det, _logdet, _eigh, _eig, _svd, _pinv, _expm,
+    _logm, _sqrtm, _expm_frechet, _logm_frechet, _sylvester,
 )  # fmt: skip
-def matrices(step: Step) -> list[Sets]:
-    """Each matrix of a stack for itself."""
+def propagate_matrices(step: OperationStep) -> list[Sets]:
+    """Each element depends on all elements of its matrix."""
     stack = step.shapes[0][:-2]
     rank = len(stack)
     live = [step.shapes[i] for i, _ in step.live]
     if any(out.shape[:rank] != stack or out.ndim > rank + 2 for out in step.outs):
-        return anything(step)
+        return propagate_all(step)
     if rank and any(shape[:rank] != stack or len(shape) != rank + 2 for shape in live):
-        return anything(step)  # an operand of fewer axes belongs to all matrices of the stack
+        return propagate_all(step)  # an operand of fewer axes belongs to all matrices of the stack
     count = math.prod(stack)
-    inside = union(
-        [grouped(sets, along(step.shapes[i], range(rank, len(step.shapes[i]))), count) for i, sets in step.live]
+    inside = unite_sets(
+        [
+            group_sets(sets, line_numbers(step.shapes[i], range(rank, len(step.shapes[i]))), count)
+            for i, sets in step.live
+        ]
     )
-    return [moved(inside, along(out.shape, range(rank, len(out.shape)))) for out in step.outs]
+    return [move_sets(inside, line_numbers(out.shape, range(rank, len(out.shape)))) for out in step.outs]

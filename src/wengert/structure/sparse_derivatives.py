@@ -12,17 +12,17 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.spec import Spec
-from wengert.modes.tensor import Tensor
+from wengert.modes.reverse import Tensor
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
+from wengert.structure.call_signature import CallSignature
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
-from wengert.structure.patterns import Pattern, found_pattern
-from wengert.structure.signature import Signature
-from wengert.transforms.boundary import Argnums, flatten_arrays
-from wengert.transforms.gradients import Tape, grad
+from wengert.structure.patterns import Pattern, find_pattern
+from wengert.transforms.arguments import Argnums, opened
+from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import ranges, several
-from wengert.transforms.products import push_forward
+from wengert.transforms.runs import Tape, pushed
 
 SYMMETRIC_WAYS = ("symmetric", "star", "acyclic")
 
@@ -31,15 +31,13 @@ class PatternError(ValueError):
     """A pattern misses an entry that is not zero."""
 
 
-class Plan:
-    """How the entries for arguments of one signature are computed: a pattern, its colouring, and the products that
-    these ask for.
-    """
+class SparsePlan:
+    """How the entries for arguments of one signature are computed: a pattern, its colouring, and the products."""
 
     def __init__(
         self,
         function: Callable,
-        signature: Signature,
+        signature: CallSignature,
         pattern: Pattern,
         coloring: Coloring,
         chunk_size: int | None,
@@ -48,7 +46,7 @@ class Plan:
         self.function, self.signature, self.chunk_size = function, signature.without_numbers(), chunk_size
         self.pattern, self.coloring = pattern, coloring
         self.recovery = coloring.recovery(pattern)
-        self.columns = seeds(coloring.columns, coloring.column_colors, self.signature.leaves)
+        self.columns = color_seeds(coloring.columns, coloring.column_colors, self.signature.leaves)
         self.run: Callable = self.entries
         if native:
             from wengert.compiler.compiled import compile as compiled  # LLVM is loaded when something is compiled
@@ -56,7 +54,7 @@ class Plan:
             self.run = compiled(self.entries)
 
     def entries(self, *arrays: Any) -> Any:
-        """The entries of the matrix, in the order of the pattern: operations of the table, so that they can be traced."""
+        """The entries of the matrix, in the order of the pattern: operations of the table, which can be traced."""
         leaves, others = arrays[: self.signature.count], arrays[self.signature.count :]
         call = lambda given: self.signature.call(self.function, [*given, *others])
         parts = []
@@ -72,35 +70,40 @@ class Plan:
         """The products with sums of unit vectors from the right, one after the other."""
 
         def run(tangents: Sequence[Any]) -> list:
-            results = flatten_arrays(push_forward(call, leaves, tangents, arrays)[1])[0]
+            results = opened(pushed(call, leaves, tangents, arrays)[1])[0]
             self.refuse_rows(sum(y.size for y in results))
-            return [flat(results)]
+            return [flatten_arrays(results)]
 
         return reshape(several(run, self.columns, self.chunk_size)[0], (-1,))
 
     def backward(self, call: Callable, leaves: Sequence[Any]) -> Any:
         """The products with sums of unit vectors from the left."""
         tape = Tape(call, leaves)
-        results = flatten_arrays(tape.result)[0]
+        results = opened(tape.result)[0]
         self.refuse_rows(sum(y.size for y in results))
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
         def run(cotangents: Sequence[Any]) -> list:
             found = tape.pull(results, cotangents, retain=True)
-            return [flat([np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)])]
+            return [
+                flatten_arrays(
+                    [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)]
+                )
+            ]
 
         return reshape(
-            several(run, seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
+            several(run, color_seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
         )
 
     def product(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> np.ndarray:
         """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
         call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
         return np.asarray(
-            flat(flatten_arrays(push_forward(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
+            flatten_arrays(opened(pushed(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
         )
 
     def refuse_rows(self, rows: int) -> None:
+        """Raise an error if the function has not as many results as the pattern has rows."""
         if rows != self.pattern.shape[0]:
             raise user_error(
                 ValueError,
@@ -109,25 +112,22 @@ class Plan:
             )
 
 
-def seeds(colors: np.ndarray, number: int, specs: Sequence[Spec]) -> list[np.ndarray]:
-    """For each colour the sum of the unit vectors that have it, split into arrays with the number of the colour along
-    their first axis.
-    """
+def color_seeds(colors: np.ndarray, number: int, specs: Sequence[Spec]) -> list[np.ndarray]:
+    """For each colour the sum of its unit vectors, split into arrays with the colours along their first axis."""
     if number == 1 and (colors == 0).all():
-        return [
-            np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs
-        ]  # which a compiler sees to be one number
-    places = np.nonzero(colors >= 0)[0]
+        # broadcast, so that the compiler sees one number
+        return [np.broadcast_to(spec.dtype.type(1), (1, *spec.shape)) for spec in specs]
+    colored = np.nonzero(colors >= 0)[0]
     parts = []
     for (start, stop), spec in zip(ranges(specs), specs, strict=True):
         block = np.zeros((number, stop - start), spec.dtype if spec.dtype.kind in "fc" else float)
-        mine = places[(places >= start) & (places < stop)]
+        mine = colored[(colored >= start) & (colored < stop)]
         block[colors[mine], mine - start] = 1
         parts.append(block.reshape(number, *spec.shape))
     return parts
 
 
-def flat(arrays: Sequence[Any]) -> Any:
+def flatten_arrays(arrays: Sequence[Any]) -> Any:
     """All elements in one vector."""
     rows = [reshape(x, (-1,)) for x in arrays]
     return rows[0] if len(rows) == 1 else concatenate(rows)
@@ -136,7 +136,7 @@ def flat(arrays: Sequence[Any]) -> Any:
 class SparseDerivative:
     """The function that computes the sparse Jacobian, or Hessian, of `f`.
 
-    What it finds out about shapes it finds once.
+    Patterns and colourings are found once for each signature.
     """
 
     def __init__(
@@ -154,14 +154,8 @@ class SparseDerivative:
         self.name = "sparse_hessian" if hessian else "sparse_jacobian"
         if not callable(f):
             raise user_error(TypeError, f"{self.name} takes a function, and was given a {type(f).__name__}")
-        self.f, self.argnums, self.hessian, self.check, self.native, self.chunk_size = (
-            f,
-            argnums,
-            hessian,
-            check,
-            compile,
-            chunk_size,
-        )
+        self.f, self.argnums, self.hessian = f, argnums, hessian
+        self.check, self.native, self.chunk_size = check, compile, chunk_size
         self.function = grad(f, argnums) if hessian else f
         self.given = None if pattern is None else Pattern(pattern, symmetric=hessian)
         self.wanted = coloring if coloring is not None else "auto"
@@ -172,12 +166,12 @@ class SparseDerivative:
                 f"not be symmetric",
                 "Leave the colouring out, or, if it is, pass pattern=Pattern(matrix, symmetric=True).",
             )
-        self.plans: dict[Any, Plan] = {}
-        self.fast: dict[Any, Plan] = {}
+        self.plans: dict[Any, SparsePlan] = {}
+        self.fast: dict[Any, SparsePlan] = {}
         update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> csr_array:
-        plan, arrays = self.planned(args, kwargs)
+        plan, arrays = self.find_plan(args, kwargs)
         for x in arrays:
             if isinstance(x, Array):
                 raise user_error(
@@ -194,24 +188,26 @@ class SparseDerivative:
 
     @property
     def way(self) -> str:
+        """The kind of colouring that was asked for."""
         return self.wanted.kind if isinstance(self.wanted, Coloring) else self.wanted
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
-        """The entries alone, in the order of the pattern: on values of any mode, so that they can be differentiated and
-        compiled.
+        """The entries alone, in the order of the pattern.
+
+        They are values of any mode, so that they can be differentiated and compiled.
         """
-        plan, arrays = self.planned(args, kwargs)
+        plan, arrays = self.find_plan(args, kwargs)
         return plan.run(*arrays)
 
     def pattern(self, *args: Any, **kwargs: Any) -> Pattern:
-        """Where the matrix may be other than zero, for arguments like these."""
-        return self.planned(args, kwargs)[0].pattern
+        """The entries that may be nonzero, for arguments like these."""
+        return self.find_plan(args, kwargs)[0].pattern
 
     def colors(self, *args: Any, **kwargs: Any) -> Coloring:
         """How the matrix is compressed, for arguments like these."""
-        return self.planned(args, kwargs)[0].coloring
+        return self.find_plan(args, kwargs)[0].coloring
 
-    def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Plan, list]:
+    def find_plan(self, args: tuple, kwargs: dict[str, Any]) -> tuple[SparsePlan, list]:
         """The plan for these arguments, and those of their arrays that vary."""
         quick = (
             (args[0].shape, args[0].dtype)
@@ -220,18 +216,18 @@ class SparseDerivative:
         )
         if quick is not None and quick in self.fast:
             return self.fast[quick], list(args)
-        signature = Signature(self.name, self.argnums, args, kwargs)
+        signature = CallSignature(self.name, self.argnums, args, kwargs)
         plan = self.plans.get(signature.key)
         if plan is None:
-            plan = self.plans.setdefault(signature.key, self.made(signature))
+            plan = self.plans.setdefault(signature.key, self._make_plan(signature))
         if quick is not None:
             self.fast[quick] = plan
         return plan, [
             x.value if isinstance(x, Tensor) and x.node is None and not x.level else x for x in signature.arrays
         ]
 
-    def made(self, signature: Signature) -> Plan:
-        pattern = self.given if self.given is not None else found_pattern(self.function, signature, self.hessian)
+    def _make_plan(self, signature: CallSignature) -> SparsePlan:
+        pattern = self.given if self.given is not None else find_pattern(self.function, signature, self.hessian)
         size = sum(x.size for x in signature.leaves)
         if pattern.shape[1] != size:
             raise user_error(
@@ -241,9 +237,9 @@ class SparseDerivative:
                 "Find the pattern with sparsity(f, x).",
             )
         coloring = self.wanted if isinstance(self.wanted, Coloring) else color(pattern, self.wanted)
-        return Plan(self.function, signature, pattern, coloring, self.chunk_size, self.native)
+        return SparsePlan(self.function, signature, pattern, coloring, self.chunk_size, self.native)
 
-    def probe(self, plan: Plan, arrays: Sequence[Any], matrix: csr_array) -> None:
+    def probe(self, plan: SparsePlan, arrays: Sequence[Any], matrix: csr_array) -> None:
         """Compare the product with a random vector to one that does not know the pattern."""
         rng = np.random.default_rng()
         leaves = arrays[: plan.signature.count]
@@ -284,14 +280,13 @@ def sparse_jacobian(
     compile: bool = False,
     chunk_size: int | None = None,
 ) -> SparseDerivative:
-    """The function that computes the Jacobian of `f` as a SciPy sparse matrix, rows and columns being flattened results
-    and arguments.
+    """The function that computes the Jacobian of `f` as a SciPy sparse matrix.
 
-    The pattern is found, and coloured, once for each shape, and holds for all numbers; or it is given, as a `Pattern`
-    or a matrix, with `coloring` as a `Coloring` or the name of a way for `color`. A row holds one result, a column one
-    element to differentiate in; where there are several arrays, one after the other. `check` compares each result to a
-    product that does not know the pattern. `compile` makes native code of it. `chunk_size` bounds how many products run
-    at once, and with them the memory.
+    Rows are the flattened results, columns the flattened arguments; several arrays follow one another. The pattern is
+    found, and coloured, once for each shape, and holds for all numbers; or it is given, as a `Pattern` or a matrix,
+    with `coloring` as a `Coloring` or the name of a way for `color`. `check` compares each result to a product that
+    does not know the pattern. `compile` makes native code of it. `chunk_size` bounds how many products run at once, and
+    with them the memory.
 
     >>> J = sparse_jacobian(lambda x: (x[1:] - x[:-1]) ** 2)
     >>> J(np.arange(4.0)).toarray()
@@ -316,8 +311,9 @@ def sparse_hessian(
     compile: bool = False,
     chunk_size: int | None = None,
 ) -> SparseDerivative:
-    """The function that computes the Hessian of a scalar function as a SciPy sparse matrix: as `sparse_jacobian`, and
-    symmetric.
+    """The function that computes the Hessian of a scalar function as a SciPy sparse matrix.
+
+    It has the options of `sparse_jacobian`, and is symmetric.
 
     >>> sparse_hessian(lambda x: (x[1:] * x[:-1] ** 2).sum())(np.arange(3.0)).toarray()
     array([[2., 0., 0.],

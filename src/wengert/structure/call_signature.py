@@ -1,6 +1,4 @@
-"""The arguments of one call, as a pattern sees them: what is differentiated, what else is unknown, and what is
-constant.
-"""
+"""The arguments of one call, as a pattern depends on them: those to differentiate, other unknowns, and constants."""
 
 from __future__ import annotations
 
@@ -11,19 +9,17 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.constant_key import constant_key, is_hashable
 from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.ir import PYTHON_NUMBERS
 from wengert.modes.symbolic import digest
-from wengert.transforms.boundary import Argnums, Arguments
+from wengert.transforms.arguments import Argnums, Chosen
 
 
-class Signature:
-    """A pattern holds for all arguments with one `key`: the floating-point numbers of one key have equal shapes, the
-    rest is equal.
+class CallSignature:
+    """A pattern holds for all arguments with one `key`: unknowns have equal shapes, constants are equal.
 
     `leaves` are the arrays that are differentiated, `others` the floating-point numbers and arrays among the other
     arguments.
@@ -32,7 +28,7 @@ class Signature:
     __slots__ = ("chosen", "count", "fixed", "key", "leaves", "others", "structure", "unknown")
 
     def __init__(self, transform: str, argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]):
-        self.chosen = chosen = Arguments(transform, argnums, args, kwargs)
+        self.chosen = chosen = Chosen(transform, argnums, args, kwargs)
         self.leaves, self.count = chosen.leaves, len(chosen.leaves)
         for i, x in enumerate(self.leaves):
             if x.dtype.kind == "c":
@@ -45,13 +41,13 @@ class Signature:
         self.fixed, self.structure = flatten(([None if i in mine else a for i, a in enumerate(args)], kwargs))
         self.unknown = [is_unknown(x) for x in self.fixed]
         self.others = [x for x, missing in zip(self.fixed, self.unknown, strict=True) if missing]
-        constants = tuple([fixed_key(x) for x, missing in zip(self.fixed, self.unknown, strict=True) if not missing])
+        constants = tuple([argument_key(x) for x, missing in zip(self.fixed, self.unknown, strict=True) if not missing])
         specs = tuple([x.__class__ if x.__class__ in PYTHON_NUMBERS else (x.shape, x.dtype) for x in self.arrays])
         self.key = specs, chosen.structure, self.structure, constants
 
     @property
     def arrays(self) -> list:
-        """All that varies from call to call."""
+        """All arrays that vary from call to call."""
         return [*self.leaves, *self.others]
 
     def call(self, function: Callable, arrays: Sequence[Any]) -> Any:
@@ -64,8 +60,8 @@ class Signature:
         changed.args, changed.kwargs = args, kwargs
         return changed.call(function, arrays[: self.count])
 
-    def without_numbers(self) -> Signature:
-        """The same, with specs in place of arrays: what can be kept without keeping their memory."""
+    def without_numbers(self) -> CallSignature:
+        """The same with specs in place of arrays, to keep it without their memory."""
         kept = copy.copy(self)
         kept.leaves, kept.others = [Spec.of(x) for x in self.leaves], []
         kept.fixed = [None if missing else x for x, missing in zip(self.fixed, self.unknown, strict=True)]
@@ -77,13 +73,19 @@ class Signature:
 def is_unknown(x: Any) -> bool:
     """Whether an argument varies from call to call: floating-point numbers do.
 
-    Integers, truth values and texts are constants.
+    Integers, booleans and strings are constants.
     """
     return isinstance(x, float | complex) or (isinstance(x, SHAPED) and x.dtype.kind in "fc")
 
 
-def fixed_key(x: Any) -> Any:
-    """The key of a constant argument; objects that are not hashable count by identity."""
+def argument_key(x: Any) -> Any:
+    """A key that is equal for equal constants."""
     if isinstance(x, np.ndarray):
         return x.shape, x.dtype, digest(x)
-    return constant_key(x) if is_hashable(x) and not isinstance(x, Array) else id(x)
+    if isinstance(x, Array):
+        return id(x)
+    try:
+        hash(x)
+    except TypeError:
+        return id(x)
+    return type(x), x

@@ -1,30 +1,29 @@
-"""A graph as Python source: a function in the user's own names, which gives the same numbers when it runs."""
+"""A graph as Python source: a function in the user's own names, which returns the same numbers when it runs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT, Primitive
+from wengert.graph.forms import PythonSource, form
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
-from wengert.graph.notation import ATOM, POWER, PRODUCT, SIGN, Infix, key_text, literal, notation, number
-from wengert.graph.variables import Scope, identifier, known_names, last_lines, separate
+from wengert.graph.local_names import Scope, choose_lines, identifier, last_uses
+from wengert.graph.notation import ATOM, POWER, PRODUCT, SIGN, Infix, notation, write_key, write_literal, write_number
 from wengert.ops.elementwise.arithmetic import divide, multiply, negative, square
 from wengert.ops.elementwise.exponential import _power
 from wengert.ops.elementwise.predicates import invert
 
-if TYPE_CHECKING:
-    from wengert.graph.graph import Graph
-
 LIMIT = 8
-"""How many operations may stand on a line."""
+"""The most operations on a line."""
 
 SMALL = 12
-"""How many elements an array may have to be written out."""
+"""The most elements of an array that is written out."""
 
 NUMBERS = {np.dtype(t): t for t in (bool, np.int64, np.float64, np.complex128)}
 RESERVED = ("np", "wg", "lookup", "Index", "Hole", "complex")
@@ -40,29 +39,10 @@ python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspe
 )
 
 
-class PythonSource(str):
-    """Source of a function.
-
-    `constants` are what cannot be written out, as arrays too large for that: it takes them by keyword.
-    """
-
-    constants: dict[str, Any]
-
-    def function(self) -> Callable:
-        """The function itself, its constants filled in.
-
-        It takes the graph's inputs and returns its outputs one after the other, without the trees of a traced function.
-        """
-        namespace: dict[str, Any] = {}
-        exec(compile(self, "<graph>", "exec"), namespace)
-        made = namespace[re.search(r"^def (\w+)", self, re.MULTILINE)[1]]  # type: ignore[index]  # there is one
-        made.__kwdefaults__ = self.constants or None
-        return made
-
-
-def python(graph: Graph, name: str = "f") -> PythonSource:
+@form("python")
+def write_python(graph: Graph, name: str = "f") -> PythonSource:
     """The source of a function of the graph's inputs."""
-    return SourceWriter(graph, name).written()
+    return SourceWriter(graph, name).write()
 
 
 def is_numpy(primitive: Primitive) -> bool:
@@ -71,6 +51,8 @@ def is_numpy(primitive: Primitive) -> bool:
 
 
 class SourceWriter:
+    """Writes the source of a function, line by line; `texts` are the expressions of nodes so far."""
+
     def __init__(self, graph: Graph, function: str):
         self.graph, self.function = graph, function
         called = {node.primitive for node in graph.operations}
@@ -80,31 +62,42 @@ class SourceWriter:
         self.constants: dict[str, Any] = {}
         self.looked_up: dict[str, None] = {}
 
-    def written(self) -> PythonSource:
+    def write(self) -> PythonSource:
+        """The source of the function."""
         graph = self.graph
-        names = known_names(graph)
         parameters = [self.scope.take(identifier(given.name or "x", self.reserved)) for given in graph.inputs]
         for given, text in zip(graph.inputs, parameters, strict=True):
             self.texts[given] = text, ATOM
         for constant in graph.constants:
             self.texts[constant] = self.constant(constant)
+        body = self._write_lines()
+        results = [self.texts[node][0] for node in graph.outputs]
+        body.append(
+            f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})"
+        )
+        return self._assemble(parameters, body)
+
+    def _write_lines(self) -> list[str]:
+        """The lines that assign to variables, in order; a variable that is no longer needed is used again."""
+        graph = self.graph
+        names = graph.value_names()
         blocks = [node for node in graph.operations if node.primitive in python_block]
-        lines = separate(graph, {*names, *blocks}, LIMIT, lambda node: node.primitive is OUTPUT)
-        places = {line: i for i, line in enumerate(lines)}
-        last = last_lines(graph, lines)
+        lines = choose_lines(graph, {*names, *blocks}, LIMIT, lambda node: node.primitive is OUTPUT)
+        numbers = {line: i for i, line in enumerate(lines)}
+        last = last_uses(graph, lines)
         expiring: dict[int, list[Node]] = {}
         for node in (*graph.inputs, *lines):
             expiring.setdefault(last.get(node, len(lines)), []).append(node)
         body: list[str] = []
         for node in graph.operations:
-            if node not in places:
+            if node not in numbers:
                 self.texts[node] = self.expression(node)
                 continue
             block = python_block.of(node.primitive)
             text = "" if block else self.expression(node)[0]
             base = identifier(names[node], self.reserved) if node in names else "t"
-            released = [self.texts[a][0] for a in expiring.get(places[node], ()) if a is not node]
-            if block:  # several lines: what they read must not be overwritten by the first of them
+            released = [self.texts[a][0] for a in expiring.get(numbers[node], ()) if a is not node]
+            if block:  # of several lines, the first must not overwrite what the others read
                 target = self.scope.take(base)
                 body += block(self, node, target)
             for variable in released:
@@ -113,13 +106,9 @@ class SourceWriter:
                 target = self.scope.take(base)
                 body.append(f"{target} = {text}")
             self.texts[node] = target, ATOM
-        results = [self.texts[node][0] for node in graph.outputs]
-        body.append(
-            f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})"
-        )
-        return self.assembled(parameters, body)
+        return body
 
-    def assembled(self, parameters: list[str], body: list[str]) -> PythonSource:
+    def _assemble(self, parameters: list[str], body: list[str]) -> PythonSource:
         taken = [*parameters, *(["*", *self.constants] if self.constants else [])]
         head = "\n".join([*[f"{name} = lookup({name!r}).op" for name in self.looked_up], ""] if self.looked_up else [])
         code = f"def {self.function}({', '.join(taken)}):\n" + "".join(f"    {line}\n" for line in body)
@@ -132,29 +121,30 @@ class SourceWriter:
         imports = "".join([f"{line}\n" for line, wanted in needed.items() if wanted])
         parts = [imports, head, code]
         source = PythonSource("\n".join([p for p in parts[:2] if p]) + ("\n\n" if imports else "") + code)
-        source.constants = self.constants
+        source.name, source.constants = self.function, self.constants
         return source
 
     def constant(self, node: Constant) -> Text:
         """A constant as a number or small array, else as a parameter."""
         value = node.value
         if node.weak is not None:
-            return _signed(number(value))
+            return _with_precedence(write_number(value))
         text = None
         if not node.is_captured and node.dtype.kind in "biufc" and node.dtype.char not in "gG":
-            text = _array_text(np.asarray(value)) if node.ndim else number(np.asarray(value))
+            text = _write_array(np.asarray(value)) if node.ndim else write_number(np.asarray(value))
         if text is None:
             text = self.scope.take(identifier(node.name or "c", self.reserved))
             self.constants[text] = value
         return text, ATOM
 
     def expression(self, node: Operation) -> Text:
+        """The source of an operation."""
         if node.primitive is OUTPUT:
-            return f"{self.closed(node.args[0])}[{node.params['index']}]", ATOM
+            return f"{self.enclose(node.args[0])}[{node.params['index']}]", ATOM
         infix = notation.of(node.primitive)
-        if isinstance(infix, Infix) and infix.python is not None and not _differs(node):
+        if isinstance(infix, Infix) and infix.python is not None and not _rounds_differently(node):
             return self.infix(node, infix.python, infix.precedence)
-        if is_a(node, negative, invert) and not _differs(node):
+        if is_a(node, negative, invert) and not _rounds_differently(node):
             text, precedence = self.texts[node.args[0]]
             return ("-" if is_a(node, negative) else "~") + (text if precedence >= SIGN else f"({text})"), SIGN
         if is_a(node, square):
@@ -163,8 +153,9 @@ class SourceWriter:
         return (written(self, node), ATOM) if written else (self.call(node), ATOM)
 
     def infix(self, node: Operation, symbol: str, precedence: int) -> Text:
+        """An operator between its operands."""
         left, right = [self.operand(a, node) for a in node.args]
-        loose = precedence == POWER  # binds to the right; no operation that compares two comparisons chains
+        loose = precedence == POWER  # `**` binds to the right; comparisons must not chain
         first = (
             left[0]
             if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS
@@ -177,14 +168,15 @@ class SourceWriter:
         """An operand; a NumPy scalar as a plain number where its dtype is that of an operand that is not one."""
         scalar = isinstance(a, Constant) and a.weak is None and a.shape == () and a.dtype in NUMBERS
         if scalar and any(b.weak is None and not isinstance(b, Constant) and b.dtype == a.dtype for b in user.args):
-            return _signed(number(np.asarray(a.value).item()))  # type: ignore[attr-defined]  # a constant has a value
+            return _with_precedence(write_number(np.asarray(a.value).item()))  # type: ignore[attr-defined]  # a constant has a value
         return self.texts[a]
 
     def square(self, node: Operation) -> Text:
+        """A square, so that it rounds as NumPy's."""
         text, precedence = self.texts[node.args[0]]
         if node.shape and node.dtype.kind in "fc":
             return f"{text if precedence > POWER else f'({text})'} ** 2", POWER
-        if text.isidentifier():  # of a single number, ** rounds in its own way
+        if text.isidentifier():  # ** of a single number rounds differently
             return f"{text} * {text}", PRODUCT
         return f"np.square({text})", ATOM
 
@@ -192,38 +184,39 @@ class SourceWriter:
         """A call of NumPy's function where that is the implementation, else of the operation in the table."""
         primitive = node.primitive
         arguments = [self.texts[a][0] for a in node.args]
-        arguments += [f"{name}={literal(value)}" for name, value in node.params.items()]
+        arguments += [f"{name}={write_literal(value)}" for name, value in node.params.items()]
         name = primitive.name
         if is_numpy(primitive):
             return f"np.{name}({', '.join(arguments)})"
         self.looked_up[name] = None
         return f"{name}({', '.join(arguments)})"
 
-    def closed(self, a: Node) -> str:
+    def enclose(self, a: Node) -> str:
+        """An operand, in parentheses if an attribute or index could not follow it."""
         text, precedence = self.texts[a]
         return text if precedence == ATOM and not re.match(r"[\d.]", text) else f"({text})"
 
     def array(self, a: Node) -> str:
-        """A value that something of an array is asked of, which Python's numbers do not have."""
-        return f"np.asarray({self.texts[a][0]})" if a.weak else self.closed(a)
+        """The source of a value as an array, which Python's numbers are not."""
+        return f"np.asarray({self.texts[a][0]})" if a.weak else self.enclose(a)
 
     def key(self, node: Operation, first: int) -> str:
-        return key_text(node.params["key"], [self.texts[a][0] for a in node.args[first:]])
+        """The key of an indexing operation, whose arrays begin with operand `first`."""
+        return write_key(node.params["key"], [self.texts[a][0] for a in node.args[first:]])
 
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 
-def _signed(text: str) -> Text:
+def _with_precedence(text: str) -> Text:
     return text, SIGN if text.startswith("-") else ATOM
 
 
-def _differs(node: Operation) -> bool:
-    """Whether Python's operator may give something else than NumPy's function.
+def _rounds_differently(node: Operation) -> bool:
+    """Whether Python's operator may return something else than NumPy's function.
 
-    It rounds in its own way in powers and complex products of single numbers, and for the exponents that `**` knows by
-    heart. Of Python's own numbers it gives one of them again, which is right where the result is to give way to the
-    dtype of an array, and only there.
+    It rounds differently in powers and complex products of single numbers, and for exponents with a special case in
+    `**`. Of Python's own numbers it returns a Python number, which is right only where the result is weak too.
     """
     if node.weak is None and all(a.weak for a in node.args):
         return True
@@ -240,29 +233,33 @@ def _differs(node: Operation) -> bool:
     return node.shape == () or known
 
 
-def _array_text(array: np.ndarray) -> str | None:
-    """An array written out: by its one number if all are the same, element by element if they are few."""
-    typed = "" if array.dtype == np.float64 else f", {literal(array.dtype)}"
-    if array.size and len({array[place].tobytes() for place in np.ndindex(array.shape[: min(array.ndim, 1)])}) == 1:
+def _write_array(array: np.ndarray) -> str | None:
+    """An array written out: by its one number if all are equal, element by element if they are few."""
+    typed = "" if array.dtype == np.float64 else f", {write_literal(array.dtype)}"
+    if array.size and len({array[i].tobytes() for i in np.ndindex(array.shape[: min(array.ndim, 1)])}) == 1:
         first = array[(0,) * array.ndim]
         if array.tobytes() == first.tobytes() * array.size and (array.size > 3 or array.ndim > 1):
             fill = {0: "zeros", 1: "ones"}.get(first.item()) if not np.signbit(first.real) else None
             return (
-                f"np.{fill}({array.shape}{typed})" if fill else f"np.full({array.shape}, {number(first.item())}{typed})"
+                f"np.{fill}({array.shape}{typed})"
+                if fill
+                else f"np.full({array.shape}, {write_number(first.item())}{typed})"
             )
     if not array.size:
         return f"np.zeros({array.shape}{typed})"
     if array.size > SMALL:
         return None
-    return f"np.array({_nested(array)}{typed if array.dtype not in NUMBERS else ''})"
+    return f"np.array({_write_nested(array)}{typed if array.dtype not in NUMBERS else ''})"
 
 
-def _nested(array: np.ndarray) -> str:
-    return f"[{', '.join(map(_nested, array))}]" if array.ndim else number(array.item())
+def _write_nested(array: np.ndarray) -> str:
+    return f"[{', '.join(map(_write_nested, array))}]" if array.ndim else write_number(array.item())
 
 
 def reduction_call(name: str) -> Callable[[SourceWriter, Operation], str]:
-    def written(writer: SourceWriter, node: Operation) -> str:
+    """The call of a reduction, which leaves out what NumPy does by default."""
+
+    def write(writer: SourceWriter, node: Operation) -> str:
         x, params = node.args[0], dict(node.params)
         axis = params.pop("axis")
         axes = axis if isinstance(axis, tuple) else (axis,)
@@ -270,22 +267,22 @@ def reduction_call(name: str) -> Callable[[SourceWriter, Operation], str]:
         if not (isinstance(axis, tuple) and len(axes) == x.ndim):
             words.append(f"axis={axes[0]}" if len(axes) == 1 else f"axis={axis}")
         words += [
-            f"{word}={literal(value)}"
+            f"{word}={write_literal(value)}"
             for word, value in params.items()
             if value not in (False, None) or value.__class__ in (int, float)
         ]
         return f"{name}({', '.join(words)})"
 
-    return written
+    return write
 
 
 def template(pattern: str) -> Callable[[SourceWriter, Operation], str]:
-    """A call with operands in order (`{0}`), all of them (`{all}`) and metadata by name (`{axis}`)."""
+    """A call with operands in order (`{0}`), all of them (`{all}`) and parameters by name (`{axis}`)."""
 
-    def written(writer: SourceWriter, node: Operation) -> str:
+    def write(writer: SourceWriter, node: Operation) -> str:
         operands = [writer.texts[a][0] for a in node.args]
         return pattern.format(
-            *operands, all=", ".join(operands), **{word: literal(value) for word, value in node.params.items()}
+            *operands, all=", ".join(operands), **{word: write_literal(value) for word, value in node.params.items()}
         )
 
-    return written
+    return write

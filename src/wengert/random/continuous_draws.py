@@ -1,6 +1,4 @@
-"""Distributions with a density: draws are smooth functions of the parameters, whose derivatives are those of the draws
-themselves.
-"""
+"""Draws from distributions with a density: smooth functions of the parameters."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, reshape, swapaxes
-from wengert.random.draw import Draw, Size, extents, refuse_gradient, refuse_trace
+from wengert.random.draw import Draw, Size, refuse_gradient, refuse_trace, size_tuple
 from wengert.transforms.products import stop_gradient
 
 
-class Continuous:
+class ContinuousDraws:
     """Methods of `np.random.Generator`, by their names and signatures.
 
     On plain parameters each is NumPy's. On values it draws the same numbers, up to rounding, in the precision of the
@@ -57,17 +55,20 @@ class Continuous:
         return self._plain("random", size=size, dtype=dtype, out=out)
 
     def standard_normal(self, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None) -> Any:
+        """Normal with mean 0 and standard deviation 1."""
         return self._plain("standard_normal", size=size, dtype=dtype, out=out)
 
     def standard_exponential(
         self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: np.ndarray | None = None
     ) -> Any:
+        """Exponential with mean 1."""
         return self._plain("standard_exponential", size=size, dtype=dtype, method=method, out=out)
 
     def standard_cauchy(self, size: Size = None) -> Any:
+        """Cauchy around 0."""
         return self._plain("standard_cauchy", size=size)
 
-    # A place and a scale
+    # Location and scale
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """loc + scale z, z standard normal."""
@@ -80,39 +81,50 @@ class Continuous:
         return self._pathwise("uniform", (low, high), size, lambda draw, low, high: low + (high - low) * draw("random"))
 
     def exponential(self, scale: Any = 1.0, size: Size = None) -> Any:
+        """scale z, z standard exponential."""
         return self._pathwise("exponential", (scale,), size, lambda draw, scale: scale * draw("standard_exponential"))
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """loc + scale z, z standard Gumbel."""
         return self._pathwise("gumbel", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("gumbel"))
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """loc + scale z, z standard Laplace."""
         return self._pathwise("laplace", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("laplace"))
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """loc + scale z, z standard logistic."""
         return self._pathwise("logistic", (loc, scale), size, lambda draw, loc, scale: loc + scale * draw("logistic"))
 
     def rayleigh(self, scale: Any = 1.0, size: Size = None) -> Any:
+        """scale z, z standard Rayleigh."""
         return self._pathwise("rayleigh", (scale,), size, lambda draw, scale: scale * draw("rayleigh"))
 
-    # Functions of such draws
+    # Functions of standard draws
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
+        """exp(mean + sigma z), z standard normal."""
         return self._pathwise(
             "lognormal", (mean, sigma), size, lambda draw, mean, sigma: exp(mean + sigma * draw("standard_normal"))
         )
 
     def weibull(self, a: Any, size: Size = None) -> Any:
+        """z^(1 / a), z standard exponential."""
         return self._pathwise("weibull", (a,), size, lambda draw, a: power(draw("standard_exponential"), 1.0 / a))
 
     def pareto(self, a: Any, size: Size = None) -> Any:
+        """exp(z / a) - 1, z standard exponential."""
         return self._pathwise("pareto", (a,), size, lambda draw, a: expm1(draw("standard_exponential") / a))
 
     def power(self, a: Any, size: Size = None) -> Any:
+        """(1 - exp(-z))^(1 / a), z standard exponential."""
         return self._pathwise(
             "power", (a,), size, lambda draw, a: power(-np.expm1(-draw("standard_exponential")), 1.0 / a)
         )
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
+        """The quantile of a uniform draw."""
+
         def path(draw: Draw, left: Any, mode: Any, right: Any) -> Any:
             u, width = draw("random"), right - left
             rises = u <= stop_gradient((mode - left) / width)
@@ -144,15 +156,17 @@ class Continuous:
         return self._pathwise("standard_gamma", (shape,), size, Draw.gamma)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None) -> Any:
+        """scale z, z standard gamma."""
         return self._pathwise("gamma", (shape, scale), size, lambda draw, shape, scale: scale * draw.gamma(shape))
 
     def chisquare(self, df: Any, size: Size = None) -> Any:
+        """Twice a gamma draw."""
         return self._pathwise("chisquare", (df,), size, lambda draw, df: 2.0 * draw.gamma(0.5 * df))
 
     def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
         """The quotient of two gamma draws.
 
-        The derivative is that of the quotient, each draw being a quantile of its own.
+        The derivative is that of the quotient of two quantiles.
         """
 
         def path(draw: Draw, dfnum: Any, dfden: Any) -> Any:
@@ -197,7 +211,7 @@ class Continuous:
             raise user_error(
                 ValueError, f"dirichlet takes a vector alpha, and was given shape {alpha.shape}", "Batch it by wg.vmap."
             )
-        return shares(Draw(self.numpy, (alpha[0],), extents(size)), alpha)
+        return draw_shares(Draw(self.numpy, (alpha[0],), size_tuple(size)), alpha)
 
     def multivariate_normal(
         self,
@@ -211,8 +225,9 @@ class Continuous:
     ) -> Any:
         """mean + A z, with a factor A of cov by svd, eigh or cholesky.
 
-        The derivative in cov is taken with the factor of Cholesky, turned so that the draws are those of the method: it
-        is smooth wherever cov is positive definite, where that of the others breaks down at eigenvalues that are equal.
+        The derivative with respect to cov is taken with Cholesky's factor, rotated so that the draws are those of the
+        method: it is smooth wherever cov is positive definite, while that of the others breaks down at equal
+        eigenvalues.
         """
         mean, cov = gathered(mean), gathered(cov)
         if not isinstance(mean, Array) and not isinstance(cov, Array):
@@ -222,14 +237,14 @@ class Continuous:
         mean, cov = operand(mean), operand(cov)
         if mean.ndim != 1 or cov.shape != mean.shape * 2:
             raise user_error(ValueError, f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}")
-        draw = Draw(self.numpy, (mean[0], cov[0, 0]), extents(size))
-        return mean + correlated(draw("standard_normal", core=mean.shape), cov, method)
+        draw = Draw(self.numpy, (mean[0], cov[0, 0]), size_tuple(size))
+        return mean + correlate_noise(draw("standard_normal", core=mean.shape), cov, method)
 
 
-def shares(draw: Draw, alpha: Any) -> Any:
+def draw_shares(draw: Draw, alpha: Any) -> Any:
     """A Dirichlet draw, by the steps of NumPy's."""
     n = alpha.shape[0]
-    if _small(alpha):
+    if _are_all_small(alpha):
         rest = flip(cumsum(flip(alpha)))
         broken = draw.beta(alpha[:-1], rest[1:], core=(n - 1,))
         ones = np.ones((*draw.size, 1), draw.dtype)
@@ -239,14 +254,14 @@ def shares(draw: Draw, alpha: Any) -> Any:
     return parts * (1.0 / sum_(parts, -1, keepdims=True))
 
 
-def _small(alpha: Any) -> bool:
+def _are_all_small(alpha: Any) -> bool:
     """Whether all are below 0.1, in the whole batch."""
     while isinstance(alpha, Array):
         alpha = alpha.value
     return bool(np.max(alpha, initial=0.0) < 0.1)
 
 
-def correlated(noise: Any, cov: Any, method: str) -> Any:
+def correlate_noise(noise: Any, cov: Any, method: str) -> Any:
     """Standard normal vectors as vectors with this covariance."""
     if method not in ("svd", "eigh", "cholesky"):
         raise user_error(ValueError, f"method is 'svd', 'eigh' or 'cholesky', and not {method!r}")

@@ -1,7 +1,7 @@
 """Distributions of vectors; names and parameters are those of `scipy.stats`.
 
 Covariances are factored by Cholesky, and may have axes in front: one matrix for each of the points with which they
-broadcast. They are symmetric matrices, and so are the derivatives in them.
+broadcast. They are symmetric matrices, and so are their derivatives.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from wengert.ops.shape.rearranging import concatenate, diagonal
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis, reshape, swapaxes
 from wengert.ops.special.entropy import xlogy
 from wengert.ops.special.gamma import digamma, gammaln
-from wengert.random.continuous import shares
-from wengert.random.draw import Draw, Size, extents
+from wengert.random.continuous_draws import draw_shares
+from wengert.random.draw import Draw, Size, size_tuple
 from wengert.random.generator import default_rng
-from wengert.stats.families import as_counts, beside, converted, precision, quiet
+from wengert.stats.families import as_counts, as_value, common_precision, match_precision, without_warnings
 from wengert.stats.frozen import Distribution
 
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
-def matrix_of(cov: Any, n: int, *others: Any) -> Any:
+def covariance_matrix(cov: Any, n: int, *others: Any) -> Any:
     """A number times the identity, a vector as the diagonal, or a matrix as it is; symmetric."""
-    cov = converted(cov)
+    cov = as_value(cov)
     if np.ndim(cov) < 2:
-        return np.eye(n, dtype=precision(cov, *others)) * cov
+        return np.eye(n, dtype=common_precision(cov, *others)) * cov
     if cov.shape[-2:] != (n, n):
         raise user_error(ValueError, f"A covariance of shape {cov.shape} does not fit vectors of {n} numbers")
     return 0.5 * (cov + swapaxes(cov, -1, -2))
 
 
-def extent_of(x: Any, mean: Any, cov: Any) -> int:
-    """How many numbers a vector has: of the mean, the covariance, or the points."""
+def vector_length(x: Any, mean: Any, cov: Any) -> int:
+    """The length of the vectors: that of the mean, the covariance, or the points."""
     if mean is not None and np.ndim(mean):
         return operand(mean).shape[-1]
     if np.ndim(cov):
@@ -53,16 +53,14 @@ def extent_of(x: Any, mean: Any, cov: Any) -> int:
     return 1 if x is None or mean is not None or not np.ndim(x) else operand(x).shape[-1]
 
 
-def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
-    """The squared length of x - mean in units of the covariance, half the logarithm of its determinant, and the number
-    of numbers.
-    """
-    n = extent_of(x, mean, cov)
+def whiten(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
+    """The squared length of x - mean in units of the covariance, half its log-determinant, and the length of x."""
+    n = vector_length(x, mean, cov)
     x = operand(x)
     if n == 1 and (not x.ndim or x.shape[-1] != 1):
         x = reshape(x, (*x.shape, 1))
     away = x - (0.0 if mean is None else mean)
-    lower = cholesky(matrix_of(cov, n, x, mean))
+    lower = cholesky(covariance_matrix(cov, n, x, mean))
     if lower.ndim == 2:
         flat = reshape(away, (-1, n))
         scaled = reshape(swapaxes(solve_triangular(lower, swapaxes(flat, 0, 1), lower=True), 0, 1), away.shape)
@@ -78,21 +76,23 @@ class MultivariateNormal(Distribution):
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
         """The logarithm of the density at the vectors x, along their last axis."""
-        distance, half_log_det, n = whitened(x, mean, cov)
+        distance, half_log_det, n = whiten(x, mean, cov)
         return -0.5 * (n * LOG_TWO_PI + distance) - half_log_det
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+        """The density."""
         return exp(self.logpdf(x, mean, cov))
 
     def entropy(self, mean: Any = None, cov: Any = 1.0) -> Any:
-        n = extent_of(None, mean, cov)
-        return 0.5 * n * (LOG_TWO_PI + 1.0) + sum_(log(diagonal(cholesky(matrix_of(cov, n)), 0, -2, -1)), -1)
+        """The differential entropy."""
+        n = vector_length(None, mean, cov)
+        return 0.5 * n * (LOG_TWO_PI + 1.0) + sum_(log(diagonal(cholesky(covariance_matrix(cov, n)), 0, -2, -1)), -1)
 
     def rvs(self, mean: Any = None, cov: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
         """Draws: `multivariate_normal` of the generator, by Cholesky's factor."""
-        n = extent_of(None, mean, cov)
+        n = vector_length(None, mean, cov)
         mean = np.zeros(n) if mean is None else mean
-        return default_rng(random_state).multivariate_normal(mean, matrix_of(cov, n), size, method="cholesky")
+        return default_rng(random_state).multivariate_normal(mean, covariance_matrix(cov, n), size, method="cholesky")
 
 
 class MultivariateT(Distribution):
@@ -100,19 +100,20 @@ class MultivariateT(Distribution):
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1.0, df: Any = 1.0) -> Any:
         """The logarithm of the density at the vectors x, along their last axis."""
-        distance, half_log_det, n = whitened(x, loc, shape)
-        (df,) = beside([converted(df)], distance)
+        distance, half_log_det, n = whiten(x, loc, shape)
+        (df,) = match_precision([as_value(df)], distance)
         constant = gammaln(0.5 * (df + n)) - gammaln(0.5 * df) - 0.5 * n * log(math.pi * df)
         return constant - half_log_det - 0.5 * (df + n) * log1p(distance / df)
 
     def pdf(self, x: Any, loc: Any = None, shape: Any = 1.0, df: Any = 1.0) -> Any:
+        """The density."""
         return exp(self.logpdf(x, loc, shape, df))
 
     def rvs(self, loc: Any = None, shape: Any = 1.0, df: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
         """Normal vectors over the root of a chi-squared draw, for each vector its own."""
-        n = extent_of(None, loc, shape)
-        shape, loc = matrix_of(shape, n), operand(0.0 if loc is None else loc)
-        draw = Draw(default_rng(random_state).numpy, (df, shape[..., 0, 0], sum_(loc)), extents(size))
+        n = vector_length(None, loc, shape)
+        shape, loc = covariance_matrix(shape, n), operand(0.0 if loc is None else loc)
+        draw = Draw(default_rng(random_state).numpy, (df, shape[..., 0, 0], sum_(loc)), size_tuple(size))
         spread = sqrt(df / (2.0 * draw.gamma(0.5 * operand(df))))
         noise = draw("standard_normal", core=(n,)) @ swapaxes(cholesky(shape), -1, -2)
         return loc + reshape(spread, (*spread.shape, 1)) * noise
@@ -138,7 +139,7 @@ class Dirichlet(Distribution):
             )
         return moveaxis(x, 0, -1), alpha
 
-    @quiet
+    @without_warnings
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density. That the shares add up to 1 is taken for granted."""
         x, alpha = self._shares(x, alpha)
@@ -149,18 +150,22 @@ class Dirichlet(Distribution):
         return where(any_(alpha <= 0), math.nan, out)
 
     def pdf(self, x: Any, alpha: Any) -> Any:
+        """The density."""
         return exp(self.logpdf(x, alpha))
 
     def mean(self, alpha: Any) -> Any:
+        """The mean."""
         alpha = operand(alpha)
         return alpha / sum_(alpha)
 
     def var(self, alpha: Any) -> Any:
+        """The variance of each share."""
         alpha = operand(alpha)
         total = sum_(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1.0))
 
     def entropy(self, alpha: Any) -> Any:
+        """The differential entropy."""
         alpha = operand(alpha) * 1.0
         total, n = sum_(alpha), alpha.shape[0]
         return (
@@ -170,13 +175,13 @@ class Dirichlet(Distribution):
     def rvs(self, alpha: Any, size: Size = None, random_state: Any = None) -> Any:
         """Draws with the shares along the last axis, as in SciPy."""
         alpha = operand(alpha)
-        return shares(Draw(default_rng(random_state).numpy, (alpha[0],), extents(size)), alpha)
+        return draw_shares(Draw(default_rng(random_state).numpy, (alpha[0],), size_tuple(size)), alpha)
 
 
 class Multinomial(Distribution):
-    """How often each of several things happens in n trials, along the last axis."""
+    """How often each of several outcomes happens in n trials, along the last axis."""
 
-    @quiet
+    @without_warnings
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of the counts x; minus infinity where they do not add up to n."""
         p = operand(p)
@@ -188,13 +193,15 @@ class Multinomial(Distribution):
         return where(any_(logical_or(p < 0, p > 1), -1), math.nan, out)
 
     def pmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The probability of the counts x."""
         return exp(self.logpmf(x, n, p))
 
     def mean(self, n: Any, p: Any) -> Any:
+        """The mean."""
         return operand(n)[..., None] * operand(p)
 
     def rvs(self, n: Any, p: Any, size: Size = None, random_state: Any = None) -> Any:
-        """Draws: whole numbers, so that probabilities whose derivative is wanted are an error."""
+        """Draws: integers, so that probabilities whose derivative is wanted are an error."""
         return default_rng(random_state).multinomial(n, p, size)
 
 

@@ -5,8 +5,8 @@ from tests.graph.passes.programs import SPECIAL, assert_same_bits, names, progra
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, operation
-from wengert.graph.passes.subexpressions import common
+from wengert.graph.ir import Input, make_operation
+from wengert.graph.passes.subexpressions import merge_common
 from wengert.transforms.tracing import trace
 
 X = np.array(SPECIAL)
@@ -14,7 +14,7 @@ X = np.array(SPECIAL)
 
 def test_what_is_computed_twice_is_computed_once():
     graph = trace(lambda x: np.sin(x * 2.0) + np.cos(np.sin(x * 2.0)), X)
-    after = common(graph)
+    after = merge_common(graph)
     assert names(graph) == ["multiply", "sin", "multiply", "sin", "cos", "add"]
     assert names(after) == ["multiply", "sin", "cos", "add"]
     assert len(after.constants) == 1
@@ -23,7 +23,7 @@ def test_what_is_computed_twice_is_computed_once():
 
 def test_sums_and_products_commute():
     graph = trace(lambda x, y: (x + y) * (y + x) - (x - y) * (y - x), X, X)
-    assert names(common(graph)) == ["add", "multiply", "subtract", "subtract", "multiply", "subtract"]
+    assert names(merge_common(graph)) == ["add", "multiply", "subtract", "subtract", "multiply", "subtract"]
 
 
 def test_what_may_differ_is_kept_apart():
@@ -38,17 +38,17 @@ def test_what_may_differ_is_kept_apart():
         trace(lambda x: x.sum(keepdims=True) - x.sum(), zeros),
     ]
     for graph in kept:
-        assert len(common(graph).operations) == len(graph.operations)
+        assert len(merge_common(graph).operations) == len(graph.operations)
 
 
 def test_keys_and_axes_are_compared_by_value():
     graph = trace(lambda x: x[1:3] + x[1:3] + x.reshape(11)[1:3] + x.reshape((11,))[1:3], X)
-    assert names(common(graph)) == ["getitem", "add", "reshape", "getitem", "add", "add"]
+    assert names(merge_common(graph)) == ["getitem", "add", "reshape", "getitem", "add", "add"]
 
 
 def test_nothing_in_common_is_the_graph_itself():
     graph = trace(lambda x: np.sin(x) + np.cos(x), X)
-    assert common(graph) is graph
+    assert merge_common(graph) is graph
 
 
 def test_operations_stay_in_order():
@@ -59,12 +59,12 @@ def test_operations_stay_in_order():
         z = np.exp(x)
         return y + z
 
-    assert names(common(trace(f, X))) == ["sin", "add", "exp", "add"]
+    assert names(merge_common(trace(f, X))) == ["sin", "add", "exp", "add"]
 
 
 def test_outputs_with_several_parts():
     graph = trace(lambda x: np.split(x, [4])[0].sum() + np.split(x, [4])[1].sum(), X)
-    after = common(graph)
+    after = merge_common(graph)
     assert names(after).count("split") == 1
     assert_same_bits(graph.evaluate(X), after.evaluate(X))
 
@@ -73,10 +73,10 @@ def test_a_power_by_repeated_sums_is_linear():
     x = Input(Spec((), np.dtype(float)))
     layer = [x, x]
     for _ in range(12):
-        layer = [operation(TABLE["add"], [a, b]) for a in layer[:2] for b in layer[:2]]
+        layer = [make_operation(TABLE["add"], [a, b]) for a in layer[:2] for b in layer[:2]]
     graph = Graph([x], layer)
-    assert len(common(graph).operations) == 12
-    assert_same_bits(graph.evaluate(1.5), common(graph).evaluate(1.5))
+    assert len(merge_common(graph).operations) == 12
+    assert_same_bits(graph.evaluate(1.5), merge_common(graph).evaluate(1.5))
 
 
 @settings(max_examples=100, deadline=None)
@@ -84,6 +84,6 @@ def test_a_power_by_repeated_sums_is_linear():
 def test_random_programs_keep_their_bits(program):
     x, y = X[:8].reshape(2, 4), X[-4:]
     graph = trace(lambda x, y: (program(x, y), program(x, y)), x, y)
-    after = common(graph)
+    after = merge_common(graph)
     assert 2 * len(after.operations) <= len(graph.operations)
     assert_same_bits(graph.evaluate(x, y), after.evaluate(x, y))

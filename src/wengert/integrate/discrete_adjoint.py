@@ -1,10 +1,9 @@
-"""The discrete adjoint: the derivative of the numbers that a Runge-Kutta method computes, for the steps that SciPy has
-chosen.
+"""The discrete adjoint: the derivative of the numbers that a Runge-Kutta method computes, for SciPy's steps.
 
 SciPy steps through the equation on plain numbers. The accepted steps, as fractions of the span, are then taken once
-more by the method's own coefficients, as operations like all others, so that every mode and every order of
+more with the method's coefficients, as operations like all others, so that every mode and every order of
 differentiation applies. Reverse mode keeps the states at about sqrt(n) of the n steps, and computes those in between
-again on its way back.
+again in its backward pass.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 
 from wengert.control.checkpoint import checkpoint
 from wengert.core.array import Array
-from wengert.integrate.flow import derivative
-from wengert.integrate.tableau import Step, Tableau
+from wengert.integrate.flow import time_derivative
+from wengert.integrate.tableau import RungeKuttaStep, Tableau
 from wengert.ops.shape.joining import unstack
 from wengert.ops.shape.rearranging import concatenate
 
@@ -38,13 +37,13 @@ def replay(
     `at` has the numbers of both, which decide in which step a point lies. `keep` says to keep all steps, not only
     checkpoints.
     """
-    steps, places = at
+    steps, moments = at
     n = len(steps) - 1
     direction = -1.0 if steps[-1] < steps[0] else 1.0
     owner = (
         None
-        if places is None
-        else np.clip(np.searchsorted(direction * steps, direction * places, side="left") - 1, 0, n - 1)
+        if moments is None
+        else np.clip(np.searchsorted(direction * steps, direction * moments, side="left") - 1, 0, n - 1)
     )
 
     def segment(start: int, stop: int) -> Callable:
@@ -52,7 +51,7 @@ def replay(
             t = unstack(times) if isinstance(times, Array) else times
             rows, done = [], 0
             for k in range(start, stop):
-                step = Step(method, fun, t[k - start], t[k + 1 - start] - t[k - start], y, f, args)
+                step = RungeKuttaStep(method, fun, t[k - start], t[k + 1 - start] - t[k - start], y, f, args)
                 if owner is None:
                     rows.append(step.y[None])
                 elif count := int(np.count_nonzero(owner == k)):
@@ -63,7 +62,7 @@ def replay(
 
         return run if keep else checkpoint(run)
 
-    y, f = y0, derivative(fun, unstack(times)[0] if isinstance(times, Array) else times[0], y0, args)
+    y, f = y0, time_derivative(fun, unstack(times)[0] if isinstance(times, Array) else times[0], y0, args)
     rows = [y0[None]] if owner is None else []
     length = max(1, math.isqrt(n))
     for start in range(0, n, length):

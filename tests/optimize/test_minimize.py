@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import scipy.optimize
-from rich.console import Console
+from tests.optimize.searches import START, rosenbrock, start_of
 
 import wengert as wg
 from wengert.optimize import minimize
 from wengert.optimize.minimize import METHODS
 from wengert.optimize.objective import Objective
 from wengert.optimize.variables import Variables
-
-START = np.array([1.3, 0.7, 0.8])
-
-
-def rosenbrock(x):
-    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
-
-
-def start_of(method):
-    return np.full(3, 1.3) if method == "dogleg" else START  # which needs a positive definite Hessian
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -79,18 +67,6 @@ def test_value_and_gradient_are_one_evaluation():
     assert objective.evaluations == before + 1
 
 
-def test_the_function_runs_twice_in_all():
-    calls = []
-
-    def f(x):
-        calls.append(1)
-        return rosenbrock(x)
-
-    found = minimize(f, START, method="Newton-CG")
-    assert found.nfev > 5
-    assert len(calls) == 3  # on numbers, on symbols, and at the end, to see that nothing has changed
-
-
 def test_a_million_variables_in_small():
     n = 20_000
     x0 = np.tile([-1.2, 1.0], n // 2)
@@ -141,87 +117,6 @@ def test_integers_are_promoted_with_notice():
     np.testing.assert_allclose(found.x["a"], 1.5)
     assert "x0['a'] had dtype int64 and was taken as float64" in found.how
     assert "x0['b'] had" in found.how
-
-
-# What may change
-
-
-def test_arguments_and_captured_arrays_are_those_of_the_call():
-    target, scale = np.ones(2), np.ones(2)
-    f = lambda x, target: (scale * (x - target) ** 2 + scale * x).sum()
-    np.testing.assert_allclose(minimize(f, np.zeros(2), (target,)).x, 0.5, atol=1e-6)
-    target[:] = 5.0
-    np.testing.assert_allclose(minimize(f, np.zeros(2), (target,)).x, 4.5, atol=1e-6)
-    np.testing.assert_allclose(minimize(f, np.zeros(2), target).x, 4.5, atol=1e-6)
-    f = lambda x: ((x - target) ** 2).sum()
-    np.testing.assert_allclose(minimize(f, np.zeros(2)).x, 5.0, atol=1e-6)
-    target[:] = 3.0
-    np.testing.assert_allclose(minimize(f, np.zeros(2)).x, 3.0, atol=1e-6)
-
-
-def test_arguments_of_any_kind():
-    f = lambda x, data, power, name: ((x - data["k"][0]) ** power).sum() if name == "right" else None
-    np.testing.assert_allclose(minimize(f, np.zeros(2), ({"k": [np.ones(2)]}, 2, "right")).x, 1.0, atol=1e-6)
-
-
-def test_a_change_during_the_search_is_noticed():
-    target = np.ones(3)
-
-    def change(x):
-        target[:] = 2.0
-
-    f = lambda x: ((x - target) ** 4).sum() + (x**2).sum()
-    with pytest.warns(RuntimeWarning, match="has changed while it was used"):
-        minimize(f, np.zeros(3), callback=change)
-    target[:] = 1.0
-    objective = Objective(f, (), Variables(np.zeros(3)), 1, False, "auto")
-    target[:] = 2.0
-    assert objective.value(np.full(3, 2.0)) == 12.0
-    minimize(f, np.zeros(3), callback=change, compile=False)  # without a warning
-
-
-def test_random_numbers_are_not_frozen():
-    rng = np.random.default_rng(0)
-    noisy = lambda x: (x**2).sum() * rng.uniform(0.9, 1.1)
-    found = minimize(noisy, np.ones(2), options={"maxiter": 2})
-    assert "not compiled: it gives other numbers when it runs again" in found.how
-    with pytest.raises(ValueError, match=r"cannot be compiled.*compile=False"):
-        minimize(noisy, np.ones(2), compile=True)
-
-
-def test_control_flow_runs_by_python_and_says_so():
-    def f(x):
-        return (x**2).sum() if x[0] > 1.0 else (x**2).sum() + (x[0] - 1.0) ** 2
-
-    found = minimize(f, START, method="Newton-CG")
-    np.testing.assert_allclose(found.x, [0.5, 0.0, 0.0], atol=1e-5)
-    assert re.search(
-        r"products with the Hessian, by Python; the objective was not compiled: TrackedValueError: The truth of a traced",
-        found.how,
-    )
-    with pytest.raises(wg.TrackedValueError):
-        minimize(f, START, compile=True)
-
-
-def test_derivatives_of_the_users_own_are_used():
-    @wg.custom_vjp
-    def half(x):
-        return (x**2).sum()
-
-    half.defvjp(lambda x: ((x**2).sum(), x), lambda x, t: (0.5 * 2.0 * x * t,))
-    found = minimize(half, START, options={"maxiter": 1}, method="CG")
-    np.testing.assert_allclose(Objective(half, (), Variables(START), 1, "auto", False).gradient(START), START)
-    assert found.nit == 1
-    shift = np.ones(3)
-    with pytest.warns(RuntimeWarning, match="has changed while it was used"):
-        minimize(lambda x: half(x - shift), START, callback=lambda x: shift.fill(2.0), method="L-BFGS-B")
-
-
-def test_captured_tensors():
-    shift = wg.tensor(np.ones(3))
-    np.testing.assert_allclose(minimize(lambda x: ((x - shift) ** 2).sum(), START, method="Newton-CG").x, 1.0)
-    with pytest.raises(wg.GradientError, match=r"gradient would be lost.*implicit\.argmin"):
-        minimize(lambda x: ((x - wg.tensor(np.ones(3), requires_grad=True)) ** 2).sum(), START)
 
 
 @pytest.mark.parametrize(
@@ -289,64 +184,7 @@ def test_bad_bounds(bounds, kind, match):
         minimize(lambda p: p["a"] ** 2, BOUNDED, bounds=bounds)
 
 
-# Callbacks and progress
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_callbacks_see_trees_and_may_stop(method):
-    points = []
-
-    def stop(p):
-        points.append(p["x"].copy())
-        p["x"][:] = np.nan  # it is the callback's own
-        if len(points) == 3:
-            raise StopIteration
-
-    found = minimize(lambda p: rosenbrock(p["x"]), {"x": start_of(method)}, method=method, callback=stop)
-    assert len(points) == 3
-    assert all(p.shape == (3,) for p in points)
-    assert np.isfinite(found.x["x"]).all()
-    assert not found.success or method in ("COBYLA", "COBYQA")
-
-
-@pytest.mark.parametrize("method", ["BFGS", "trust-constr", "TNC", "Nelder-Mead"])
-def test_callbacks_may_ask_for_the_state(method):
-    seen = []
-
-    def callback(intermediate_result):
-        seen.append(intermediate_result)
-
-    minimize(rosenbrock, START, method=method, callback=callback)
-    assert [state.nit for state in seen] == list(range(1, len(seen) + 1))
-    for state in seen:
-        np.testing.assert_allclose(state.fun, scipy.optimize.rosen(state.x), rtol=1e-9, atol=1e-25)
-        if METHODS[method].order:
-            np.testing.assert_allclose(state.jac, scipy.optimize.rosen_der(state.x), rtol=1e-6, atol=1e-8)
-
-
-def test_a_line_of_progress():
-    written = io.StringIO()
-    found = minimize(rosenbrock, START, method="Newton-CG", progress=Console(file=written, width=200))
-    line = written.getvalue()
-    assert line.count("\n") == 1
-    assert re.search(
-        rf"Newton-CG  iteration {found.nit}  value \S+  \|gradient\| \S+  evaluations {found.nfev}  \d+\.\d s", line
-    )
-
-
-def test_progress_ends_when_the_function_raises():
-    def f(x):
-        if x[0] < 1.2:
-            raise ZeroDivisionError
-        return rosenbrock(x)
-
-    written = io.StringIO()
-    with pytest.raises(ZeroDivisionError):
-        minimize(f, START, compile=False, progress=Console(file=written, force_terminal=True))
-    assert written.getvalue().endswith("\x1b[?25h")  # the cursor is shown again
-
-
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -410,10 +248,3 @@ def test_many_variables_are_all_found():
         lambda x: (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum(), np.full(n, 1.2), method="Newton-CG"
     )
     np.testing.assert_allclose(found.x, np.ones(n), atol=1e-4)
-
-
-def test_the_line_of_progress_is_not_broken_in_a_file(capsys):
-    minimize(rosenbrock, np.full(50, 1.2), method="trust-constr", progress=True)
-    line = capsys.readouterr().err.strip()
-    assert len(line) > 80
-    assert "\n" not in line

@@ -1,7 +1,7 @@
-"""Draws of whole numbers, which have no derivative, and orders of what is given, which move gradients along.
+"""Draws of integers, which have no derivative, and permutations and choices, which pass gradients on.
 
 A parameter whose derivative is wanted is an error: that derivative would be lost. `gumbel_softmax` is the smooth
-stand-in for a choice.
+replacement of a choice.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.indexing.taking import take, take_along_axis
 from wengert.ops.reductions.extremes import argmax
 from wengert.ops.special.entropy import softmax
-from wengert.random.draw import Draw, Size, extents, refuse_gradient, refuse_trace
+from wengert.random.draw import Draw, Size, refuse_gradient, refuse_trace, size_tuple
 from wengert.transforms.products import stop_gradient
 
-SCORE = ", or use gumbel_softmax, a smooth choice; the gradient of an expectation is that of the log density, weighted: see wg.stats"
+SCORE = (
+    ", or use gumbel_softmax, a smooth choice; the gradient of an expectation is that of the log density, weighted: "
+    "see wg.stats"
+)
 
 
-class Discrete:
-    """Methods of `np.random.Generator` that draw whole numbers, and relatives that it does not have."""
+class DiscreteDraws:
+    """Methods of `np.random.Generator` that draw integers, and relatives that it does not have."""
 
     numpy: np.random.Generator
 
-    def _counted(self, name: str, size: Size, **parameters: Any) -> Any:
+    def _draw_counts(self, name: str, size: Size, **parameters: Any) -> Any:
         parameters = {key: gathered(p) for key, p in parameters.items()}
         refuse_gradient(name, SCORE, **parameters)
         if not any(isinstance(p, Array) for p in parameters.values()):
@@ -40,46 +43,56 @@ class Discrete:
     def integers(
         self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
+        """Integers from low to high."""
         refuse_gradient("integers", low=low, high=high)
         return self.numpy.integers(low, high, size, dtype, endpoint)
 
     def poisson(self, lam: Any = 1.0, size: Size = None) -> Any:
-        return self._counted("poisson", size, lam=lam)
+        """The number of events at a rate."""
+        return self._draw_counts("poisson", size, lam=lam)
 
     def binomial(self, n: Any, p: Any, size: Size = None) -> Any:
-        return self._counted("binomial", size, n=n, p=p)
+        """The number of successes in n trials."""
+        return self._draw_counts("binomial", size, n=n, p=p)
 
     def bernoulli(self, p: Any, size: Size = None) -> Any:
         """0 or 1, which is 1 with probability p."""
         return self.binomial(1, p, size)
 
     def negative_binomial(self, n: Any, p: Any, size: Size = None) -> Any:
-        return self._counted("negative_binomial", size, n=n, p=p)
+        """The number of failures before n successes."""
+        return self._draw_counts("negative_binomial", size, n=n, p=p)
 
     def geometric(self, p: Any, size: Size = None) -> Any:
-        return self._counted("geometric", size, p=p)
+        """The number of trials up to the first success."""
+        return self._draw_counts("geometric", size, p=p)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Size = None) -> Any:
-        return self._counted("hypergeometric", size, ngood=ngood, nbad=nbad, nsample=nsample)
+        """The number of good ones in a sample without replacement."""
+        return self._draw_counts("hypergeometric", size, ngood=ngood, nbad=nbad, nsample=nsample)
 
     def logseries(self, p: Any, size: Size = None) -> Any:
-        return self._counted("logseries", size, p=p)
+        """From the logarithmic series distribution."""
+        return self._draw_counts("logseries", size, p=p)
 
     def zipf(self, a: Any, size: Size = None) -> Any:
-        return self._counted("zipf", size, a=a)
+        """From the Zipf distribution."""
+        return self._draw_counts("zipf", size, a=a)
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
+        """How often each outcome happens in n trials."""
         refuse_gradient("multinomial", SCORE, pvals=gathered(pvals))
         return self.numpy.multinomial(n, np.asarray(pvals), size)
 
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Size = None, method: Any = "marginals"
     ) -> Any:
+        """How often each colour is in a sample without replacement."""
         refuse_gradient("multivariate_hypergeometric", SCORE, colors=gathered(colors))
         return self.numpy.multivariate_hypergeometric(np.asarray(colors), nsample, size, method)
 
     def categorical(self, logits: Any, size: Size = None, axis: int = -1) -> Any:
-        """The place of one of the categories along an axis, whose probabilities are softmax(logits)."""
+        """The index of one of the categories along an axis, whose probabilities are softmax(logits)."""
         logits = operand(logits)
         refuse_gradient("categorical", SCORE, logits=logits)
         return argmax(logits + self._gumbel_noise(logits, size), axis)
@@ -87,10 +100,9 @@ class Discrete:
     def gumbel_softmax(
         self, logits: Any, temperature: Any = 1.0, size: Size = None, axis: int = -1, hard: bool = False
     ) -> Any:
-        """softmax((logits + g) / temperature), g from the Gumbel distribution: a choice of a category along an axis,
-        made smooth.
+        """A smooth choice of a category along an axis: softmax((logits + g) / temperature), g Gumbel-distributed.
 
-        With `hard` it is a choice, 0 everywhere but in one place, that has the derivative of the smooth one. `size` are
+        With `hard` it is a choice, 0 everywhere but at one index, that has the derivative of the smooth one. `size` are
         axes in front.
         """
         logits = operand(logits)
@@ -99,14 +111,14 @@ class Discrete:
             return smooth
         fixed = stop_gradient(smooth)
         chosen = np.argmax(fixed, axis, keepdims=True)
-        places = np.moveaxis(np.arange(smooth.shape[axis]).reshape((-1,) + (1,) * (smooth.ndim - 1)), 0, axis)
-        return where(chosen == places, 1.0, 0.0).astype(smooth.dtype) + (smooth - fixed)
+        indices = np.moveaxis(np.arange(smooth.shape[axis]).reshape((-1,) + (1,) * (smooth.ndim - 1)), 0, axis)
+        return where(chosen == indices, 1.0, 0.0).astype(smooth.dtype) + (smooth - fixed)
 
     def _gumbel_noise(self, logits: Any, size: Size) -> Any:
         """For each of the categories, as often as the size says."""
-        return Draw(self.numpy, (logits,), (*extents(size), *logits.shape))("gumbel")
+        return Draw(self.numpy, (logits,), (*size_tuple(size), *logits.shape))("gumbel")
 
-    # Orders and choices of what is given
+    # Permutations and choices
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """x in random order along an axis; its gradient is moved back."""
@@ -119,9 +131,9 @@ class Discrete:
         )
 
     def permuted(self, x: Any, *, axis: int | None = None, out: np.ndarray | None = None) -> Any:
-        """x with each of its lines along an axis in a random order of its own.
+        """x with each of its lines along an axis in another random order.
 
-        Without an axis all elements in random order.
+        Without an axis all elements are in random order.
         """
         refuse_trace()
         x = gathered(x)

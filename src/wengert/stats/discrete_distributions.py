@@ -1,4 +1,4 @@
-"""Distributions on whole numbers; names and parameters are those of `scipy.stats`."""
+"""Distributions on integers; names and parameters are those of `scipy.stats`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from wengert.ops.elementwise.exponential import exp, expm1, log, log1p
 from wengert.ops.special.entropy import xlog1py, xlogy
 from wengert.ops.special.gamma import betaln, gammaln
 from wengert.ops.special.incomplete import betainc, gammainc, gammaincc
-from wengert.stats.families import Discrete
+from wengert.stats.families import DiscreteFamily
 
 COUNTS = (0.0, math.inf)
 
-poisson = Discrete(
+poisson = DiscreteFamily(
     "poisson",
     "mu",
     lambda k, mu: xlogy(k, mu) - mu - gammaln(k + 1.0),
@@ -24,7 +24,7 @@ poisson = Discrete(
     var=lambda mu: mu,
     rvs=lambda rng, mu, size: rng.poisson(mu, size),
 )
-binom = Discrete(
+binom = DiscreteFamily(
     "binom",
     "n p",
     lambda k, n, p: xlogy(k, p) + xlog1py(n - k, -p) - betaln(n - k + 1.0, k + 1.0) - log1p(n),
@@ -37,7 +37,7 @@ binom = Discrete(
     var=lambda n, p: n * p * (1.0 - p),
     rvs=lambda rng, n, p, size: rng.binomial(n, p, size),
 )
-bernoulli = Discrete(
+bernoulli = DiscreteFamily(
     "bernoulli",
     "p",
     lambda k, p: xlogy(k, p) + xlog1py(1.0 - k, -p),
@@ -50,7 +50,7 @@ bernoulli = Discrete(
     var=lambda p: p * (1.0 - p),
     rvs=lambda rng, p, size: rng.bernoulli(p, size),
 )
-geom = Discrete(
+geom = DiscreteFamily(
     "geom",
     "p",
     lambda k, p: xlog1py(k - 1.0, -p) + log(p),
@@ -62,7 +62,7 @@ geom = Discrete(
     var=lambda p: (1.0 - p) / (p * p),
     rvs=lambda rng, p, size: rng.geometric(p, size),
 )
-nbinom = Discrete(
+nbinom = DiscreteFamily(
     "nbinom",
     "n p",
     lambda k, n, p: n * log(p) + xlog1py(k, -p) - betaln(n, k + 1.0) - log(n + k),

@@ -18,14 +18,14 @@ from wengert.ops.special.gamma import gamma as gamma_function
 from wengert.ops.special.incomplete import betainc, gammainc, gammaincc
 from wengert.ops.special.quantile import betaincinv, betaln_half, gammainccinv, gammaincinv, stdtr, stdtrit
 from wengert.random.draw import Draw
-from wengert.stats.families import Continuous
+from wengert.stats.families import ContinuousFamily
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 ROOT_TWO = math.sqrt(2.0)
 EULER = 0.57721566490153286061
 POSITIVE = (0.0, math.inf)
 
-norm = Continuous(
+norm = ContinuousFamily(
     "norm",
     "",
     lambda z: -0.5 * z * z - LOG_ROOT_TWO_PI,
@@ -40,7 +40,7 @@ norm = Continuous(
     entropy=lambda: LOG_ROOT_TWO_PI + 0.5,
     rvs=lambda draw: draw("standard_normal"),
 )
-halfnorm = Continuous(
+halfnorm = ContinuousFamily(
     "halfnorm",
     "",
     lambda z: -0.5 * z * z - LOG_ROOT_TWO_PI + math.log(2.0),
@@ -55,7 +55,7 @@ halfnorm = Continuous(
     entropy=lambda: 0.5 * math.log(math.pi / 2.0) + 0.5,
     rvs=lambda draw: absolute(draw("standard_normal")),
 )
-lognorm = Continuous(
+lognorm = ContinuousFamily(
     "lognorm",
     "s",
     lambda z, s: -0.5 * (log(z) / s) ** 2 - log(s * z) - LOG_ROOT_TWO_PI,
@@ -73,7 +73,7 @@ lognorm = Continuous(
     entropy=lambda s: 0.5 + LOG_ROOT_TWO_PI + log(s),
     rvs=lambda draw, s: exp(s * draw("standard_normal")),
 )
-t = Continuous(
+t = ContinuousFamily(
     "t",
     "df",
     lambda z, df: -0.5 * (df + 1.0) * log1p(z * z / df) - 0.5 * log(df) - betaln_half(0.5 * df),
@@ -92,12 +92,12 @@ t = Continuous(
 
 
 def _cauchy_ppf(q: Any) -> Any:
-    """tan(pi (q - 1/2)), by the tangent of what is small."""
+    """tan(pi (q - 1/2)), computed by the tangent of a small angle."""
     middle = absolute(q - 0.5) < 0.25
     return where(middle, tan(math.pi * (where(middle, q, 0.5) - 0.5)), -1.0 / tan(math.pi * where(middle, 0.25, q)))
 
 
-cauchy = Continuous(
+cauchy = ContinuousFamily(
     "cauchy",
     "",
     lambda z: -math.log(math.pi) - log1p(z * z),
@@ -126,7 +126,7 @@ def _laplace_ppf(q: Any) -> Any:
     return where(low, log(2.0 * where(low, q, 0.5)), -log(2.0 * (1.0 - where(low, 0.5, q))))
 
 
-laplace = Continuous(
+laplace = ContinuousFamily(
     "laplace",
     "",
     lambda z: -absolute(z) - math.log(2.0),
@@ -141,7 +141,7 @@ laplace = Continuous(
     entropy=lambda: math.log(2.0) + 1.0,
     rvs=lambda draw: draw("laplace"),
 )
-logistic = Continuous(
+logistic = ContinuousFamily(
     "logistic",
     "",
     lambda z: z - 2.0 * softplus(z),
@@ -156,7 +156,7 @@ logistic = Continuous(
     entropy=lambda: 2.0,
     rvs=lambda draw: draw("logistic"),
 )
-gumbel_r = Continuous(
+gumbel_r = ContinuousFamily(
     "gumbel_r",
     "",
     lambda z: -z - exp(-z),
@@ -170,7 +170,7 @@ gumbel_r = Continuous(
     entropy=lambda: EULER + 1.0,
     rvs=lambda draw: draw("gumbel"),
 )
-uniform = Continuous(
+uniform = ContinuousFamily(
     "uniform",
     "",
     lambda z: 0.0 * z,
@@ -184,7 +184,7 @@ uniform = Continuous(
     entropy=lambda: 0.0,
     rvs=lambda draw: draw("random"),
 )
-expon = Continuous(
+expon = ContinuousFamily(
     "expon",
     "",
     lambda z: -z,
@@ -199,7 +199,7 @@ expon = Continuous(
     entropy=lambda: 1.0,
     rvs=lambda draw: draw("standard_exponential"),
 )
-gamma = Continuous(
+gamma = ContinuousFamily(
     "gamma",
     "a",
     lambda z, a: xlogy(a - 1.0, z) - z - gammaln(a),
@@ -214,7 +214,7 @@ gamma = Continuous(
     entropy=lambda a: digamma(a) * (1.0 - a) + a + gammaln(a),
     rvs=Draw.gamma,
 )
-invgamma = Continuous(
+invgamma = ContinuousFamily(
     "invgamma",
     "a",
     lambda z, a: -(a + 1.0) * log(z) - gammaln(a) - 1.0 / z,
@@ -230,7 +230,7 @@ invgamma = Continuous(
     entropy=lambda a: a - (a + 1.0) * digamma(a) + gammaln(a),
     rvs=lambda draw, a: 1.0 / draw.gamma(a),
 )
-chi2 = Continuous(
+chi2 = ContinuousFamily(
     "chi2",
     "df",
     lambda z, df: xlogy(0.5 * df - 1.0, z) - 0.5 * z - gammaln(0.5 * df) - (0.5 * math.log(2.0)) * df,
@@ -245,7 +245,7 @@ chi2 = Continuous(
     entropy=lambda df: 0.5 * df + math.log(2.0) + gammaln(0.5 * df) + (1.0 - 0.5 * df) * digamma(0.5 * df),
     rvs=lambda draw, df: 2.0 * draw.gamma(0.5 * df),
 )
-beta = Continuous(
+beta = ContinuousFamily(
     "beta",
     "a b",
     lambda z, a, b: xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - betaln(a, b),
@@ -263,7 +263,7 @@ beta = Continuous(
     ),
     rvs=Draw.beta,
 )
-weibull_min = Continuous(
+weibull_min = ContinuousFamily(
     "weibull_min",
     "c",
     lambda z, c: log(c) + xlogy(c - 1.0, z) - power(z, c),
@@ -279,7 +279,7 @@ weibull_min = Continuous(
     entropy=lambda c: EULER * (1.0 - 1.0 / c) - log(c) + 1.0,
     rvs=lambda draw, c: power(draw("standard_exponential"), 1.0 / c),
 )
-pareto = Continuous(
+pareto = ContinuousFamily(
     "pareto",
     "b",
     lambda z, b: log(b) - (b + 1.0) * log(z),
@@ -336,7 +336,7 @@ def _truncnorm_mean(a: Any, b: Any) -> Any:
     return (_weighted_density(0, a) - _weighted_density(0, b)) / _normal_mass(a, b)
 
 
-truncnorm = Continuous(
+truncnorm = ContinuousFamily(
     "truncnorm",
     "a b",
     lambda z, a, b: -0.5 * z * z - LOG_ROOT_TWO_PI - _log_normal_mass(a, b),
@@ -354,7 +354,7 @@ truncnorm = Continuous(
 )
 
 
-vonmises = Continuous(
+vonmises = ContinuousFamily(
     "vonmises",
     "kappa",
     lambda z, kappa: -2.0 * kappa * sin(0.5 * z) ** 2 - math.log(2.0 * math.pi) - log(i0e(kappa)),

@@ -9,7 +9,7 @@ import wengert as wg
 from wengert.core.primitive import TABLE
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, Operation, operation
+from wengert.graph.ir import Input, Operation, make_operation
 from wengert.transforms.tracing import trace
 
 
@@ -96,7 +96,7 @@ def test_tree_size_is_the_size_of_the_tree(n):
 def test_tree_size_may_be_beyond_all_floats():
     node = first = Input(Spec((), np.dtype(float)))
     for _ in range(5_000):
-        node = operation(TABLE["add"], [node, node])
+        node = make_operation(TABLE["add"], [node, node])
     found = Graph([first], [node]).stats()
     assert found.tree_size == 2**5000 - 1
     assert found.operations == 5_000

@@ -159,14 +159,18 @@ def multilinear(
     )
 
 
-def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
+def reduction(
+    name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = (), facts: Facts = NO_FACTS
+) -> Callable:
     """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise once the axes are
     put back.
 
     `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it
     gives the output's tangent from that of x.
     """
-    return register(Primitive(name, impl, "reduction", ("x",), (rule,), params={}, batch=shifted_axes, cases=cases))
+    return register(
+        Primitive(name, impl, "reduction", ("x",), (rule,), params={}, batch=shifted_axes, cases=cases, facts=facts)
+    )
 
 
 def general(
@@ -180,6 +184,7 @@ def general(
     batch: Callable | None = None,
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
+    facts: Facts = NO_FACTS,
 ) -> Callable:
     """Anything else: to pull back, a rule per argument, or one `vjp` for all of them.
 
@@ -200,6 +205,7 @@ def general(
             batch=batch,
             spec=spec,
             cases=cases,
+            facts=facts,
         )
     )
 

@@ -18,8 +18,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium")
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 SIZES = {"desktop": (1280, 720), "phone": (390, 844)}
 BACK = 8
@@ -138,7 +138,8 @@ def boxed(page, part):
 def rectangles(page, selector):
     """Of what can be seen: left, top, right, bottom."""
     return page.evaluate(
-        """selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
+        """selector => [...document.querySelectorAll(selector)]
+            .filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
             .filter(r => r.width && r.height).map(r => [r.left, r.top, r.right, r.bottom])""",
         selector,
     )

@@ -61,7 +61,7 @@ OF_SEVERAL = {"max": "maximum", "min": "minimum"}
 """What functions of one array are when they have several arguments."""
 
 
-class Function(NamedTuple):
+class FormulaFunction(NamedTuple):
     """What can be called, with how many arguments, and whether it may go along an axis."""
 
     call: Callable
@@ -70,7 +70,7 @@ class Function(NamedTuple):
 
 
 @cache
-def functions() -> dict[str, Function]:
+def functions() -> dict[str, FormulaFunction]:
     """The elementwise operations of the table, and what sums, picks and multiplies.
 
     >>> functions()["ln"].call(1.0), functions()["arctan2"].arguments
@@ -83,12 +83,12 @@ def functions() -> dict[str, Function]:
     for name, primitive in TABLE.items():
         if name in DISCRETE or (primitive.kind == "elementwise" and name in wg.__all__):
             operation = getattr(wg, name)
-            known[name] = Function(
+            known[name] = FormulaFunction(
                 operation, sum(p.default is p.empty for p in inspect.signature(operation).parameters.values())
             )
-    known |= {name: Function(getattr(wg, name), 1, True) for name in ALONG_AXIS}
-    known |= {name: Function(getattr(wg, name), n) for name, n in OTHERS.items()}
-    known["norm"] = Function(wg.linalg.norm, 1, True)
+    known |= {name: FormulaFunction(getattr(wg, name), 1, True) for name in ALONG_AXIS}
+    known |= {name: FormulaFunction(getattr(wg, name), n) for name, n in OTHERS.items()}
+    known["norm"] = FormulaFunction(wg.linalg.norm, 1, True)
     return known | {alias: known[name] for alias, name in ALIASES.items()}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
-from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.explain import aspects  # noqa: F401  # fills `sign`
@@ -15,7 +14,7 @@ from wengert.explain.pictures.signs import sign
 from wengert.explain.steps import TraceStep
 from wengert.explain.tables.names import Names
 from wengert.explain.tables.numbers import format_value
-from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.notation import TRANSPARENT, Fence, key_text, notation
 from wengert.graph.typesetting import SUBSCRIPTS
 from wengert.ops.indexing.key import Index
@@ -98,7 +97,7 @@ def operator_sign(node: Operation) -> str:
     if found is not None and found is not TRANSPARENT and found.plain:
         return found.plain
     key = next((p for p in node.params.values() if isinstance(p, Index)), None)
-    if key is not None and node.primitive is primitive_of(_getitem):
+    if key is not None and is_a(node, _getitem):
         return shorten(f"[{key_text(key, ['·'] * len(node.args)).rstrip(',')}]", 14)
     return shorten(name, 16)
 

@@ -43,7 +43,7 @@ class Target(NamedTuple):
 def read_target(function: str, given: Iterable[str]) -> Target:
     """The function `x**2` or `model.py:loss`, at arguments such as `x=2` or `w=[1, 2], b=0.5`.
 
-    >>> f, names, arguments = target("w[0]*x + w[1]", ["x=2", "w=[3, 4]"])
+    >>> f, names, arguments = read_target("w[0]*x + w[1]", ["x=2", "w=[3, 4]"])
     >>> names, float(f(*arguments))
     (['x', 'w'], 10.0)
     """
@@ -59,7 +59,7 @@ def read_target(function: str, given: Iterable[str]) -> Target:
 def parse_assignments(given: Iterable[str]) -> dict[str, str]:
     """Names and values, as strings.
 
-    >>> assignments(["w=[1, 2], b=0.5", "c = 3"])
+    >>> parse_assignments(["w=[1, 2], b=0.5", "c = 3"])
     {'w': '[1, 2]', 'b': '0.5', 'c': '3'}
     """
     found: dict[str, str] = {}

@@ -20,7 +20,7 @@ def format_number(x: Any, digits: int = 4) -> str:
 
     `digits` counts those before and after the point of a number below ten.
 
-    >>> [number(x) for x in (np.log(2), 10.0, 1.7163378, 10.6931, 1.2e-5, 0.1 + 0.2)]
+    >>> [format_number(x) for x in (np.log(2), 10.0, 1.7163378, 10.6931, 1.2e-5, 0.1 + 0.2)]
     ['0.693', '10', '1.716', '10.693', '1.2e-05', '0.3']
     """
     plain = x.item() if isinstance(x, np.generic | np.ndarray) else x
@@ -52,9 +52,9 @@ def _short(text: str, exact: float, near: float, exponent: str = "0") -> str:
 def format_array(x: Any, limit: int = 6) -> str:
     """An array: in full up to `limit` elements, by shape and a summary beyond.
 
-    >>> array(np.arange(4.0).reshape(2, 2))
+    >>> format_array(np.arange(4.0).reshape(2, 2))
     '[[0, 1], [2, 3]]'
-    >>> array(np.linspace(-1, 2, 1000))
+    >>> format_array(np.linspace(-1, 2, 1000))
     'f64[1000] mean 0.5, from -1 to 2'
     """
     if x.size <= limit:

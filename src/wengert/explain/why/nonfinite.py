@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.explain import aspects  # noqa: F401  # fills `remedies`
 from wengert.explain.recorder import Recording, plain_arguments, plain_arrays, record_run
@@ -17,7 +16,7 @@ from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_de
 from wengert.explain.tables.numbers import format_number, format_value
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
 from wengert.explain.why.report import SourceLine, format_rows, format_rows_html, indexed, source_line_of
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.ir import Constant, Input, Node, Operation, is_a
 from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched
 from wengert.modes.tape import Leaf
@@ -224,7 +223,7 @@ def worst_operands(recording: Recording, node: Operation, mask: Any) -> tuple[An
 
 def taken_operands(recording: Recording, node: Operation) -> list[tuple[Node, Any]]:
     """The operands of an elementwise operation, with masks of where they matter: for `where`, what is taken."""
-    if node.primitive is not primitive_of(_where):
+    if not is_a(node, _where):
         return [(a, True) for a in node.args]
     condition = plain_arrays(recording.values[node.args[0]]).astype(bool)
     return [(node.args[1], condition), (node.args[2], ~condition)]
@@ -286,7 +285,7 @@ def input_event(recording: Recording, node: Node, mask: Any) -> Event:
 
 def blamed_operand(node: Operation) -> int:
     """The operand whose derivative is shown: the denominator of a quotient, else the first that is not a constant."""
-    if node.primitive is primitive_of(divide) and not isinstance(node.args[1], Constant):
+    if is_a(node, divide) and not isinstance(node.args[1], Constant):
         return 1
     return next((i for i, a in enumerate(node.args) if not isinstance(a, Constant)), 0)
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.aspects import primitive_of
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT
 from wengert.explain import aspects  # noqa: F401  # fills `zero_slope`
@@ -17,7 +16,7 @@ from wengert.explain.sweeps import Adjoints, adjoints, local_derivative
 from wengert.explain.tables.numbers import format_number, format_value
 from wengert.explain.why.report import SourceLine, format_rows, format_rows_html, indexed, source_line_of
 from wengert.explain.why.zero_slopes import zero_slope
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.ir import Constant, Input, Node, Operation, is_a
 from wengert.graph.variables import known_names
 from wengert.modes.forward import differentiable, push
 from wengert.ops.elementwise.choices import _where
@@ -31,16 +30,14 @@ REMEDIES = {
     "not finite": "Ask wg.why_nan.",
     "integer": "Pass floating-point numbers: x.astype(float), 2.0 instead of 2.",
     "not used": "If it should matter, check that the line which uses it is run and that its result is used.",
-    "only compared": "A decision has no derivative. If it should, weigh both sides by something smooth, such as "
+    "only compared": "A decision has no derivative. To have one, weight both sides by something smooth, such as "
     "wg.sigmoid(x / width).",
     "detached": "Leave detach or stop_gradient out where the derivative should pass.",
-    "not differentiable": "Use a smooth stand-in: wg.sigmoid for a comparison, a softmax for argmax, the number itself "
-    "for its rounding; "
-    "or wg.custom_vjp to pass the derivative straight through.",
+    "not differentiable": "Use a smooth replacement: wg.sigmoid for a comparison, a softmax for argmax, the number "
+    "itself for its rounding; or wg.custom_vjp to pass the derivative straight through.",
     "multiplied by zero": "Look at the other factor: weights that all start at 0 and masks are the usual reasons.",
     "saturated": "Bring the argument back to where the function has a slope: smaller weights or inputs, a leaky "
-    "variant, wider bounds; for "
-    "a logarithm of it use wg.softplus or wg.logsumexp.",
+    "variant, wider bounds; for a logarithm of it use wg.softplus or wg.logsumexp.",
     "not selected": "Only what is selected receives a derivative. A smooth selection such as wg.logsumexp or a softmax "
     "gives some to all.",
     "overwritten": "Keep the earlier value under another name, or add to it instead of assigning.",
@@ -49,7 +46,6 @@ REMEDIES = {
     "underflow": "The product of small numbers is below the smallest one; scale the function, or compute with "
     "logarithms.",
 }
-WHERE, STOP_GRADIENT = primitive_of(_where), primitive_of(_stop_gradient)
 
 
 class Loss(NamedTuple):
@@ -324,9 +320,9 @@ class Search:
     def blocked_at(self, node: Operation, operand: int) -> Loss:
         """The loss at an operation that has no derivative with respect to this operand."""
         self.came_from[node] = node.args[operand]
-        if node.primitive is STOP_GRADIENT:
+        if is_a(node, _stop_gradient):
             return self.loss(node, "detached", "stop_gradient lets no derivative through")
-        if node.primitive is WHERE:
+        if is_a(node, _where):
             return self.loss(node, "not differentiable", "it is the condition of where, which only chooses")
         reason = node.primitive.reason or "this operand has no derivative"
         return self.loss(node, "not differentiable", f"{node.primitive.name} has no derivative ({reason})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.explain.marks import gradients_are_finite, marked_line
+from tests.explain.why.marked_functions import gradients_are_finite, marked_line
 
 import wengert as wg
 from wengert.explain.why.nonfinite import why_nan
@@ -168,7 +168,7 @@ def test_why_nan_names_the_line(f, args, direction, operation, index):
     assert answer.index == index
     assert answer.remedy
     text = str(answer)
-    assert f"test_why.py:{answer.line}" in text
+    assert f"test_nonfinite.py:{answer.line}" in text
     assert answer.operation in text
     assert answer.operation in answer._repr_html_()
 

@@ -285,7 +285,7 @@ def test_large_graphs_are_quick():
 
 def test_too_large_to_draw_one_by_one():
     explanation = explain(alternating(MOST), 0.5, 0.4)
-    with pytest.raises(ValueError, match=r"too many to draw one by one.*test_picture\.py.*groups=None"):
+    with pytest.raises(ValueError, match=r"too many to draw one by one.*test_pictures\.py.*groups=None"):
         explanation.svg(groups=False)
 
 

@@ -17,9 +17,9 @@ from scipy.optimize import isotonic_regression
 import wengert as wg
 from wengert.explain.explanation import explain
 from wengert.explain.pictures import png
-from wengert.explain.pictures.grouping import LARGE
+from wengert.explain.pictures.grouping import LARGE, find_groups
 from wengert.explain.pictures.layers import assign_layers, count_crossings, keep_apart, place_boxes, topological_ranks
-from wengert.explain.pictures.layout import MOST, Drawing, grouped, lay_out_drawing
+from wengert.explain.pictures.layout import MOST, Drawing, lay_out_drawing
 from wengert.explain.pictures.svg import DARK, LIGHT, SANS
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -223,7 +223,7 @@ def test_results_that_are_given():
 
 def test_a_loop_over_two_lines_goes_round():
     explanation = explain(alternating(60), 0.5, 0.4)
-    groups = grouped(explanation)
+    groups = find_groups(explanation)
     assert [(group.rounds, len(group.steps)) for group in groups] == [(60, 120), (60, 60)]
     drawing = lay_out_drawing(explanation)
     assert [edge.backward for edge in drawing.edges if edge.source != edge.target].count(True) == 1
@@ -236,15 +236,15 @@ def test_a_loop_over_two_lines_goes_round():
 def test_groups_share_out_the_operations():
     explanation = explain(wandering(1, 200), 0.3, 0.5, -0.2)
     for groups in (None, True, "line", "function"):
-        steps = [i for group in grouped(explanation, groups) for i in group.steps]
+        steps = [i for group in find_groups(explanation, groups) for i in group.steps]
         assert sorted(steps) == [i for i, step in enumerate(explanation.steps) if step.operation]
-    assert grouped(explanation, False) == []
-    assert grouped(explain(running, 2.0, 5.0)) == []
+    assert find_groups(explanation, False) == []
+    assert find_groups(explain(running, 2.0, 5.0)) == []
 
 
 def test_groups_open():
     explanation = explain(alternating(60), 0.5, 0.4)
-    first, second = grouped(explanation)
+    first, second = find_groups(explanation)
     drawing = lay_out_drawing(explanation, expanded=[second.id])
     assert [group.id for group in drawing.groups] == [first.id]
     assert {node.step for node in drawing.nodes if node.kind == "operator"} == set(second.steps)
@@ -276,7 +276,7 @@ def test_large_graphs_are_quick():
     explanation.dot()
     assert time.process_time() - start < 5.0
     by_line = explain(program(300), 0.5, 0.4)
-    assert [group.kind for group in grouped(by_line)] == ["function"]
+    assert [group.kind for group in find_groups(by_line)] == ["function"]
     many = explain(wandering(5, 190), 0.3, 0.5, -0.2)
     start = time.process_time()
     many.svg(groups=False, edges=True)
@@ -365,7 +365,7 @@ def test_dot_quotes():
     assert '"' not in re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
 
 
-def has_typeface() -> bool:
+def has_font() -> bool:
     """Whether anything that pictures are written in is on this machine, asked without the code under test."""
     resvg = pytest.importorskip("resvg_py")
     draw = lambda text: resvg.svg_to_bytes(
@@ -378,8 +378,8 @@ def has_typeface() -> bool:
 
 
 def test_png(tmp_path):
-    if not has_typeface():
-        pytest.skip("no typeface on this machine")
+    if not has_font():
+        pytest.skip("no font on this machine")
     explanation = explain(running, 2.0, 5.0)
     root = ElementTree.fromstring(explanation.svg())
     for scale in (1.0, 2.0):
@@ -395,7 +395,7 @@ def test_png(tmp_path):
 
 
 @pytest.mark.parametrize("has_matplotlib", [False, True])
-def test_png_without_the_typefaces_of_the_system(tmp_path, monkeypatch, has_matplotlib):
+def test_png_without_the_fonts_of_the_system(tmp_path, monkeypatch, has_matplotlib):
     resvg = pytest.importorskip("resvg_py")
     draw = resvg.svg_to_bytes
     monkeypatch.setattr(resvg, "svg_to_bytes", lambda **options: draw(skip_system_fonts=True, **options))
@@ -412,7 +412,7 @@ def test_png_without_the_typefaces_of_the_system(tmp_path, monkeypatch, has_matp
                 bytes(draw(svg_string=explanation.svg(), skip_system_fonts=True, zoom=2))
             )
         else:
-            with pytest.raises(RuntimeError, match="A PNG needs a typeface"):
+            with pytest.raises(RuntimeError, match="A PNG needs a font"):
                 explanation.png(tmp_path / "graph.png")
             assert not (tmp_path / "graph.png").exists()
     finally:

@@ -38,14 +38,14 @@ def as_array(matrix: Any) -> np.ndarray:
     return np.array(matrix.tolist() if hasattr(matrix, "tolist") else matrix, object)
 
 
-def matrix_of(mp: Any, x: np.ndarray) -> Any:
+def mpmath_matrix(mp: Any, x: np.ndarray) -> Any:
     """An array as a matrix of mpmath."""
     return mp.matrix(x.tolist())
 
 
 def inverse_of(mp: Any, x: np.ndarray) -> np.ndarray:
     """The inverse of a matrix."""
-    return as_array(mp.inverse(matrix_of(mp, x)))
+    return as_array(mp.inverse(mpmath_matrix(mp, x)))
 
 
 def with_signs_of(columns: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +59,7 @@ def block_form(name: str) -> Form:
 
     def derivative(mp: Any, x: np.ndarray, e: np.ndarray) -> Any:
         n = len(x)
-        whole = getattr(mp, name)(matrix_of(mp, np.block([[x, e], [np.zeros_like(x), x]])))
+        whole = getattr(mp, name)(mpmath_matrix(mp, np.block([[x, e], [np.zeros_like(x), x]])))
         return whole.apply(mp.re)[:n, n:]
 
     return matrix_form(derivative)
@@ -67,7 +67,7 @@ def block_form(name: str) -> Form:
 
 # Systems and determinants
 
-digits.enter(matrix_form(lambda mp, x: mp.det(matrix_of(mp, x))), systems._det)
+digits.enter(matrix_form(lambda mp, x: mp.det(mpmath_matrix(mp, x))), systems._det)
 digits.enter(matrix_form(inverse_of), systems._inv)
 
 
@@ -80,7 +80,7 @@ def precise_solve(mp: Any, x: Any, y: Any, _factors: Any, trans: int) -> Any:
 @digits(systems._logdet)
 def precise_logdet(mp: Any, x: Any, _factors: Any) -> Any:
     """The logarithm of the absolute value of a determinant."""
-    return matrix_form(lambda mp, x: mp.log(abs(mp.det(matrix_of(mp, x)))))(mp, x)
+    return matrix_form(lambda mp, x: mp.log(abs(mp.det(mpmath_matrix(mp, x)))))(mp, x)
 
 
 @digits(triangular._solve_triangular)
@@ -98,12 +98,12 @@ def precise_triangular(mp: Any, x: Any, y: Any, lower: bool, trans: int, unit_di
 def precise_sylvester(mp: Any, x: Any, y: Any, q: Any, of: str) -> Any:  # noqa: ARG001  # a parameter of the operation
     """Solutions of x X + X y = q, as one linear system."""
     system = np.kron(x, np.eye(len(y), dtype=int)) + np.kron(np.eye(len(x), dtype=int), y.T)
-    return as_array(mp.lu_solve(matrix_of(mp, system), matrix_of(mp, q.reshape(-1, 1)))).reshape(q.shape)
+    return as_array(mp.lu_solve(mpmath_matrix(mp, system), mpmath_matrix(mp, q.reshape(-1, 1)))).reshape(q.shape)
 
 
 # Factorizations: columns have the signs that LAPACK gives them
 
-digits.enter(matrix_form(lambda mp, x: mp.cholesky(matrix_of(mp, x))), cholesky._cholesky)
+digits.enter(matrix_form(lambda mp, x: mp.cholesky(mpmath_matrix(mp, x))), cholesky._cholesky)
 
 
 @digits(factorizations._lu)
@@ -124,7 +124,7 @@ def precise_qr(mp: Any, x: Any) -> Any:
     """Q and R in one array: one above the other if x has more rows than columns, else side by side."""
     rows, columns = x.shape
     near = np.linalg.qr(x.astype(float))[0]
-    q, _ = with_signs_of(as_array(mp.qr(matrix_of(mp, x[:, :rows]), "skinny")[0]), near)
+    q, _ = with_signs_of(as_array(mp.qr(mpmath_matrix(mp, x[:, :rows]), "skinny")[0]), near)
     return np.concatenate([q, np.triu(q.T @ x)], 0 if rows > columns else 1)
 
 
@@ -134,7 +134,7 @@ def precise_eigh(mp: Any, x: Any, UPLO: str) -> Any:
     """The eigenvalues in the first row, the vectors below."""
     triangle = np.tril(x) if UPLO == "L" else np.triu(x).T
     near = np.linalg.eigh(x.astype(float), UPLO)[1]  # type: ignore[call-overload]  # NumPy checks the string
-    values, vectors = mp.eigsy(matrix_of(mp, triangle + np.tril(triangle, -1).T))
+    values, vectors = mp.eigsy(mpmath_matrix(mp, triangle + np.tril(triangle, -1).T))
     return np.concatenate([as_array(values).reshape(1, -1), with_signs_of(as_array(vectors), near)[0]])
 
 
@@ -144,14 +144,14 @@ def precise_svd(mp: Any, x: Any, full_matrices: bool) -> Any:
     """U, one row of singular values, and V, one above the other."""
     if full_matrices and x.shape[0] != x.shape[1]:
         raise ValueError("the vectors that complete a basis are not unique")
-    u, s, v = map(as_array, mp.svd_r(matrix_of(mp, x)))
+    u, s, v = map(as_array, mp.svd_r(mpmath_matrix(mp, x)))
     u, signs = with_signs_of(u, np.linalg.svd(x.astype(float), full_matrices=False)[0])
     return np.concatenate([u, s.reshape(1, -1), v.T * signs])
 
 
 def precise_pinv(mp: Any, x: Any, rcond: float | None) -> Any:
     """The pseudo-inverse."""
-    u, s, v = map(as_array, mp.svd_r(matrix_of(mp, x)))
+    u, s, v = map(as_array, mp.svd_r(mpmath_matrix(mp, x)))
     limit = (max(x.shape) * np.finfo(float).eps if rcond is None else rcond) * s[0, 0]
     return (v.T * [1 / a if a > limit else 0 for a in s[:, 0]]) @ u.T
 
@@ -162,9 +162,9 @@ digits.without(COMPLEX, spectral._eig)
 
 # Functions of matrices
 
-digits.enter(matrix_form(lambda mp, x: mp.expm(matrix_of(mp, x))), matrix_functions._expm)
-digits.enter(matrix_form(lambda mp, x: mp.logm(matrix_of(mp, x)).apply(mp.re)), matrix_functions._logm)
-digits.enter(matrix_form(lambda mp, x: mp.sqrtm(matrix_of(mp, x)).apply(mp.re)), matrix_functions._sqrtm)
+digits.enter(matrix_form(lambda mp, x: mp.expm(mpmath_matrix(mp, x))), matrix_functions._expm)
+digits.enter(matrix_form(lambda mp, x: mp.logm(mpmath_matrix(mp, x)).apply(mp.re)), matrix_functions._logm)
+digits.enter(matrix_form(lambda mp, x: mp.sqrtm(mpmath_matrix(mp, x)).apply(mp.re)), matrix_functions._sqrtm)
 digits.enter(block_form("expm"), matrix_functions._expm_frechet)
 digits.enter(block_form("logm"), matrix_functions._logm_frechet)
 

@@ -164,7 +164,7 @@ def numerical_ways(problem: ComparedFunction) -> Iterator[Way]:
     one, two = steps[1 / 2], steps[1 / 3]
     analytic: list[bool] = []  # found out at the first call, which is not timed
 
-    def sided(sign: float) -> np.ndarray:
+    def one_sided(sign: float) -> np.ndarray:
         here = at(x)
         return np.array([(at(shift_element(x, i, sign * h)) - here) / (sign * h) for i, h in enumerate(one)])
 
@@ -182,8 +182,8 @@ def numerical_ways(problem: ComparedFunction) -> Iterator[Way]:
 
     shown = lambda h: f"h = {h[0]:.1e}" if len(set(h)) == 1 else f"h from {min(h):.1e} to {max(h):.1e}"
     for name, function, count, note in (
-        ("forward difference", lambda: sided(1.0), n + 1, shown(one)),
-        ("backward difference", lambda: sided(-1.0), n + 1, shown(one)),
+        ("forward difference", lambda: one_sided(1.0), n + 1, shown(one)),
+        ("backward difference", lambda: one_sided(-1.0), n + 1, shown(one)),
         ("central difference", central, 2 * n, shown(two)),
         ("complex step", complex_step, n, f"h = {tiny(x):.0e}"),
     ):

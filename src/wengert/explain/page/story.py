@@ -32,11 +32,11 @@ class Story:
         self.explanation = explanation
         self.formulas = Formulas(explanation, Plain())
         self.index: dict[Node, int] = {step.node: i for i, step in enumerate(self.formulas.steps)}
-        self.data = self.captured()
+        self.data = self.captured_columns()
         self.edge_of: dict[tuple[int, int], int] = {}
         self.edges = self.edge_columns()
 
-    def captured(self) -> dict[str, list]:
+    def captured_columns(self) -> dict[str, list]:
         """Arrays that depend on no argument; single numbers are in the formulas."""
         columns: dict[str, list] = {"title": [], "value": []}
         for node in self.explanation.recording.graph.nodes:

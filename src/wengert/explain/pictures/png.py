@@ -22,7 +22,7 @@ PROBE = (
 def write_png(explanation: Explanation, edges: bool = False, groups: Grouping = None, scale: float = 2.0) -> bytes:
     """The bytes of a PNG file. `scale` is the number of pixels for one pixel of the SVG."""
     if not scale > 0:
-        raise user_error(ValueError, f"png: scale={scale}", "Pass the pixels for one pixel of the SVG, such as 2.")
+        raise user_error(ValueError, f"png: scale={scale}", "Pass a number above 0, such as 2.")
     try:
         from resvg_py import svg_to_bytes
     except ImportError as error:

@@ -28,13 +28,13 @@ class ExpressionError(ValueError):
 
     def __init__(self, message: str, text: str, at: int, width: int = 1):
         self.message, self.text, self.at, self.width = message, text, at, width
-        super().__init__(f"{message}\n{self.pointed}")
+        super().__init__(f"{message}\n{self.excerpt}")
 
     @property
-    def pointed(self) -> str:
+    def excerpt(self) -> str:
         """The line of the formula, with carets under the error.
 
-        >>> print(ExpressionError("", "2 + $", 4).pointed)
+        >>> print(ExpressionError("", "2 + $", 4).excerpt)
           2 + $
               ^
         """

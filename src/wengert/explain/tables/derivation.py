@@ -58,13 +58,13 @@ class Derivations:
 
     def tangent(self, node: Operation, live: Sequence[bool]) -> list[Derivation | None]:
         """The tangent of each output, from the tangents of the live operands."""
-        return self._cached("tangent", node, live, derive_tangents)
+        return self._look_up("tangent", node, live, derive_tangents)
 
     def adjoints(self, node: Operation, live: Sequence[bool], flowing: Sequence[bool]) -> list[Derivation | None]:
         """The contribution to each operand, from the adjoints of those outputs that have one."""
-        return self._cached(("adjoint", *flowing), node, live, lambda node, live: derive_adjoints(node, live, flowing))
+        return self._look_up(("adjoint", *flowing), node, live, lambda node, live: derive_adjoints(node, live, flowing))
 
-    def _cached(
+    def _look_up(
         self, what: Any, node: Operation, live: Sequence[bool], find: Callable[..., list]
     ) -> list[Derivation | None]:
         operands = tuple(

@@ -58,7 +58,7 @@ def format_array(x: Any, limit: int = 6) -> str:
     'f64[1000] mean 0.5, from -1 to 2'
     """
     if x.size <= limit:
-        return _nested(x)
+        return _format_nested(x)
     spec = repr(Spec.of(x))
     if x.dtype.kind == "b":
         return f"{spec} {int(np.count_nonzero(x))} of {x.size} true"
@@ -77,8 +77,8 @@ def format_array(x: Any, limit: int = 6) -> str:
     return f"{spec} mean {format_number(mean)}, from {format_number(low)} to {format_number(high)}"
 
 
-def _nested(x: Any) -> str:
-    return format_number(x[()]) if not x.ndim else f"[{', '.join(map(_nested, x))}]"
+def _format_nested(x: Any) -> str:
+    return format_number(x[()]) if not x.ndim else f"[{', '.join(map(_format_nested, x))}]"
 
 
 def format_value(x: Any, limit: int = 6) -> str:

@@ -15,7 +15,7 @@ from wengert.explain.recorder import Recording, plain_arguments, plain_arrays, r
 from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative
 from wengert.explain.tables.numbers import format_number, format_value
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
-from wengert.explain.why.report import SourceLine, format_rows, format_rows_html, indexed, source_line_of
+from wengert.explain.why.report import Answer, SourceLine, element_name, source_line_of
 from wengert.graph.ir import Constant, Input, Node, Operation, is_a
 from wengert.graph.variables import known_names
 from wengert.modes.cotangent import stretched
@@ -59,7 +59,7 @@ class Event:
         return source_line_of(self.node)
 
 
-class WhyNan:
+class WhyNan(Answer):
     """The answer.
 
     `events` are the operations on the path to the result whose result is worse than their operands, in order.
@@ -117,14 +117,6 @@ class WhyNan:
             where = event.source_line
             yield "Then", f"{where.operation} gives {format_value(event.made)}{back} ({event.cause}), at {where}"
         yield "Usually done", str(self.remedy)
-
-    def __str__(self) -> str:
-        return format_rows(list(self.rows()))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return format_rows_html(list(self.rows()))
 
 
 def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
@@ -277,7 +269,9 @@ def input_event(recording: Recording, node: Node, mask: Any) -> Event:
     index = first_index(mask)
     made = plain_arrays(recording.values[node])[index][()]
     what = (
-        "the argument " + indexed(node.name or "x", index) if isinstance(node, Input) else "a captured array or number"
+        "the argument " + element_name(node.name or "x", index)
+        if isinstance(node, Input)
+        else "a captured array or number"
     )
     advice = "Look at where it comes from: np.isfinite(x).all() before the call tells."
     return Event(node, FORWARD, index, made, (), None, f"{what} is {format_number(made)}", advice)
@@ -312,7 +306,7 @@ def operands_at(
         if node.primitive.kind == "elementwise" and not isinstance(whole, tuple):
             found.append(
                 OperandValue(
-                    name and indexed(name, index_before_broadcast(index, whole.shape)),
+                    name and element_name(name, index_before_broadcast(index, whole.shape)),
                     np.broadcast_to(whole, shape)[index][()],
                 )
             )

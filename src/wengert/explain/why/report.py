@@ -6,10 +6,12 @@ import html
 import linecache
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from wengert.graph.ir import Node, Operation
+
+WIDTH = 120
 
 
 class SourceLine(NamedTuple):
@@ -38,22 +40,31 @@ def source_line_of(node: Node) -> SourceLine:
     return SourceLine(operation, source.code.co_filename, source.line, source.code.co_qualname, code)
 
 
-def indexed(name: str, index: Sequence[int]) -> str:
+def element_name(name: str, index: Sequence[int]) -> str:
     """`x[1, 2]`, or `x` if it is a single number."""
     return f"{name}[{', '.join(map(str, index))}]" if len(index) else name
 
 
-def format_rows(rows: Sequence[tuple[str, str]], width: int = 120) -> str:
-    """Headings in one column, and beside them their strings, wrapped."""
-    column = max([len(heading) for heading, _ in rows]) + 2
-    lines: list[str] = []
-    for heading, text in rows:
-        wrapped = textwrap.wrap(text, max(40, width - column), break_long_words=False, break_on_hyphens=False) or [""]
-        lines += [f"{heading if not i else '':<{column}}{part}" for i, part in enumerate(wrapped)]
-    return "\n".join(lines)
+class Answer:
+    """An answer that prints as rows: headings in one column, and strings beside them."""
 
+    def rows(self) -> Iterable[tuple[str, str]]:
+        raise NotImplementedError
 
-def format_rows_html(rows: Sequence[tuple[str, str]]) -> str:
-    """The same rows as an HTML table."""
-    cells = "".join(f"<tr><th>{html.escape(heading)}</th><td>{html.escape(text)}</td></tr>" for heading, text in rows)
-    return f'<table class="wengert-why" style="text-align:left">{cells}</table>'
+    def __str__(self) -> str:
+        rows = list(self.rows())
+        column = max([len(heading) for heading, _ in rows]) + 2
+        lines: list[str] = []
+        for heading, text in rows:
+            wrapped = textwrap.wrap(text, max(40, WIDTH - column), break_long_words=False, break_on_hyphens=False) or [
+                ""
+            ]
+            lines += [f"{heading if not i else '':<{column}}{part}" for i, part in enumerate(wrapped)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        escaped = [(html.escape(heading), html.escape(text)) for heading, text in self.rows()]
+        cells = "".join(f"<tr><th>{heading}</th><td>{text}</td></tr>" for heading, text in escaped)
+        return f'<table class="wengert-why" style="text-align:left">{cells}</table>'

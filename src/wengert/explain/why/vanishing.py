@@ -14,7 +14,7 @@ from wengert.explain import aspects  # noqa: F401  # fills `zero_slope`
 from wengert.explain.recorder import Recording, plain_arguments, plain_arrays, record_run
 from wengert.explain.sweeps import Adjoints, adjoints, local_derivative
 from wengert.explain.tables.numbers import format_number, format_value
-from wengert.explain.why.report import SourceLine, format_rows, format_rows_html, indexed, source_line_of
+from wengert.explain.why.report import Answer, SourceLine, element_name, source_line_of
 from wengert.explain.why.zero_slopes import zero_slope
 from wengert.graph.ir import Constant, Input, Node, Operation, is_a
 from wengert.graph.variables import known_names
@@ -115,7 +115,7 @@ class Reason(NamedTuple):
             yield "  usually done", self.remedy
 
 
-class WhyZero:
+class WhyZero(Answer):
     """The answers by argument: `answer["x"]` or `answer[0]`, or in order."""
 
     def __init__(self, reasons: list[Reason]):
@@ -144,14 +144,6 @@ class WhyZero:
         return [row for reason in self.reasons for row in reason.rows()] or [
             ("No argument", "is a number or an array.")
         ]
-
-    def __str__(self) -> str:
-        return format_rows(self.rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return format_rows_html(self.rows())
 
 
 def why_zero(f: Callable, *args: Any, **kwargs: Any) -> WhyZero:
@@ -196,14 +188,14 @@ class Search:
         if not np.any(zero) and gradient is not None:
             return Reason(self.name, FINE, f"the derivative is {format_value(gradient)}", gradient[()])
         if self.start not in self.recording.graph.nodes:
-            return self.unused()
+            return self.unused_reason()
         losses = self.losses(zero)
         first = losses[0] if losses else None
         if gradient is not None and not np.all(zero):
             count = int(np.count_nonzero(zero))
             index = tuple(np.argwhere(zero)[0].tolist())
             text = f"{zero.size - count} of {zero.size} elements have a derivative; "
-            text += f"{indexed(self.name, index)} is the first of the others"
+            text += f"{element_name(self.name, index)} is the first of the others"
             if first is not None:
                 text += f" ({first.kind}: {first.text})"
             return Reason(
@@ -229,7 +221,7 @@ class Search:
             zero.size,
         )
 
-    def unused(self) -> Reason:
+    def unused_reason(self) -> Reason:
         """An argument that no operation connects with the result."""
         seen: set[Node] = {self.start}
         last: Operation | None = None
@@ -354,7 +346,9 @@ class Search:
         mask = self.alive.get(node)
         if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):
             index = tuple(np.argwhere(mask)[0].tolist())
-            return f"{indexed(name, index)} = {format_number(found[index])}" if name else format_number(found[index])
+            return (
+                f"{element_name(name, index)} = {format_number(found[index])}" if name else format_number(found[index])
+            )
         return f"{name} = {format_value(found)}" if name else format_value(found)
 
     def loss(self, node: Operation, kind: str, text: str) -> Loss:

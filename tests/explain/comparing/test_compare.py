@@ -12,7 +12,7 @@ import wengert as wg
 from wengert.explain.comparing import ways
 from wengert.explain.comparing.chart import Chart, Curve, ticks
 from wengert.explain.comparing.compare import compare, relative_error
-from wengert.explain.comparing.reference import UnknownToPrecision, precise_gradient
+from wengert.explain.comparing.reference import DIGITS, UnknownToPrecision, precise_gradient
 from wengert.explain.recorder import record_run
 
 STEPS = np.geomspace(1e-15, 1e-1, 15)
@@ -366,3 +366,26 @@ def test_a_formula_of_astronomical_size():
 )
 def test_trees_with_one_leaf(f, args):
     assert compare(f, *args)["reverse mode"].gradient[0] == 6.0
+
+
+MATRIX = np.array([[3.0, 1.0], [0.5, 2.0]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.linalg.solve(a, np.ones(2)).sum(),
+        lambda a: np.linalg.slogdet(a)[1],
+        lambda a: np.linalg.eigh(a)[1][0, 0],
+        lambda a: np.linalg.svd(a)[1][0],
+        lambda a: np.linalg.qr(a)[0][0, 0],
+        lambda a: wg.linalg.lu(a)[1].sum(),
+        lambda a: wg.linalg.logm(a).sum(),
+        lambda a: wg.special.softmax(a)[0, 0],
+    ],
+    ids=["solve", "slogdet", "eigh", "svd", "qr", "lu", "logm", "softmax"],
+)
+def test_linear_algebra_is_judged_by_many_digits(f):
+    comparison = compare(f, MATRIX, steps=[1e-6])
+    assert comparison.judge == f"mpmath with {DIGITS} digits"
+    assert comparison["reverse mode"].error < 1e-13

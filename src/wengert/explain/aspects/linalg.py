@@ -28,7 +28,7 @@ def matrix_form(function: Callable) -> Form:
         shape = np.broadcast_shapes(*[x.shape[:-2] for x in stacks])
         wide = [np.broadcast_to(x, shape + x.shape[-2:]) for x in stacks]
         found = [as_array(function(mp, *[x[index] for x in wide], **params)) for index in np.ndindex(shape)]
-        return np.array(found, object).reshape(shape + found[0].shape)
+        return np.stack(found).reshape(shape + found[0].shape)
 
     return form
 

@@ -20,12 +20,12 @@ FINE, FAILED, USAGE = 0, 1, 2
 """Exit statuses."""
 
 FORMATS = {
-    "html": ((".html", ".htm"), "explanation.html", "a page to play through, forward and back, in any browser"),
+    "html": ((".html", ".htm"), "explanation.html", "a page for any browser, to play forward and back"),
     "svg": ((".svg",), "-", "the graph as a picture"),
     "dot": ((".dot", ".gv"), "-", "the graph in Graphviz's language"),
     "markdown": ((".md", ".markdown"), "-", "the traces as a table in Markdown"),
     "latex": ((".tex",), "-", "the traces as a table in LaTeX"),
-    "png": ((".png",), "explanation.png", "the graph as a picture of pixels"),
+    "png": ((".png",), "explanation.png", "the graph as a bitmap"),
 }
 """The formats of an explanation: suffixes of files, the default file (- for the terminal), and a description."""
 
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
         made = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=example, formatter_class=raw
         )
-        made.add_argument("--traceback", action="store_true", help="where an error happens, show all calls")
+        made.add_argument("--traceback", action="store_true", help="show the whole traceback of an error")
         return made
 
     def about_function(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
             "values", metavar="NAME=VALUE", nargs="*", help="arguments: x=2, x=-1e-3, w=[1,2], w=@weights.npy"
         )
         made.add_argument(
-            "--at", metavar="VALUES", action="append", default=[], help='more of them, in one text: "w=[1,2], b=0.5"'
+            "--at", metavar="VALUES", action="append", default=[], help='more arguments, in one string: "w=[1,2], b=0.5"'
         )
         return made
 
@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
         help="adjoints, tangents or both (default: reverse)",
     )
     shown.add_argument(
-        "--seed", metavar="VALUES", help='forward: how the arguments change, "x1=0, x2=1" (default: the first by 1)'
+        "--seed", metavar="VALUES", help='forward: the tangents of the arguments, "x1=0, x2=1" (default: 1 for the first)'
     )
     shown.add_argument("--edges", action="store_true", help="pictures: local derivatives on the edges")
     for name, (endings, default, text) in FORMATS.items():
@@ -103,20 +103,20 @@ def parser() -> argparse.ArgumentParser:
     slopes = about_function(
         command("grad", "the value and the gradient (of several results: the Jacobian)", 'wengert grad "x*y" x=2 y=3')
     )
-    slopes.add_argument("--json", action="store_true", help="for other programs")
+    slopes.add_argument("--json", action="store_true", help="print JSON")
     ways = about_function(
         command(
             "compare",
-            "derivatives by every way there is, side by side",
+            "derivatives by every method, side by side",
             'wengert compare "x**3" x=2 --formula "3*x**2"',
         )
     )
-    ways.add_argument("--formula", action="append", help="a derivative by hand, for each argument one")
+    ways.add_argument("--formula", action="append", help="a derivative by hand, one for each argument")
     ways.add_argument("--svg", metavar="FILE", help="the error of differences against their step as a picture")
     about_function(command("why", "why a value or a gradient is not finite, or zero", 'wengert why "sqrt(x)" x=0'))
-    about = command("info", "versions, the machine, and the programs kept on disk", "wengert info --clear-cache")
+    about = command("info", "versions, the machine, and the cache of compiled programs", "wengert info --clear-cache")
     about.add_argument("--clear-cache", action="store_true", help="remove the compiled programs")
-    about.add_argument("--json", action="store_true", help="for other programs")
+    about.add_argument("--json", action="store_true", help="print JSON")
     return top
 
 

@@ -98,7 +98,7 @@ def evaluate_precisely(graph: Graph, points: Sequence[np.ndarray], mpmath: Any) 
     value = values[graph.outputs[0]]
     number = value.item() if isinstance(value, np.ndarray) else value
     if not isinstance(number, mpmath.mpf) or not mpmath.isfinite(number):
-        raise UnknownToPrecision("the function is no finite real number here, or close by")
+        raise UnknownToPrecision("the function is not a finite real number here, or nearby")
     return number
 
 

@@ -20,7 +20,7 @@ TOKEN = re.compile(
     r"|(?P<name>[^\W\d](?:[^\W⁰¹²³⁴⁵⁶⁷⁸⁹])*)|(?P<sign>\*\*|//|<=|>=|==|!=|[-+*/%@<>=()\[\],:^·×÷−≤≥≠])"
 )
 ADVICE = {".": "There are no attributes in formulas.", "|": "Write abs(x).", "{": "Lists are written [1, 2]."}
-ADVICE |= dict.fromkeys("'\"", "There is no text in formulas.")
+ADVICE |= dict.fromkeys("'\"", "There are no strings in formulas.")
 
 
 class ExpressionError(ValueError):
@@ -90,7 +90,7 @@ def statements(text: str) -> Iterator[Statement]:
             brackets += (piece in OPENING) - (piece in CLOSING)
             pieces += [(kind, part, at) for kind, part in python_pieces(kind, piece)]
             if kind == "name" and not pieces[-1][1].isidentifier():
-                raise ExpressionError(f"{piece!r} is no name.", text, at, len(piece))
+                raise ExpressionError(f"{piece!r} is not a name.", text, at, len(piece))
             at = match.end()
         if any(kind != "space" for kind, _, _ in pieces):
             yield lay_out_statement(pieces, at)

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.explain.textbook import running
 
 from wengert.explain.explanation import explain
 
@@ -24,10 +25,6 @@ FLAGS = [
 SIZES = {"desktop": (1280, 720), "phone": (390, 844)}
 BACK = 8
 """The first frame of the way back in the running example: the start, two inputs and five operations come before it."""
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
 def network(weights, bias, x):

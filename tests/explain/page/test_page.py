@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.explain.textbook import neuron, running
 
-import wengert as wg
 from wengert.explain.explanation import explain
 from wengert.explain.page.document import embed_json
 from wengert.explain.tables.numbers import format_value as shown
@@ -42,19 +42,6 @@ class Parts(HTMLParser):
 
 def data_of(explanation):
     return json.loads(Parts(explanation.html()).texts["data:script"])
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def neuron(w0, w1, w2, x0, x1):
-    s0 = w0 * x0
-    s1 = w1 * x1
-    s2 = s0 + s1
-    s3 = s2 + w2
-    L = wg.sigmoid(s3)
-    return L  # noqa: RET504  # the name is what is tested
 
 
 def many(x):

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
+from tests.explain.textbook import neuron, running
 
 import wengert as wg
 from wengert.explain.explanation import explain
@@ -23,19 +24,6 @@ from wengert.explain.pictures.layout import MOST, Drawing, lay_out_drawing
 from wengert.explain.pictures.svg import DARK, LIGHT, SANS
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def neuron(w0, w1, w2, x0, x1):
-    s0 = w0 * x0
-    s1 = w1 * x1
-    s2 = s0 + s1
-    s3 = s2 + w2
-    L = wg.sigmoid(s3)
-    return L  # noqa: RET504  # the name is what is tested
 
 
 def wandering(seed, count):

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.explain.textbook import running
 from tests.test_modes import problems
 from tests.test_table import SHAPES, by_name, live_arguments, op_of, sample
 
@@ -18,10 +19,6 @@ from wengert.explain.tables.numbers import format_array, format_number, format_v
 from wengert.graph.typesetting import Latex, Plain
 
 ELEMENTWISE = [p for p in TABLE.values() if p.kind == "elementwise"]
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
 def formulas(f, *args, style=None, mode="both"):

@@ -8,25 +8,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.explain.textbook import neuron, running
 
 import wengert as wg
 from wengert.explain.explanation import explain
 from wengert.explain.tables.equations import Equations
 from wengert.explain.tables.plain_text import write_text
 from wengert.explain.tables.rows import backward_rows, bottom_up_rows, lay_out_tables
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def neuron(w0, w1, w2, x0, x1):
-    s0 = w0 * x0
-    s1 = w1 * x1
-    s2 = s0 + s1
-    s3 = s2 + w2
-    L = wg.sigmoid(s3)
-    return L  # noqa: RET504  # the name is what is tested
 
 
 def loop(x):

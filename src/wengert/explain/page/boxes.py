@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.page.story import Story
+from wengert.explain.page.timeline import Timeline
 from wengert.explain.pictures.grouping import Group, find_groups
 from wengert.explain.pictures.layers import place_boxes
 
@@ -19,24 +19,24 @@ BETWEEN = 54, 64
 """The space between neighbours, and between layers, in a layout downwards and sideways."""
 
 
-def drawing_data(explanation: Explanation, story: Story) -> dict[str, Any]:
+def drawing_data(explanation: Explanation, timeline: Timeline) -> dict[str, Any]:
     """The groups, the boxes (a step, or -1 minus a group), the edges between boxes, and two layouts: down and sideways.
 
     Each layout has the centres of boxes, and for each edge its bends.
     """
-    groups = find_groups(explanation) if len(story.formulas.steps) > FEW else []
-    group_of = {step: -1 - g for g, group in enumerate(groups) for step in story.indices(group.steps)}
+    groups = find_groups(explanation) if len(timeline.formulas.steps) > FEW else []
+    group_of = {step: -1 - g for g, group in enumerate(groups) for step in timeline.indices(group.steps)}
     boxes: dict[int, int] = {}
-    for step in range(len(story.index)):
+    for step in range(len(timeline.index)):
         boxes.setdefault(group_of.get(step, step), len(boxes))
     pairs: dict[tuple[int, int, int], None] = {}
-    for edge, (a, b) in enumerate(zip(story.edges["from"], story.edges["to"], strict=True)):
+    for edge, (a, b) in enumerate(zip(timeline.edges["from"], timeline.edges["to"], strict=True)):
         ends = boxes[group_of.get(a, a)], boxes[group_of.get(b, b)]
         if ends[0] != ends[1]:
             pairs[*ends, edge if not groups else -1] = None
     edges = [(a, b) for a, b, _ in pairs]
     return {
-        "groups": [group_data(group, story) for group in groups],
+        "groups": [group_data(group, timeline) for group in groups],
         "boxes": list(boxes),
         "edges": [list(pair) for pair in pairs],
         "down": place_page_boxes(list(boxes), edges, len(explanation.inputs), sideways=False),
@@ -60,13 +60,13 @@ def place_page_boxes(boxes: list[int], edges: list[tuple[int, int]], inputs: int
     }
 
 
-def group_data(group: Group, story: Story) -> dict[str, Any]:
+def group_data(group: Group, timeline: Timeline) -> dict[str, Any]:
     """A group as the page has it."""
     return {
         "heading": group.heading,
         "counts": group.counts,
         "code": group.code,
-        "steps": delta_encode(story.indices(group.steps)),
+        "steps": delta_encode(timeline.indices(group.steps)),
     }
 
 

@@ -14,11 +14,11 @@ from typing import Any
 from wengert.explain.explanation import Explanation, writes
 from wengert.explain.page.boxes import BOX, LINE, drawing_data
 from wengert.explain.page.listing import listing
-from wengert.explain.page.story import Story, cut_text
+from wengert.explain.page.timeline import Timeline, cut_text
 from wengert.explain.tables.numbers import format_value as shown
 
 STYLES = ("page.css", "graph.css")
-SCRIPTS = ("story.js", "tip.js", "scene.js", "graph.js", "window.js", "table.js", "listing.js", "player.js")
+SCRIPTS = ("timeline.js", "tip.js", "scene.js", "graph.js", "window.js", "table.js", "listing.js", "player.js")
 
 
 @writes("html")
@@ -37,21 +37,21 @@ def write_page(explanation: Explanation) -> str:
 
 def page_data(explanation: Explanation) -> dict[str, Any]:
     """The data of the page."""
-    story = Story(explanation)
+    timeline = Timeline(explanation)
     function = explanation.recording.function
     name = getattr(function, "__name__", type(function).__name__)
     return {
         "name": "f" if name == "<lambda>" else name,
         "mode": explanation.mode,
         "inputs": [step.title for step in explanation.inputs],
-        "outputs": [story.index[node] for node in explanation.outputs if node in story.index],
+        "outputs": [timeline.index[node] for node in explanation.outputs if node in timeline.index],
         "results": [cut_text(shown(explanation.recording.values[node])) for node in explanation.outputs],
-        "steps": story.steps(),
-        "data": story.data,
-        "edges": story.edges,
-        "back": story.back(),
-        "listing": listing(story.formulas.steps, function),
-        "drawing": drawing_data(explanation, story) | {"box": BOX, "line": LINE},
+        "steps": timeline.steps(),
+        "data": timeline.data,
+        "edges": timeline.edges,
+        "back": timeline.back(),
+        "listing": listing(timeline.formulas.steps, function),
+        "drawing": drawing_data(explanation, timeline) | {"box": BOX, "line": LINE},
     }
 
 

@@ -137,10 +137,10 @@ def lay_out_drawing(
     placed = place_boxes(
         thickness, pairs, [unit.floats for unit in shown.units], APART, [unit.pull for unit in shown.units]
     )
-    return Draughtsman(shown, placed, direction, BETWEEN[direction][edges], joined).drawing()
+    return PictureLayout(shown, placed, direction, BETWEEN[direction][edges], joined).drawing()
 
 
-class Draughtsman:
+class PictureLayout:
     """Turns layers and positions into points.
 
     `begin` and `end` are the bounds of each layer, `middle` is where its boxes begin.

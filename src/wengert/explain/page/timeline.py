@@ -25,7 +25,7 @@ def cut_text(text: str) -> str:
     return text if len(text) <= LIMIT else f"{text[: LIMIT - 1]}…"
 
 
-class Story:
+class Timeline:
     """The columns of the page's data. Steps are numbered in order of the trace; captured arrays come after them."""
 
     def __init__(self, explanation: Explanation):

@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
             "values", metavar="NAME=VALUE", nargs="*", help="arguments: x=2, x=-1e-3, w=[1,2], w=@weights.npy"
         )
         made.add_argument(
-            "--at", metavar="VALUES", action="append", default=[], help='more arguments, in one string: "w=[1,2], b=0.5"'
+            "--at", metavar="VALUES", action="append", default=[], help='more arguments in one string: "w=[1,2], b=0.5"'
         )
         return made
 
@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
         help="adjoints, tangents or both (default: reverse)",
     )
     shown.add_argument(
-        "--seed", metavar="VALUES", help='forward: the tangents of the arguments, "x1=0, x2=1" (default: 1 for the first)'
+        "--seed", metavar="VALUES", help='forward: tangents of the arguments, "x1=0, x2=1" (default: 1 for the first)'
     )
     shown.add_argument("--edges", action="store_true", help="pictures: local derivatives on the edges")
     for name, (endings, default, text) in FORMATS.items():

@@ -348,7 +348,8 @@ if TYPE_CHECKING:
     from wengert import implicit, integrate, optimize, random, stats
     from wengert.compiler.compiled import compile, function
     from wengert.explain.comparing.compare import compare
-    from wengert.explain.why import why_nan, why_zero
+    from wengert.explain.why.nonfinite import why_nan
+    from wengert.explain.why.vanishing import why_zero
     from wengert.structure.choice import derivatives
     from wengert.structure.coloring import Coloring, color
     from wengert.structure.estimators import hutchinson
@@ -377,8 +378,8 @@ _LATER = {
     "sparse_jacobian": "structure.sparse_derivatives",
     "sparsity": "structure.patterns",
     "stats": "",
-    "why_nan": "explain.why",
-    "why_zero": "explain.why",
+    "why_nan": "explain.why.nonfinite",
+    "why_zero": "explain.why.vanishing",
 }
 """Where to find what is imported when it is first asked for, because it brings LLVM or SciPy along or is not always
 needed.

@@ -1,4 +1,4 @@
-"""What the command says and where: results on the output, messages beside them, whatever became of the two streams."""
+"""What the command prints: results on standard output, messages on standard error, even if one of them is closed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ STDOUT = "standard output"
 
 
 def prepare_streams() -> None:
-    """A terminal that cannot write ∂ shows a question mark.
+    """Replace characters that a terminal cannot show, and open closed streams as the null device.
 
-    A stream that is closed cannot be written, and no file may take its place.
+    Otherwise the next file that is opened would take the place of a closed stream.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -26,9 +26,9 @@ def prepare_streams() -> None:
 
 
 def obstacle(stream: TextIO) -> OSError | None:
-    """What keeps a stream from being written, if anything does.
+    """The error that keeps a stream from being flushed, if there is one.
 
-    It then leads nowhere, so that nothing is left to be flushed at exit.
+    The stream is then the null device, so that flushing it at exit raises no error.
     """
     try:
         stream.flush()
@@ -40,24 +40,26 @@ def obstacle(stream: TextIO) -> OSError | None:
 
 
 def complain(message: str) -> None:
+    """Print an error message."""
     red, plain = ("\x1b[1;31m", "\x1b[0m") if is_colored(sys.stderr) else ("", "")
     say(f"{red}error:{plain} {printable(message)}")
 
 
 def note(message: str) -> None:
+    """Print a message beside the results."""
     faint, plain = ("\x1b[2m", "\x1b[0m") if is_colored(sys.stderr) else ("", "")
     say(f"{faint}{printable(message)}{plain}")
 
 
 def show(text: Any) -> None:
-    """Print a result, at once: that it cannot be written is an error of its own."""
-    with about(STDOUT):
+    """Print and flush a result; an error then names standard output."""
+    with naming_file(STDOUT):
         print(text, flush=True)
 
 
 @contextmanager
-def about(file: str) -> Iterator[None]:
-    """Errors of the system name this file; a full disk does not by itself."""
+def naming_file(file: str) -> Iterator[None]:
+    """Make an OSError name this file, which that of a full disk does not do."""
     try:
         yield
     except OSError as error:
@@ -66,20 +68,20 @@ def about(file: str) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Tell the user, who may have closed this way of being told."""
+    """Print to standard error, unless that is closed."""
     with suppress(OSError):
         print(text, file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """A text in which characters that would command the terminal are spelt out.
+    r"""A string in which control characters are escaped.
 
-    >>> print(printable("red: \\x1b[31m"))
-    red: \\x1b[31m
+    >>> print(printable("red: \x1b[31m"))
+    red: \x1b[31m
     """
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def is_colored(stream: TextIO) -> bool:
-    """Whether colours can be seen and are wanted."""
+    """Whether a stream shows colours, and the user wants them."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

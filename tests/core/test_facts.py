@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.test_table import CONSTANT, ELEMENTWISE, SHAPES, case_arguments, cases_of, op_of, sample
 
+import wengert as wg
 from wengert.core.primitive import TABLE
 from wengert.ops.shape.reshaping import _broadcast_to
 
@@ -48,3 +49,46 @@ def test_a_large_broadcast_is_a_view():
 
 def test_what_is_a_view_moves():
     assert all(p.facts.moves for p in TABLE.values() if p.facts.view)
+
+
+SELECTING = cases_of([p for p in TABLE.values() if p.facts.selects])
+
+
+@pytest.mark.parametrize(("primitive", "case"), SELECTING)
+def test_what_selects_gives_elements_of_its_arguments(primitive, case):
+    test_what_moves_makes_no_new_numbers(primitive, case)
+
+
+@pytest.mark.parametrize("primitive", [p for p in ELEMENTWISE if p.facts.selects], ids=lambda p: p.name)
+def test_a_choice_has_the_derivative_of_what_it_takes(primitive):
+    floats = [i for i, name in enumerate(primitive.inputs) if name != "condition"]
+    args = [np.array([True, False])] * (len(primitive.inputs) - 2) + [np.array([1.0, 2.0]), np.array([3.0, 0.5])]
+    slopes = wg.grad(lambda *xs: wg.sum(op_of(primitive)(*xs)), argnums=tuple(floats))(*args)
+    assert {*slopes[0].tolist(), *slopes[1].tolist()} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("primitive", [p for p in TABLE.values() if p.facts.saturates], ids=lambda p: p.name)
+def test_what_saturates_becomes_flat(primitive):
+    f = (lambda *xs: wg.logsumexp(wg.stack(xs))) if primitive.name == "logsumexp" else op_of(primitive)
+    others = [] if len(primitive.inputs) == 1 and primitive.name != "logsumexp" else [0.0]
+    with np.errstate(all="ignore"):
+        assert any(wg.grad(f)(far, *others) == 0.0 for far in (1e200, -1e200))
+
+
+@pytest.mark.parametrize("primitive", [p for p in TABLE.values() if p.facts.multiplies], ids=lambda p: p.name)
+def test_what_multiplies_has_no_slope_beside_zeros(primitive):
+    if len(primitive.inputs) == 2:
+        assert wg.grad(op_of(primitive), argnums=1)(0.0, 2.0) == 0.0
+    else:
+        last = {"prod": lambda x: wg.prod(x), "cumprod": lambda x: wg.cumprod(x)[-1]}[primitive.name]
+        assert wg.grad(last)(np.array([0.0, 2.0])).tolist() == [2.0, 0.0]
+
+
+@pytest.mark.parametrize("primitive", [p for p in TABLE.values() if p.facts.tests_points], ids=lambda p: p.name)
+def test_tests_of_points_have_one_answer_elsewhere(primitive):
+    answers = op_of(primitive)(*sample(primitive, SHAPES["vector"]))
+    assert len(set(answers.tolist())) == 1
+
+
+def test_what_overwrites_selects():
+    assert all(p.facts.selects for p in TABLE.values() if p.facts.overwrites)

@@ -143,7 +143,9 @@ def multilinear(
     )
 
 
-def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
+def reduction(
+    name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = (), facts: Facts = NO_FACTS
+) -> Callable:
     """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise for restored axes.
 
     `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it
@@ -158,6 +160,7 @@ def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case
         takes_params=True,
         rules=(rule,),
         batch=shifted_axes,
+        facts=facts,
     )
 
 
@@ -172,7 +175,7 @@ def general(
 ) -> Callable:
     """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` each.
 
-    Further fields of the `Definition` are `vjp`, `outputs`, `batch` and `spec`.
+    Further fields of the `Definition` are `vjp`, `outputs`, `batch`, `spec` and `facts`.
     """
     return enter(
         Trial(cases=cases),

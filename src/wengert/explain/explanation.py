@@ -1,94 +1,96 @@
-"""`explain`: how a derivative comes about, as an object that prints in a terminal, in a notebook and on paper."""
+"""`explain`: how a derivative comes about, as an object that prints in terminals, notebooks and documents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 from wengert.core.tree import flatten
-from wengert.explain.observation import Recording, record
-from wengert.explain.steps import Step, steps
+from wengert.explain.recorder import Recording, record_run
+from wengert.explain.steps import TraceStep, steps
 from wengert.explain.sweeps import Adjoints, adjoints, tangents
 from wengert.graph.ir import Node
 
 Mode = Literal["reverse", "forward", "both"]
+Writer = TypeVar("Writer", bound=Callable)
+
+FORMATS: dict[str, Callable] = {}
+"""The functions that write an explanation, by name of the format."""
+FORMAT_MODULES = "wengert.explain.table_formats", "wengert.explain.graph_formats"
+"""Imported in this order until a format is known."""
+
+
+def writes(name: str) -> Callable[[Writer], Writer]:
+    """Register a function as the writer of a format. Its first argument is the explanation."""
+
+    def register(function: Writer) -> Writer:
+        FORMATS[name] = function
+        return function
+
+    return register
 
 
 class Explanation:
-    """An evaluation line by line, beside it tangents, adjoints, or both.
+    """An evaluation line by line, with tangents, adjoints, or both.
 
-    `steps` are the lines; `tangents` and `adjoints` are by node, None where the mode does not ask for them.
+    `steps` are the lines. `tangents` and `adjoints` are by node, and None if the mode does not ask for them.
     """
 
     def __init__(self, recording: Recording, mode: Mode, seed: Any):
         self.recording, self.mode = recording, mode
-        self.steps: list[Step] = steps(recording)
-        self.step_of: dict[Node, Step] = {step.node: step for step in self.steps}
+        self.steps: list[TraceStep] = steps(recording)
+        self.step_of: dict[Node, TraceStep] = {step.node: step for step in self.steps}
         self.tangents: dict[Node, Any] | None = (
-            tangents(recording, directions(recording, seed, mode)) if mode != "reverse" else None
+            tangents(recording, input_directions(recording, seed, mode)) if mode != "reverse" else None
         )
         self.adjoints: Adjoints | None = (
-            adjoints(recording, seeds(recording, seed, mode)) if mode != "forward" else None
+            adjoints(recording, output_seeds(recording, seed, mode)) if mode != "forward" else None
         )
 
     @property
-    def inputs(self) -> list[Step]:
+    def inputs(self) -> list[TraceStep]:
         return [step for step in self.steps if step.is_input]
 
     @property
     def outputs(self) -> list[Node]:
         return self.recording.outputs
 
-    # What it looks like. Each form is in a file of its own, imported when it is asked for.
-
     def text(self, color: bool = False, limit: int | None = 60) -> str:
         """The traces as tables for a terminal.
 
-        Of more lines than `limit` the middle is left out; None for all of them.
+        The middle of a trace of more than `limit` lines is left out; None shows all lines.
         """
-        from wengert.explain.tables.table import text
-
-        return text(self, color, limit=limit)
+        return self._write("text", color, limit=limit)
 
     def markdown(self) -> str:
-        from wengert.explain.tables.markdown import markdown
-
-        return markdown(self)
+        return self._write("markdown")
 
     def latex(self) -> str:
-        from wengert.explain.tables.latex import latex
-
-        return latex(self)
+        return self._write("latex")
 
     def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
         """The graph as a picture.
 
-        `edges` labels the edges with local derivatives, `groups` joins what one line made (None: if large).
+        `edges` labels the edges with local derivatives. `groups` draws the operations of one source line as one box
+        (None: only if the graph is large).
         """
-        from wengert.explain.pictures.picture import svg
-
-        return saved(svg(self, edges, groups), path)
+        return save(self._write("svg", edges, groups), path)
 
     def dot(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
         """The graph in Graphviz's language."""
-        from wengert.explain.pictures.dot import dot
-
-        return saved(dot(self, edges, groups), path)
+        return save(self._write("dot", edges, groups), path)
 
     def png(self, path: Path | str, *, edges: bool = False, groups: bool | None = None, scale: float = 2.0) -> None:
-        from wengert.explain.pictures.bitmap import png
-
-        png(self, path, edges, groups, scale)
+        Path(path).write_bytes(self._write("png", edges, groups, scale))
 
     def html(self, path: Path | str | None = None) -> str:
-        """One page that needs nothing else: graph, table and source side by side, to play through forward and back."""
-        from wengert.explain.page import page
-
-        return saved(page(self), path)
+        """One self-contained page: graph, table and source side by side, to play forward and backward."""
+        return save(self._write("html"), path)
 
     def __str__(self) -> str:
         return self.text()
@@ -96,13 +98,18 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from wengert.explain.tables.notebook import fragment
+        return self._write("fragment")
 
-        return fragment(self)
+    def _write(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Write a format, after the module that registers it is imported."""
+        for module in FORMAT_MODULES:
+            if name not in FORMATS:
+                import_module(module)
+        return FORMATS[name](self, *args, **kwargs)
 
 
-def saved(text: str, path: Path | str | None) -> str:
-    """Write a text to a file, if one is named."""
+def save(text: str, path: Path | str | None) -> str:
+    """Write a string to a file, if one is named."""
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -111,12 +118,12 @@ def saved(text: str, path: Path | str | None) -> str:
 def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, **kwargs: Any) -> Explanation:
     """How the derivative of `f` comes about at these arguments.
 
-    `seed` is the direction of the inputs for "forward" (a tree like the arguments; by default the first input changes
-    by 1), the weight of the results for "reverse" (by default 1), and for "both" a pair of these.
+    `seed` is the tangent of the inputs for "forward" (a tree like the arguments; by default 1 for the first input), the
+    cotangent of the results for "reverse" (by default 1), and for "both" a pair of these.
     """
     if mode not in ("reverse", "forward", "both"):
         raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward' and 'both'.")
-    recording = record(f, *args, **kwargs)
+    recording = record_run(f, *args, **kwargs)
     if recording.inputs and not any(map(is_smooth, recording.inputs)):
         raise user_error(
             GradientError,
@@ -127,12 +134,12 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
 
 
 def is_smooth(node: Node) -> bool:
-    """Whether there is a derivative in an input."""
+    """Whether there is a derivative with respect to an input."""
     return node.dtype.kind in "fc"
 
 
-def directions(recording: Recording, seed: Any, mode: Mode) -> list:
-    """The tangents of the inputs: what is not smooth has none."""
+def input_directions(recording: Recording, seed: Any, mode: Mode) -> list:
+    """The tangents of the inputs; None for those that are not smooth."""
     given = seed[0] if mode == "both" and seed is not None else seed
     smooth = [node for node in recording.inputs if is_smooth(node)]
     if given is not None:
@@ -143,7 +150,7 @@ def directions(recording: Recording, seed: Any, mode: Mode) -> list:
     ]
 
 
-def seeds(recording: Recording, seed: Any, mode: Mode) -> list:
+def output_seeds(recording: Recording, seed: Any, mode: Mode) -> list:
     """The adjoints of the results."""
     given = seed[1] if mode == "both" and seed is not None else seed
     if given is not None:

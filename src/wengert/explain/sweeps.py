@@ -1,6 +1,6 @@
 """Derivatives of everything that was recorded: tangents from the top down, adjoints from the bottom up, term by term.
 
-Both use the rules of the table, by the same functions as forward and reverse mode, and keep what these throw away.
+Both use the rules of the table, by the same functions as forward and reverse mode, and keep all intermediate results.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.primitive import OUTPUT
-from wengert.explain.observation import Recording
+from wengert.explain.recorder import Recording
 from wengert.graph.ir import Node, Operation
-from wengert.modes.backward import pull_node
 from wengert.modes.forward import push
-from wengert.modes.tape import Leaf
-from wengert.modes.tape import TapeNode as TapeNode
+from wengert.modes.tape import Leaf, contributions
+from wengert.modes.tape import Node as TapeNode
 from wengert.ops.elementwise.predicates import logical_and
 from wengert.transforms.tracing import taped
 
 
 class Term(NamedTuple):
-    """What a value's adjoint receives from one use of it: by which operation, as which operand, and how much."""
+    """What one use of a value contributes to its adjoint: the consumer, the index of the operand, and the number."""
 
     consumer: Operation
     operand: int
@@ -30,8 +29,9 @@ class Term(NamedTuple):
 
 
 class Adjoints(NamedTuple):
-    """For each node its adjoint: a seed, if it is a result, and the terms that it receives, in the order of the walk
-    back.
+    """The adjoint of each node, the seeds of results, and the terms that nodes receive.
+
+    `order` has the operations in the order of the backward pass.
     """
 
     values: dict[Node, Any]
@@ -41,10 +41,7 @@ class Adjoints(NamedTuple):
 
 
 def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
-    """The derivative of the results, weighted by seeds, in everything they were made of.
-
-    None where no derivative flows.
-    """
+    """The derivative of the results, weighted by seeds, with respect to all nodes that a derivative flows to."""
     graph, values = recording.graph, recording.values
     tape: dict[Node, TapeNode] = {node: Leaf(values[node]) for node in graph.inputs if node.dtype.kind in "fc"}
     for node in graph.operations:
@@ -71,28 +68,28 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
                 parts[node.params["index"]] = found[node]
                 continue
             kept = tape[node]
-            for i, (parent, value, lanes) in enumerate_terms(kept, found[node], dead.get(node)):
+            for i, (parent, value, mask) in enumerate_terms(kept, found[node], dead.get(node)):
                 arg = owners[parent]
                 terms.setdefault(arg, []).append(Term(node, i, value))
-                dead[arg] = lanes if arg not in found else merged(dead.get(arg), lanes)
+                dead[arg] = mask if arg not in found else merge_dead_masks(dead.get(arg), mask)
                 found[arg] = found[arg] + value if arg in found else value
     return Adjoints(found, seeded, terms, order)
 
 
-def enumerate_terms(kept: TapeNode, t: Any, lanes: Any) -> list:
-    """The contributions of an operation, with the numbers of the operands that receive them."""
-    found = list(pull_node(kept, t, kept.saved, lanes, None))
-    places = [i for i, parent in enumerate(kept.parents) if parent is not None]
-    return list(zip(places, found, strict=True))
+def enumerate_terms(kept: TapeNode, t: Any, dead: Any) -> list:
+    """The contributions of an operation, with the indices of the operands that receive them."""
+    found = list(contributions(kept, t, kept.saved, dead, None))
+    indices = [i for i, parent in enumerate(kept.parents) if parent is not None]
+    return list(zip(indices, found, strict=True))
 
 
-def merged(x: Any, y: Any) -> Any:
-    """Lanes that are dead on both ways."""
+def merge_dead_masks(x: Any, y: Any) -> Any:
+    """The elements that are dead in both masks."""
     return None if x is None or y is None else logical_and(x, y)
 
 
 def tangents(recording: Recording, directions: Sequence[Any]) -> dict[Node, Any]:
-    """How everything changes along a direction of the inputs; what does not change is not among them."""
+    """The tangents of all nodes that vary along a direction of the inputs."""
     graph, values = recording.graph, recording.values
     found: dict[Node, Any] = {}
     for given, t in zip(graph.inputs, directions, strict=True):
@@ -118,10 +115,9 @@ def tangents(recording: Recording, directions: Sequence[Any]) -> dict[Node, Any]
 
 
 def local_derivative(node: Operation, operand: int, values: dict[Node, Any]) -> Any:
-    """The derivative of an operation in one operand, where both are numbers or it works on each element: an array like
-    the operand.
+    """The derivative of an operation with respect to one operand: an array like the operand.
 
-    None where the derivative is a matrix, which is not shown.
+    None if the derivative is a matrix: unless the operation is elementwise, or maps a number to a number.
     """
     arg = node.args[operand]
     if node.primitive.kind != "elementwise" and (arg.size != 1 or node.spec.size != 1):

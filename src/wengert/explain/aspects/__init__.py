@@ -1,6 +1,4 @@
-"""What explanations need to know of operations, family by family: why numbers are not finite or zero, many digits,
-signs.
-"""
+"""What explanations need to know about operations, by family: reasons for NaN and zeros, digits, signs."""
 
 from wengert.explain.aspects import contraction, elementwise, linalg, predicates, reductions, shape, special
 

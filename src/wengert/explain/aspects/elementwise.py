@@ -1,4 +1,4 @@
-"""Elementwise operations: what makes them infinite or flat, their forms of many digits, their signs."""
+"""Elementwise operations: why they are not finite or flat, their forms of many digits, their signs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.explain.comparing.digits import NEIGHBOURS, digits, of_mpmath, on_numbers
+from wengert.core.aspects import primitive_of
+from wengert.explain.comparing.digits import NEIGHBOURS, digits, elementwise_form, mpmath_form
 from wengert.explain.pictures.signs import sign
 from wengert.explain.why.remedies import (
     BACKWARD,
@@ -16,68 +17,18 @@ from wengert.explain.why.remedies import (
     SAFE_ARGUMENT,
     Remedy,
     always,
-    opposite,
+    has_infinity,
     remedies,
 )
-from wengert.explain.why.zeros import beyond_bound, saturated, times_zero, untaken, zero_slope
-from wengert.ops.elementwise.arithmetic import (
-    add,
-    cbrt,
-    divide,
-    divide_live,
-    fmod,
-    multiply,
-    multiply_live,
-    negative,
-    positive,
-    reciprocal,
-    remainder,
-    sqrt,
-    square,
-    subtract,
-)
-from wengert.ops.elementwise.choices import _where, copysign, fmax, fmin, heaviside, maximum, minimum, nextafter, relu
-from wengert.ops.elementwise.complex_numbers import _angle, absolute, conj, fabs, imag, real
-from wengert.ops.elementwise.exponential import (
-    _power,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    sigmoid,
-    softplus,
-)
-from wengert.ops.elementwise.predicates import floor_divide
-from wengert.ops.elementwise.trigonometric import (
-    _sinc,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    cos,
-    cosh,
-    deg2rad,
-    hypot,
-    rad2deg,
-    sin,
-    sinh,
-    tan,
-    tanh,
-)
-from wengert.ops.reductions.sums import root
+from wengert.explain.why.zero_slopes import beyond_bound, untaken_branch, zero_slope
+from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates, trigonometric
+from wengert.ops.reductions import sums
 
 # Where numbers are not finite
 
 
 def zero_times_infinity(x: Any, y: Any) -> bool:
+    """Whether one factor is zero and the other infinite."""
     return bool((x == 0 and np.isinf(y)) or (y == 0 and np.isinf(x)))
 
 
@@ -117,9 +68,8 @@ remedies.enter(
             FORWARD,
             lambda x: x == 0,
             "the logarithm of 0 is -inf",
-            "Keep the argument above 0: np.log(x + eps) or np.log(np.maximum(x, eps)). The logarithm of a softmax is x "
-            "- wg.logsumexp(x), "
-            "that of a sigmoid is -wg.softplus(-x), and log(1 + x) is np.log1p(x).",
+            "Keep the argument above 0: np.log(x + eps) or np.log(np.maximum(x, eps)). The logarithm of a softmax is "
+            "x - wg.logsumexp(x), that of a sigmoid is -wg.softplus(-x), and log(1 + x) is np.log1p(x).",
         ),
         Remedy(
             FORWARD,
@@ -134,9 +84,9 @@ remedies.enter(
             "Keep the argument away from 0: np.log(np.maximum(x, eps)).",
         ),
     ),
-    log,
-    log2,
-    log10,
+    exponential.log,
+    exponential.log2,
+    exponential.log10,
 )
 remedies.enter(
     (
@@ -147,7 +97,7 @@ remedies.enter(
             "Keep x above -1: np.maximum(x, -1 + eps).",
         ),
     ),
-    log1p,
+    exponential.log1p,
 )
 remedies.enter(
     (
@@ -162,12 +112,11 @@ remedies.enter(
             lambda x: x == 0,
             "the derivative 1 / (2 sqrt x) is infinite at 0",
             "Use np.linalg.norm(x) for the root of a sum of squares (its derivative at 0 is taken as 0), np.sqrt(x + "
-            "eps), or "
-            "wg.where(x > 0, np.sqrt(wg.where(x > 0, x, 1.0)), 0.0).",
+            "eps), or wg.where(x > 0, np.sqrt(wg.where(x > 0, x, 1.0)), 0.0).",
         ),
     ),
-    sqrt,
-    root,
+    arithmetic.sqrt,
+    sums.root,
 )
 remedies.enter(
     (
@@ -178,7 +127,7 @@ remedies.enter(
             "Move the argument away from 0.",
         ),
     ),
-    cbrt,
+    arithmetic.cbrt,
 )
 remedies.enter(
     (
@@ -188,32 +137,31 @@ remedies.enter(
             lambda x, y: np.isinf(x) and np.isinf(y),
             "an infinity divided by an infinity is not a number",
             "Both overflowed before: divide by the largest term first, or subtract logarithms. In a softmax subtract "
-            "the "
-            "maximum, x - x.max().",
+            "the maximum, x - x.max().",
         ),
         DIVISION_BY_ZERO,
         STEEP_QUOTIENT,
         TOO_LARGE,
     ),
-    divide,
+    arithmetic.divide,
 )
 remedies.enter(
     (
         ZERO_BY_ZERO,
         DIVISION_BY_ZERO,
     ),
-    floor_divide,
-    remainder,
-    fmod,
+    predicates.floor_divide,
+    arithmetic.remainder,
+    arithmetic.fmod,
 )
-remedies.enter((DIVISION_BY_ZERO,), divide_live)
+remedies.enter((DIVISION_BY_ZERO,), arithmetic.divide_live)
 remedies.enter(
     (
         DIVISION_BY_ZERO,
         STEEP_QUOTIENT,
         TOO_LARGE,
     ),
-    reciprocal,
+    arithmetic.reciprocal,
 )
 remedies.enter(
     (
@@ -222,8 +170,7 @@ remedies.enter(
             always,
             "the result is larger than any number of this precision",
             "Take the largest argument out first, np.exp(x - x.max()); wg.logsumexp, wg.softplus, wg.sigmoid and "
-            "np.logaddexp do so. Or bound "
-            "the argument: np.minimum(x, 50.0).",
+            "np.logaddexp do so. Or bound the argument: np.minimum(x, 50.0).",
         ),
         Remedy(
             BACKWARD,
@@ -232,11 +179,11 @@ remedies.enter(
             "Take the largest argument out first, np.exp(x - x.max()), or bound it.",
         ),
     ),
-    exp,
-    exp2,
-    expm1,
-    sinh,
-    cosh,
+    exponential.exp,
+    exponential.exp2,
+    exponential.expm1,
+    trigonometric.sinh,
+    trigonometric.cosh,
 )
 remedies.enter(
     (
@@ -249,7 +196,7 @@ remedies.enter(
         Remedy(
             FORWARD,
             lambda x, y: x < 0 and y != np.round(y),
-            "a negative number has no real power that is not whole",
+            "a negative number has no real power with an exponent that is not an integer",
             "Use np.abs(x) ** y, np.sign(x) * np.abs(x) ** y, or np.cbrt for a third.",
         ),
         Remedy(
@@ -267,12 +214,11 @@ remedies.enter(
         Remedy(
             BACKWARD,
             lambda x, y: x < 0,
-            "the derivative in the exponent has the logarithm of the base, which is negative",
-            "Pass the exponent as a plain number or integer if no derivative in it is needed, or make the base "
-            "positive.",
+            "the derivative with respect to the exponent has the logarithm of the base, which is negative",
+            "Pass the exponent as a plain number or integer if it needs no derivative, or make the base positive.",
         ),
     ),
-    _power,
+    exponential._power,
 )
 remedies.enter(
     (
@@ -285,25 +231,23 @@ remedies.enter(
         BAD_FACTOR,
         TOO_LARGE,
     ),
-    multiply,
+    arithmetic.multiply,
 )
 remedies.enter(
     (
         Remedy(
             FORWARD,
-            opposite,
+            has_infinity,
             "inf - inf is not a number",
-            "Find which infinity was meant. Where all entries of a row are masked by -inf, x - x.max() is one: mask "
-            "with a "
-            "large finite number "
-            "such as -1e9, or use wg.logsumexp, which knows.",
+            "Find which infinity was meant. Where all elements of a row are masked by -inf, x - x.max() is one: mask "
+            "with a large finite number such as -1e9, or use wg.logsumexp, which knows.",
         ),
         TOO_LARGE,
     ),
-    add,
-    subtract,
+    arithmetic.add,
+    arithmetic.subtract,
 )
-remedies.enter((TOO_LARGE,), square)
+remedies.enter((TOO_LARGE,), arithmetic.square)
 remedies.enter(
     (
         Remedy(
@@ -311,8 +255,7 @@ remedies.enter(
             always,
             "the argument is not between -1 and 1",
             "Rounding may carry a cosine over 1: np.clip(x, -1.0, 1.0). The angle between vectors is np.arctan2(|a x "
-            "b|, a "
-            ". b) at any angle.",
+            "b|, a . b) at any angle.",
         ),
         Remedy(
             BACKWARD,
@@ -321,8 +264,8 @@ remedies.enter(
             "Stay inside, np.clip(x, -1 + eps, 1 - eps), or compute the angle by np.arctan2, which is smooth there.",
         ),
     ),
-    arccos,
-    arcsin,
+    trigonometric.arccos,
+    trigonometric.arcsin,
 )
 remedies.enter(
     (
@@ -334,7 +277,7 @@ remedies.enter(
         ),
         END_OF_DOMAIN,
     ),
-    arctanh,
+    trigonometric.arctanh,
 )
 remedies.enter(
     (
@@ -346,66 +289,67 @@ remedies.enter(
         ),
         END_OF_DOMAIN,
     ),
-    arccosh,
+    trigonometric.arccosh,
 )
-remedies.enter((BAD_SLOPE,), hypot)
+remedies.enter((BAD_SLOPE,), trigonometric.hypot)
 
 
 # Where the derivative is zero
 
-zero_slope.enter(times_zero, multiply, multiply_live, divide, divide_live)
-zero_slope.enter(beyond_bound, maximum, minimum, fmax, fmin)
-zero_slope.enter(untaken, _where)
-zero_slope.enter(saturated, sigmoid, tanh, relu, softplus, exp, exp2, expm1, arctan, logaddexp, logaddexp2)
+zero_slope.enter(beyond_bound, choices.maximum, choices.minimum, choices.fmax, choices.fmin)
+zero_slope.enter(untaken_branch, choices._where)
 
 # Signs
 
-for operation, text in (
-    (multiply, "×"), (divide, "÷"), (_power, "^"), (negative, "−"), (square, "( )²"), (sqrt, "√"),
+sign.enter("×", arithmetic.multiply)
+sign.enter("÷", arithmetic.divide)
+sign.enter("^", exponential._power)
+sign.enter("−", arithmetic.negative)
+sign.enter("( )²", arithmetic.square)
+sign.enter("√", arithmetic.sqrt)
+
+# Numbers of many digits
+
+for operation in (
+    exponential.exp, exponential.expm1, exponential.log, exponential.log1p, arithmetic.sqrt, trigonometric.hypot,
+    trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.sinh, trigonometric.cosh, trigonometric.tanh,
+    trigonometric.arcsin, trigonometric.arccos, trigonometric.arctan, trigonometric.arctan2,
+    trigonometric.arcsinh, trigonometric.arccosh, trigonometric.arctanh,
 ):  # fmt: skip
-    sign.enter(text, operation)
+    digits.enter(mpmath_form(primitive_of(operation).name.replace("arc", "a")), operation)
+digits.enter(mpmath_form("sqrt"), sums.root)
+digits.enter(mpmath_form("arg"), complex_numbers._angle)
 
-# Many digits
+digits.enter(elementwise_form(lambda mp, x: x), arithmetic.positive, complex_numbers.conj, complex_numbers.real)
+digits.enter(elementwise_form(lambda mp, x: mp.mpf(0)), complex_numbers.imag)
+digits.enter(elementwise_form(lambda mp, x: -x), arithmetic.negative)
+digits.enter(elementwise_form(lambda mp, x: abs(x)), complex_numbers.absolute, complex_numbers.fabs)
+digits.enter(elementwise_form(lambda mp, x: 1 / x), arithmetic.reciprocal)
+digits.enter(elementwise_form(lambda mp, x: x * x), arithmetic.square)
+digits.enter(elementwise_form(lambda mp, x: mp.sign(x) * mp.cbrt(abs(x))), arithmetic.cbrt)
+digits.enter(elementwise_form(lambda mp, x: mp.mpf(2) ** x), exponential.exp2)
+digits.enter(elementwise_form(lambda mp, x: mp.log(x, 2)), exponential.log2)
+digits.enter(elementwise_form(lambda mp, x: mp.log(x, 10)), exponential.log10)
+digits.enter(elementwise_form(lambda mp, x: x * mp.pi / 180), trigonometric.deg2rad)
+digits.enter(elementwise_form(lambda mp, x: x * 180 / mp.pi), trigonometric.rad2deg)
+digits.enter(elementwise_form(lambda mp, x, order: mp.diff(mp.sincpi, x, order)), trigonometric._sinc)
+digits.enter(elementwise_form(lambda mp, x: 1 / (1 + mp.exp(-x))), exponential.sigmoid)
+digits.enter(elementwise_form(lambda mp, x: mp.log1p(mp.exp(x))), exponential.softplus)
+digits.enter(elementwise_form(lambda mp, x: max(x, mp.mpf(0))), choices.relu)
 
-NAMES = (
-    (exp, "exp"), (expm1, "expm1"), (log, "log"), (log1p, "log1p"), (sqrt, "sqrt"), (root, "sqrt"), (hypot, "hypot"), (sin, "sin"),
-    (cos, "cos"), (tan, "tan"), (sinh, "sinh"), (cosh, "cosh"), (tanh, "tanh"), (arcsin, "asin"), (arccos, "acos"), (arctan, "atan"),
-    (arcsinh, "asinh"), (arccosh, "acosh"), (arctanh, "atanh"), (arctan2, "atan2"),
-    (_angle, "arg"),
-)  # fmt: skip
-for operation, name in NAMES:
-    digits.enter(of_mpmath(name), operation)
-
-digits.enter(on_numbers(lambda mp, x: x), positive, conj, real)
-digits.enter(on_numbers(lambda mp, x: mp.mpf(0)), imag)
-digits.enter(on_numbers(lambda mp, x: -x), negative)
-digits.enter(on_numbers(lambda mp, x: abs(x)), absolute, fabs)
-digits.enter(on_numbers(lambda mp, x: 1 / x), reciprocal)
-digits.enter(on_numbers(lambda mp, x: x * x), square)
-digits.enter(on_numbers(lambda mp, x: mp.sign(x) * mp.cbrt(abs(x))), cbrt)
-digits.enter(on_numbers(lambda mp, x: mp.mpf(2) ** x), exp2)
-digits.enter(on_numbers(lambda mp, x: mp.log(x, 2)), log2)
-digits.enter(on_numbers(lambda mp, x: mp.log(x, 10)), log10)
-digits.enter(on_numbers(lambda mp, x: x * mp.pi / 180), deg2rad)
-digits.enter(on_numbers(lambda mp, x: x * 180 / mp.pi), rad2deg)
-digits.enter(on_numbers(lambda mp, x, order: mp.diff(mp.sincpi, x, order)), _sinc)
-digits.enter(on_numbers(lambda mp, x: 1 / (1 + mp.exp(-x))), sigmoid)
-digits.enter(on_numbers(lambda mp, x: mp.log1p(mp.exp(x))), softplus)
-digits.enter(on_numbers(lambda mp, x: max(x, mp.mpf(0))), relu)
-
-digits.enter(on_numbers(lambda mp, x, y: x + y), add)
-digits.enter(on_numbers(lambda mp, x, y: x - y), subtract)
-digits.enter(on_numbers(lambda mp, x, y: x * y), multiply, multiply_live)
-digits.enter(on_numbers(lambda mp, x, y: x / y), divide)
-digits.enter(on_numbers(lambda mp, x, y: x / y if x else x), divide_live)
-digits.enter(on_numbers(lambda mp, x, y: mp.power(x, int(y) if y == int(y) else y)), _power)
-digits.enter(on_numbers(lambda mp, x, y: x % y), remainder)
-digits.enter(on_numbers(lambda mp, x, y: x - y * int(x / y)), fmod)
-digits.enter(on_numbers(lambda mp, x, y: mp.log(mp.exp(x) + mp.exp(y))), logaddexp)
-digits.enter(on_numbers(lambda mp, x, y: mp.log(mp.mpf(2) ** x + mp.mpf(2) ** y, 2)), logaddexp2)
-digits.enter(on_numbers(lambda mp, x, y: max(x, y)), maximum, fmax)
-digits.enter(on_numbers(lambda mp, x, y: min(x, y)), minimum, fmin)
-digits.enter(on_numbers(lambda mp, x, y: abs(x) if y >= 0 else -abs(x)), copysign)
-digits.enter(on_numbers(lambda mp, x, y: y if x == 0 else mp.mpf(x > 0)), heaviside)
-digits.enter(on_numbers(lambda mp, condition, x, y: x if condition else y), _where)
-digits.without(NEIGHBOURS, nextafter)
+digits.enter(elementwise_form(lambda mp, x, y: x + y), arithmetic.add)
+digits.enter(elementwise_form(lambda mp, x, y: x - y), arithmetic.subtract)
+digits.enter(elementwise_form(lambda mp, x, y: x * y), arithmetic.multiply, arithmetic.multiply_live)
+digits.enter(elementwise_form(lambda mp, x, y: x / y), arithmetic.divide)
+digits.enter(elementwise_form(lambda mp, x, y: x / y if x else x), arithmetic.divide_live)
+digits.enter(elementwise_form(lambda mp, x, y: mp.power(x, int(y) if y == int(y) else y)), exponential._power)
+digits.enter(elementwise_form(lambda mp, x, y: x % y), arithmetic.remainder)
+digits.enter(elementwise_form(lambda mp, x, y: x - y * int(x / y)), arithmetic.fmod)
+digits.enter(elementwise_form(lambda mp, x, y: mp.log(mp.exp(x) + mp.exp(y))), exponential.logaddexp)
+digits.enter(elementwise_form(lambda mp, x, y: mp.log(mp.mpf(2) ** x + mp.mpf(2) ** y, 2)), exponential.logaddexp2)
+digits.enter(elementwise_form(lambda mp, x, y: max(x, y)), choices.maximum, choices.fmax)
+digits.enter(elementwise_form(lambda mp, x, y: min(x, y)), choices.minimum, choices.fmin)
+digits.enter(elementwise_form(lambda mp, x, y: abs(x) if y >= 0 else -abs(x)), choices.copysign)
+digits.enter(elementwise_form(lambda mp, x, y: y if x == 0 else mp.mpf(x > 0)), choices.heaviside)
+digits.enter(elementwise_form(lambda mp, condition, x, y: x if condition else y), choices._where)
+digits.without(NEIGHBOURS, choices.nextafter)

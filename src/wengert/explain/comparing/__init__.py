@@ -1,1 +1,1 @@
-"""Derivatives found in different ways, side by side."""
+"""Derivatives by different methods, side by side."""

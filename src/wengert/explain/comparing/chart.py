@@ -1,4 +1,4 @@
-"""Curves over logarithmic axes, drawn as SVG that follows the reader's light or dark, and in characters for a terminal."""
+"""Curves over logarithmic axes, as SVG in light or dark colours, and in characters for a terminal."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import NamedTuple
 WIDTH, HEIGHT = 760, 470
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 92, 62
 COLOURS = (("#2457c5", "#8ab4ff"), ("#0a7d50", "#5fd3a2"), ("#b65c00", "#ffb561"), ("#8a2da5", "#e29bf5"))
-"""For each curve, on a light ground and on a dark one."""
+"""For each curve, in the light and the dark theme."""
 DASHES = ("", "7 4", "", "2 4")
 MARKS = "fbci"
 
 
 Scale = Callable[[float], float]
-"""From a number to its place in the picture."""
+"""From a number to its coordinate in the picture."""
 
 
 class Curve(NamedTuple):
-    """Points of positive coordinates, by increasing x."""
+    """Points with positive coordinates, by increasing x."""
 
     name: str
     points: list[tuple[float, float]]
@@ -31,17 +31,17 @@ class Curve(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Curves, what they are called together, and what the axes are."""
+    """Curves with a title and labels of the axes."""
 
     title: str
     x_label: str
     y_label: str
     curves: Sequence[Curve]
     notes: tuple[str, str] = ("", "")
-    """What is said at the left and at the right end."""
+    """Texts at the left and at the right end."""
 
     def decades(self) -> tuple[int, int, int, int]:
-        """The powers of ten that hold all points: from and to, of x and of y."""
+        """The powers of ten around all points: lowest and highest of x, and of y."""
         points = [point for curve in self.curves for point in curve.points] or [(0.1, 0.1), (1.0, 1.0)]
         xs, ys = zip(*points, strict=True)
         low, high = (lambda v: math.floor(math.log10(min(v)) + 1e-9)), (lambda v: math.ceil(math.log10(max(v)) - 1e-9))
@@ -54,9 +54,8 @@ class Chart(NamedTuple):
         down = lambda y: HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (math.log10(y) - bottom) / (top - bottom)
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-            f'class="wg-chart" '
-            f'role="img" aria-label="{html.escape(self.title)}">',
-            f"<style>{style(len(self.curves))}</style>",
+            f'class="wg-chart" role="img" aria-label="{html.escape(self.title)}">',
+            f"<style>{chart_style(len(self.curves))}</style>",
             f'<rect class="wg-ground" x="0" y="0" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
             f'<text class="wg-title" x="{LEFT}" y="28">{html.escape(self.title)}</text>',
         ]
@@ -81,9 +80,8 @@ class Chart(NamedTuple):
             f'text-anchor="middle">{html.escape(self.x_label)}</text>'
         )
         parts.append(
-            f'<text class="wg-label" x="22" y="{middle[1]}" text-anchor="middle" transform="rotate(-90 22 '
-            f'{middle[1]})">'
-            f"{html.escape(self.y_label)}</text>"
+            f'<text class="wg-label" x="22" y="{middle[1]}" text-anchor="middle" '
+            f'transform="rotate(-90 22 {middle[1]})">{html.escape(self.y_label)}</text>'
         )
         for anchor, x, note in zip(("start", "end"), (LEFT + 10, WIDTH - RIGHT - 10), self.notes, strict=True):
             parts.append(
@@ -91,10 +89,10 @@ class Chart(NamedTuple):
                 f'text-anchor="{anchor}">{html.escape(note)}</text>'
             )
         for i, curve in enumerate(self.curves):
-            parts += self.drawn(i, curve, across, down)
+            parts += self.draw_curve(i, curve, across, down)
         return "\n".join([*parts, "</svg>"])
 
-    def drawn(self, i: int, curve: Curve, across: Scale, down: Scale) -> list[str]:
+    def draw_curve(self, i: int, curve: Curve, across: Scale, down: Scale) -> list[str]:
         """One curve, its lowest point, and its line of the legend."""
         dash = f' stroke-dasharray="{DASHES[i % len(DASHES)]}"' if DASHES[i % len(DASHES)] else ""
         points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in curve.points)
@@ -116,7 +114,7 @@ class Chart(NamedTuple):
         return parts
 
     def terminal(self, width: int = 66, height: int = 18) -> str:
-        """The curves in characters: the first letter that falls on a place stays."""
+        """The curves in characters. Where curves meet, the first one is shown."""
         left, right, bottom, top = self.decades()
         grid = [[" "] * width for _ in range(height)]
         for i, curve in enumerate(self.curves):
@@ -143,26 +141,28 @@ class Chart(NamedTuple):
 
 
 def ticks(low: int, high: int, most: int) -> list[int]:
-    """Powers of ten with the same distance, not more than `most` of them and not fewer than two."""
+    """Equally spaced powers of ten: at most `most`, and at least two."""
     every = max(1, math.ceil((high - low) / max(1, most)))
     return list(range(low + (-low) % every, high + 1, every)) or [low, high]
 
 
 def power_of_ten(power: int) -> str:
+    """A power of ten with its exponent raised."""
     return f'10<tspan dy="-6" font-size="9">{"−" if power < 0 else ""}{abs(power)}</tspan>'
 
 
-def style(curves: int) -> str:
-    """Colours of both grounds, after what the reader prefers."""
+def chart_style(curves: int) -> str:
+    """The style sheet, with the colours of both themes."""
     base = (
         ".wg-chart{font-family:system-ui,sans-serif;max-width:100%;height:auto}.wg-title{font-size:16px;font-weight:600}"
         ".wg-tick{font-size:12.5px}.wg-label{font-size:14px}.wg-note{font-size:13px;font-style:italic}"
         ".wg-curve{fill:none;stroke-width:2.2;stroke-linejoin:round}.wg-best{stroke:none}.wg-frame{fill:none}"
     )
-    return base + ground(curves, 0) + f"@media (prefers-color-scheme: dark){{{ground(curves, 1)}}}"
+    return base + ground_rules(curves, 0) + f"@media (prefers-color-scheme: dark){{{ground_rules(curves, 1)}}}"
 
 
-def ground(curves: int, dark: int) -> str:
+def ground_rules(curves: int, dark: int) -> str:
+    """The rules with the colours of one theme."""
     paper, ink, faint, line = (
         ("#ffffff", "#1b1f24", "#57606a", "#e1e4e8"),
         ("#14171c", "#e8eaed", "#a9b1bb", "#333a44"),

@@ -1,4 +1,4 @@
-"""`compare`: derivatives by hand, by differences, by algebra and automatically, side by side."""
+"""`compare`: manual, numerical, symbolic and automatic derivatives, side by side."""
 
 from __future__ import annotations
 
@@ -13,73 +13,73 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.errors import user_error
 from wengert.explain.comparing.chart import Chart, Curve
 from wengert.explain.comparing.reference import DIGITS, UnknownToPrecision, precise_gradient
 from wengert.explain.comparing.ways import (
     PATIENCE,
-    Problem,
+    ComparedFunction,
     Way,
-    automatic,
-    described,
-    manual,
-    numerical,
-    symbolic,
-    timed,
+    automatic_ways,
+    derivative_sizes,
+    manual_way,
+    numerical_ways,
+    point_text,
+    symbolic_way,
+    time_call,
     tree_size,
-    written_out,
 )
-from wengert.explain.tables.numbers import number
+from wengert.explain.explanation import save
+from wengert.explain.tables.numbers import format_number
 from wengert.transforms.gradients import grad
 from wengert.transforms.numeric import refuse_not_analytic
 
 UNSURE = 1e-30
-"""Errors below are those of the reference."""
+"""Smaller errors are those of the reference, and count as zero."""
 SMALLEST = 1e-17
-"""Errors below are drawn here: a logarithmic axis has no zero."""
+"""Smaller errors are drawn here: a logarithmic axis has no zero."""
 
 
 class Comparison:
-    """What each way gave.
+    """The results of all methods.
 
-    `ways` are the rows, `value` the function's own, `reference` what errors are measured against.
-
-    `curve` has the error of differences along one direction by their step: a dict from the name to pairs of step and
-    error.
+    `ways` are the rows, `value` is that of the function, and errors are measured against `reference`. `curve` has the
+    error of differences along one direction: a dictionary from their names to pairs of step and error.
     """
 
-    def __init__(self, problem: Problem, formula: Callable | None, steps: Sequence[float] | None):
-        self.value, self.size, self.point = problem.value, problem.x.size, described(problem)
+    def __init__(self, problem: ComparedFunction, formula: Callable | None, steps: Sequence[float] | None):
+        self.value, self.size, self.point = problem.value, problem.x.size, point_text(problem)
         self.name = getattr(problem.f, "__name__", "f").replace("<lambda>", "f")
-        self.ways: list[Way] = [manual(problem, formula)] if formula is not None else []
-        self.ways += [*numerical(problem), symbolic(problem), *automatic(problem)]
-        self.reference, self.judge = judged(problem)
+        self.ways: list[Way] = [manual_way(problem, formula)] if formula is not None else []
+        self.ways += [*numerical_ways(problem), symbolic_way(problem), *automatic_ways(problem)]
+        self.reference, self.judge = reference_gradient(problem)
         for way in self.ways:
             if way.gradient is not None:
                 way.error = relative_error(way.gradient.tolist(), self.reference)
         graph = problem.recording.graph
         self.operations, self.written_out = len(graph.operations), tree_size(graph)
-        self.derivative_operations, self.derivative_written_out = written_out(problem)
+        self.derivative_operations, self.derivative_written_out = derivative_sizes(problem)
         self.curve = step_errors(
             problem, self.reference, default_steps(problem) if steps is None else np.asarray(steps, float)
         )
 
     def __getitem__(self, name: str) -> Way:
-        """One of the ways, by name: `comparison["reverse mode"]`."""
+        """One way, by name: `comparison["reverse mode"]`."""
         for way in self.ways:
             if name in (way.name, way.family):
                 return way
-        raise KeyError(f"{name!r} is none of {', '.join(way.name for way in self.ways)}")
+        names = ", ".join(way.name for way in self.ways)
+        raise user_error(KeyError, f"{name!r} is not one of the ways", f"They are {names}.")
 
     # As a table
 
     def heading(self) -> list[str]:
-        lines = [f"{self.name} at {self.point}: {number(self.value, 7)}"]
+        lines = [f"{self.name} at {self.point}: {format_number(self.value, 7)}"]
         lines.append(f"errors are relative to the gradient, measured against {self.judge}")
-        sizes = f"{self.operations} operations ({rounded(self.written_out)} written out)"
+        sizes = f"{self.operations} operations ({short_count(self.written_out)} written out)"
         if self.derivative_operations is not None:
-            sizes += (
-                f"; its derivative {self.derivative_operations} ({rounded(self.derivative_written_out)} written out)"
-            )
+            tree = short_count(self.derivative_written_out)
+            sizes += f"; its derivative {self.derivative_operations} ({tree} written out)"
         return [*lines, f"the function has {sizes}"]
 
     def rows(self) -> list[list[str]]:
@@ -101,7 +101,7 @@ class Comparison:
                 [
                     way.family if way.family != family else "",
                     way.name,
-                    "-" if way.gradient is None else shown(way.gradient),
+                    "-" if way.gradient is None else gradient_text(way.gradient),
                     "-" if way.error is None else f"{way.error:.1e}" if way.error else "0",
                     "-" if way.seconds is None else duration(way.seconds),
                     "-" if way.evaluations is None else str(way.evaluations),
@@ -151,38 +151,34 @@ class Comparison:
 
     def svg(self, path: Path | str | None = None) -> str:
         """The error of differences against their step, as a picture."""
-        drawn = self.chart().svg()
-        if path is not None:
-            Path(path).write_text(drawn, encoding="utf-8")
-        return drawn
+        return save(self.chart().svg(), path)
 
     def plot(self, width: int = 66, height: int = 18) -> str:
-        """The same in characters."""
+        """The same picture in characters."""
         return self.chart().terminal(width, height)
 
 
 SHOWN = 3
-"""Gradients of more entries are shown by their norm."""
+"""Gradients of more elements are shown by their norm."""
 
 
 def compare(
     f: Callable, *args: Any, formula: Callable | None = None, steps: Sequence[float] | None = None
 ) -> Comparison:
-    """The gradient of `f` in all its floating-point arguments, by every way there is: value, error, time, size.
+    """The gradient of `f` with respect to its floating-point arguments, by every method: value, error, time, size.
 
-    `formula` is the gradient by hand, a function of the same arguments; `steps` are those that the error of differences
-    is measured for.
+    `formula` is the gradient by hand, a function of the same arguments. `steps` are those of the plotted differences.
 
     >>> comparison = compare(lambda x: x**3, 2.0, formula=lambda x: 3 * x**2)
     >>> comparison["reverse mode"].gradient, comparison["reverse mode"].error
     (array([12.]), 0.0)
     """
     with np.errstate(all="ignore"):
-        return Comparison(Problem(f, args), formula, steps)
+        return Comparison(ComparedFunction(f, args), formula, steps)
 
 
-def judged(problem: Problem) -> tuple[list, str]:
-    """The best gradient there is, entry after entry, and what it was computed by."""
+def reference_gradient(problem: ComparedFunction) -> tuple[list, str]:
+    """The most accurate gradient there is, element by element, and what computed it."""
     try:
         return precise_gradient(problem.recording.graph, problem.points), f"mpmath with {DIGITS} digits"
     except UnknownToPrecision as reason:
@@ -191,9 +187,9 @@ def judged(problem: Problem) -> tuple[list, str]:
 
 
 def relative_error(gradient: Sequence[float], reference: Sequence[Any]) -> float:
-    """The norm of the difference by that of the reference, or alone if that is zero.
+    """The norm of the difference, divided by that of the reference unless this is zero.
 
-    Exact where the reference has more digits.
+    Differences are exact, even if the reference has more digits.
     """
     if not is_finite(gradient) or not is_finite(reference):
         return float("nan")
@@ -207,17 +203,20 @@ def relative_error(gradient: Sequence[float], reference: Sequence[Any]) -> float
 
 
 def is_finite(numbers: Sequence[Any]) -> bool:
+    """Whether all numbers are finite."""
     return all(map(math.isfinite, numbers))
 
 
-def default_steps(problem: Problem) -> np.ndarray:
-    """Three to a decade; of a function that takes long, one."""
-    seconds = timed(lambda: problem.at(problem.x), 0.0)
+def default_steps(problem: ComparedFunction) -> np.ndarray:
+    """Three steps for each decade; for a slow function, one."""
+    seconds = time_call(lambda: problem.at(problem.x), 0.0)
     return np.geomspace(1e-16, 1.0, 49 if 6 * 49 * seconds < PATIENCE else 17)
 
 
-def step_errors(problem: Problem, reference: Sequence[Any], steps: np.ndarray) -> dict[str, list[tuple[float, float]]]:
-    """The error of differences along one direction, for each step; a way that fails for all steps is left out."""
+def step_errors(
+    problem: ComparedFunction, reference: Sequence[Any], steps: np.ndarray
+) -> dict[str, list[tuple[float, float]]]:
+    """The error of differences along one direction, for each step."""
     x = problem.x
     direction = np.ones(1) if x.size == 1 else np.random.default_rng(0).normal(size=x.size)
     direction = direction / np.linalg.norm(direction)
@@ -246,30 +245,33 @@ def step_errors(problem: Problem, reference: Sequence[Any], steps: np.ndarray) -
     return found
 
 
-def is_analytic(problem: Problem) -> bool:
+def is_analytic(problem: ComparedFunction) -> bool:
+    """Whether the function takes complex numbers, as the complex step needs."""
     try:
         with np.errstate(all="ignore"):
             refuse_not_analytic(problem.at, [problem.x], 0, None)
-    except Exception:  # whatever a function does with complex numbers that it does not take
+    except Exception:  # a function that does not take complex numbers may raise anything
         return False
     return True
 
 
-def shown(gradient: np.ndarray) -> str:
+def gradient_text(gradient: np.ndarray) -> str:
+    """A short gradient, or the norm of a long one."""
     if gradient.size > SHOWN:
         return f"{np.linalg.norm(gradient):.12g}"
     return ", ".join(f"{g:.12g}" for g in gradient)
 
 
 def duration(seconds: float) -> str:
+    """Seconds with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"
 
 
-def rounded(count: int | None) -> str:
-    """A count, in short if it is large."""
+def short_count(count: int | None) -> str:
+    """A count, with few digits if it is large."""
     if count is None or count < 10**6:
         return "?" if count is None else str(count)
     return f"{count:.3g}" if count < sys.float_info.max else f"{Decimal(count):.2e}"

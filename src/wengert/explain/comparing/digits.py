@@ -1,7 +1,7 @@
-"""The forms of operations on numbers of many digits, of mpmath: the aspect `digits`, filled in `explain/aspects/`.
+"""Operations on numbers of many digits, by mpmath: the aspect `digits`, filled in `explain/aspects/`.
 
-An entry takes mpmath, which is imported only when it is needed, the operands as arrays of its numbers, and the
-metadata.
+An entry takes the module mpmath, which is imported only when needed, the operands as arrays of its numbers, and the
+parameters of the operation.
 """
 
 from __future__ import annotations
@@ -18,35 +18,50 @@ from wengert.core.primitive import Primitive
 Form = Callable[..., Any]
 
 
-def by_kind(primitive: Primitive) -> Form | None:
-    """What only moves and adds numbers runs as NumPy has it."""
-    return as_in_numpy(primitive) if primitive.kind in ("linear", "multilinear") else None
+def linear_form(primitive: Primitive) -> Form | None:
+    """Linear and multilinear operations only move, add and multiply numbers: NumPy runs them on any numbers."""
+    return numpy_form(primitive) if primitive.kind in ("linear", "multilinear") else None
 
 
 digits: Aspect[Form] = Aspect(
     "digits",
     "its form on numbers of many digits, in mpmath",
-    by_kind,
-    rest={
-        "general": "its algorithm is one for floating-point numbers",
-        "nondifferentiable": "it belongs to an algorithm for floating-point numbers",
-    },
+    linear_form,
+    rest=dict.fromkeys(("general", "nondifferentiable"), "mpmath has no such function"),
 )
-NEIGHBOURS = "it is about the neighbours of floating-point numbers, which numbers of many digits do not have"
+COMPLEX = "many digits are for real numbers, and its numbers are complex"
+NEIGHBOURS = "it is about neighbouring floating-point numbers, which numbers of many digits do not have"
 
 
-def as_in_numpy(primitive: Primitive) -> Form:
-    """NumPy's own implementation, which takes numbers of any kind."""
+def numpy_form(primitive: Primitive) -> Form:
+    """The NumPy implementation of an operation, which also takes numbers of mpmath."""
     return lambda mp, *args, **params: primitive.impl(*args, **params)
 
 
-def enter_as_in_numpy(*operations: Operation) -> None:
+def enter_numpy_forms(*operations: Operation) -> None:
+    """Enter the NumPy implementations of these operations."""
     for operation in operations:
-        digits.enter(as_in_numpy(primitive_of(operation)), operation)
+        digits.enter(numpy_form(primitive_of(operation)), operation)
 
 
-def on_numbers(function: Callable) -> Form:
-    """A function of mpmath and single numbers, on each element."""
+def enter_rounded_forms(*operations: Operation) -> None:
+    """Enter the NumPy implementations on floats, for decisions and results without a derivative."""
+    for operation in operations:
+        digits.enter(rounded_form(primitive_of(operation)), operation)
+
+
+def rounded_form(primitive: Primitive) -> Form:
+    """The NumPy implementation on operands that are rounded to floats."""
+
+    def form(mp: Any, *args: Any, **params: Any) -> Any:
+        out = np.asarray(primitive.impl(*[a.astype(float) if a.dtype == object else a for a in args], **params))
+        return np.frompyfunc(mp.mpf, 1, 1)(out) if out.dtype.kind == "f" else out
+
+    return form
+
+
+def elementwise_form(function: Callable) -> Form:
+    """A function of mpmath and single numbers, applied to each element."""
 
     def form(mp: Any, *args: Any, **params: Any) -> Any:
         ufunc: Any = np.frompyfunc(partial(function, mp, **params), len(args), 1)
@@ -55,21 +70,21 @@ def on_numbers(function: Callable) -> Form:
     return form
 
 
-def of_mpmath(name: str) -> Form:
-    """A function that mpmath has under this name, on each element."""
-    return on_numbers(lambda mp, *args: getattr(mp, name)(*args))
+def mpmath_form(name: str) -> Form:
+    """The function of mpmath with this name, applied to each element."""
+    return elementwise_form(lambda mp, *args: getattr(mp, name)(*args))
 
 
-def on_lists(function: Callable) -> Form:
-    """A function of mpmath and a list of numbers, along axes."""
+def reduction_form(function: Callable) -> Form:
+    """A function of mpmath and a list of numbers, applied along axes."""
 
     def form(mp: Any, x: Any, axis: Any, keepdims: bool, **params: Any) -> Any:
         axes = tuple(range(x.ndim)) if axis is None else axis
         kept = tuple(i for i in range(x.ndim) if i not in axes)
         rows = np.transpose(x, kept + axes).reshape([x.shape[i] for i in kept] + [-1])
         out = np.empty(rows.shape[:-1], object)
-        for place in np.ndindex(out.shape):
-            out[place] = function(mp, list(rows[place]), **params)
+        for index in np.ndindex(out.shape):
+            out[index] = function(mp, list(rows[index]), **params)
         return np.expand_dims(out, axes) if keepdims else out
 
     return form

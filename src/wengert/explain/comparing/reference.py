@@ -1,6 +1,6 @@
-"""A gradient to many digits: the recorded operations run again on numbers of mpmath, and differences with a tiny step.
+"""A gradient of many digits: the recorded operations run on numbers of mpmath, and differences with a tiny step.
 
-Nothing of the derivative rules is used, so this is an independent judge of them.
+It uses no derivative rules, so it is an independent check of them.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 from wengert.core.spec import Spec
 from wengert.explain import aspects  # noqa: F401  # fills `digits`
 from wengert.explain.comparing.digits import digits
-from wengert.explain.why.source_lines import numbers_of
+from wengert.explain.recorder import plain_arrays
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
 DIGITS = 60
 STEP = -20
-"""The power of ten of the step: truncation and rounding then both lie beyond the 35th digit."""
+"""The exponent of the step: truncation and rounding errors are then both beyond the 35th digit."""
 NOISE = 1e-36
 LARGEST = 100_000
-"""Beyond so many evaluations of one operation on one number, this would take seconds."""
+"""The most evaluations of operations on single numbers; more would take seconds."""
 
 
 class UnknownToPrecision(Exception):
-    """There is no gradient of many digits; the text says why."""
+    """There is no gradient of many digits, for the reason given."""
 
 
 def precise_gradient(graph: Graph, points: Sequence[Any]) -> list[Fraction]:
-    """The gradient of a graph with one number as its value, entry after entry, as fractions, whose arithmetic is exact."""
+    """The gradient of a graph whose result is one number, element by element, as exact fractions."""
     try:
         import mpmath  # type: ignore[import-untyped]  # has no types
     except ImportError:
@@ -39,67 +39,71 @@ def precise_gradient(graph: Graph, points: Sequence[Any]) -> list[Fraction]:
     size = sum(np.size(x) for x in points)
     work = sum(node.size if isinstance(node.spec, Spec) else 1 for node in graph.operations) * (1 + 2 * size)
     if work > LARGEST:
-        raise UnknownToPrecision(f"{size} entries of {len(graph.operations)} operations are too many for 60 digits")
+        raise UnknownToPrecision(f"{size} elements and {len(graph.operations)} operations are too many for 60 digits")
     with mpmath.workdps(DIGITS):
-        exact = [lifted(mpmath, x) for x in points]
+        exact = [to_mpmath(mpmath, x) for x in points]
         h = mpmath.mpf(10) ** STEP
-        here = evaluated(graph, exact, mpmath)
+        here = evaluate_precisely(graph, exact, mpmath)
         found = []
         for i, x in enumerate(exact):
-            for place in np.ndindex(x.shape):
+            for index in np.ndindex(x.shape):
                 left, right = (
-                    evaluated(graph, [*exact[:i], moved(x, place, d), *exact[i + 1 :]], mpmath) for d in (-h, h)
+                    evaluate_precisely(graph, [*exact[:i], shift_element(x, index, d), *exact[i + 1 :]], mpmath)
+                    for d in (-h, h)
                 )
                 slopes = (here - left) / h, (right - here) / h
                 if abs(slopes[0] - slopes[1]) > 1e-9 * (1 + abs(slopes[1])):
                     raise UnknownToPrecision(
-                        "the function has a kink or a jump here, where a derivative is a convention"
+                        "the function has a kink or a jump here, where its derivative is a convention"
                     )
-                found.append(fraction((right - left) / (2 * h), here))
+                found.append(to_fraction((right - left) / (2 * h), here))
         return found
 
 
-def fraction(x: Any, scale: Any) -> Fraction:
-    """A number of mpmath exactly; what is only the noise of a zero, for values of this scale, is zero."""
+def to_fraction(x: Any, scale: Any) -> Fraction:
+    """A number of mpmath exactly; zero if it is only noise for values of this scale."""
     sign, mantissa, exponent, _ = x._mpf_
     exact = Fraction(-int(mantissa) if sign else int(mantissa)) * Fraction(2) ** exponent
     return exact if abs(x) > NOISE * max(1, abs(scale)) else Fraction(0)
 
 
-def lifted(mpmath: Any, x: Any) -> np.ndarray:
-    """An array of numbers of mpmath, the same to the last digit."""
+def to_mpmath(mpmath: Any, x: Any) -> np.ndarray:
+    """An array of exactly the same numbers, of mpmath."""
     plain = np.asarray(x)
     if plain.dtype.kind not in "iuf":
         return plain
     out = np.empty(plain.shape, object)
-    for place in np.ndindex(plain.shape):
-        out[place] = mpmath.mpf(plain[place].item())
+    for index in np.ndindex(plain.shape):
+        out[index] = mpmath.mpf(plain[index].item())
     return out
 
 
-def moved(x: np.ndarray, place: tuple[int, ...], by: Any) -> np.ndarray:
+def shift_element(x: np.ndarray, index: Any, by: Any) -> np.ndarray:
+    """A copy of an array with a number added to one element."""
     new = x.copy()
-    new[place] = new[place] + by
+    new[index] = new[index] + by
     return new
 
 
-def evaluated(graph: Graph, points: Sequence[np.ndarray], mpmath: Any) -> Any:
+def evaluate_precisely(graph: Graph, points: Sequence[np.ndarray], mpmath: Any) -> Any:
     """The value of a graph."""
     values: dict[Node, Any] = dict(zip(graph.inputs, points, strict=True))
     for node in graph.nodes:
         if isinstance(node, Constant):
-            values[node] = lifted(mpmath, numbers_of(node.value)) if node.dtype.kind in "fc" else numbers_of(node.value)
+            values[node] = (
+                to_mpmath(mpmath, plain_arrays(node.value)) if node.dtype.kind in "fc" else plain_arrays(node.value)
+            )
         elif isinstance(node, Operation):
-            values[node] = run(node, [values[a] for a in node.args], mpmath)
+            values[node] = run_precisely(node, [values[a] for a in node.args], mpmath)
     value = values[graph.outputs[0]]
     number = value.item() if isinstance(value, np.ndarray) else value
     if not isinstance(number, mpmath.mpf) or not mpmath.isfinite(number):
-        raise UnknownToPrecision("the function is no finite real number here, or close by")
+        raise UnknownToPrecision("the function is not a finite real number here, or nearby")
     return number
 
 
-def run(node: Operation, args: Sequence[Any], mpmath: Any) -> Any:
-    """One operation, by its form of many digits."""
+def run_precisely(node: Operation, args: Sequence[Any], mpmath: Any) -> Any:
+    """Run one operation on numbers of many digits."""
     name = node.primitive.name
     form = digits.of(node.primitive)
     if form is None:

@@ -1,5 +1,6 @@
-"""Ways to the gradient of a function of real numbers with one number as its value: by hand, by differences, by algebra,
-automatically.
+"""Ways to compute the gradient of a real function whose result is one number.
+
+By hand, by differences, by algebra, and automatically.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
-from wengert.explain.observation import record
-from wengert.explain.why.source_lines import numbers_of, plain_arguments
+from wengert.explain.comparing.reference import shift_element
+from wengert.explain.recorder import plain_arguments, plain_arrays, record_run
 from wengert.graph.graph import Graph
 from wengert.graph.costs import tree_size
 from wengert.graph.sympy import ASSUMPTIONS, to_sympy
@@ -26,9 +27,9 @@ from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny
 from wengert.transforms.tracing import leaf_names
 
 PATIENCE = 5.0
-"""Seconds that a way may take; what would take longer is left out, with a note."""
+"""The most seconds that a way may take; slower ones are left out, with a note."""
 LONG = 2_000
-"""A function of more operations is not compiled, and its derivative not tidied up before it is counted."""
+"""A function of more operations is not compiled, and its derivative is not simplified before it is counted."""
 BULK = 20_000_000
 """The most numbers that forward mode may hold at a time."""
 SYMBOLIC = 2_000
@@ -37,9 +38,9 @@ SYMBOLIC = 2_000
 
 @dataclass
 class Way:
-    """One way, and what it gave.
+    """One way to compute the gradient, and its result.
 
-    `operations` counts those of its formula or program, `evaluations` how often the function is computed.
+    `operations` counts those of its formula or program, `evaluations` the calls of the function.
     """
 
     family: str
@@ -52,8 +53,8 @@ class Way:
     note: str = ""
 
 
-class Problem:
-    """A function at a point: `call` takes the floating-point arguments only, `at` all their entries as one array."""
+class ComparedFunction:
+    """A function at a point. `call` takes only the floating-point arguments, `at` all their elements as one array."""
 
     def __init__(self, f: Callable, args: tuple):
         args = plain_arguments(args)
@@ -73,12 +74,12 @@ class Problem:
         is_plain = len(self.live) == len(args) and all(
             leaf is arg for leaf, arg in zip(self.leaves, args, strict=False)
         )
-        self.call: Callable = f if is_plain else self.rebuilt
+        self.call: Callable = f if is_plain else self.call_with
         self.argnums = tuple(range(len(self.live)))
         names = leaf_names(f, flatten((args, {}))[1])
         self.names = [names[i] or f"x{i}" for i in self.live]
-        self.recording = record(self.call, *self.points)
-        value = numbers_of(self.recording.values[self.recording.outputs[0]])
+        self.recording = record_run(self.call, *self.points)
+        value = plain_arrays(self.recording.values[self.recording.outputs[0]])
         if len(self.recording.outputs) != 1 or value.shape or value.dtype.kind != "f":
             given = ", ".join(repr(node.spec) for node in self.recording.outputs)
             raise user_error(
@@ -86,36 +87,37 @@ class Problem:
             )
         self.value = value[()]
 
-    def rebuilt(self, *points: Any) -> Any:
+    def call_with(self, *points: Any) -> Any:
         leaves = list(self.leaves)
         for i, x in zip(self.live, points, strict=True):
             leaves[i] = x
         return self.f(*unflatten(self.structure, leaves))
 
     def at(self, v: np.ndarray) -> Any:
-        """The value for all entries in one array, real or complex."""
+        """The value for all elements in one array, real or complex."""
         points, start = [], 0
         for x in self.points:
             size = np.size(x)
             part = v[start : start + size].reshape(np.shape(x))
             points.append((part if v.dtype.kind == "c" else part.astype(np.asarray(x).dtype))[()])
             start += size
-        return numbers_of(self.call(*points))[()]
+        return plain_arrays(self.call(*points))[()]
 
     def flat(self, gradient: Any) -> np.ndarray:
-        """A gradient, in whatever tree, as one array."""
-        found = np.concatenate([np.ravel(np.asarray(numbers_of(part), np.float64)) for part in flatten(gradient)[0]])
+        """A gradient, a tree, as one array."""
+        found = np.concatenate([np.ravel(np.asarray(plain_arrays(part), np.float64)) for part in flatten(gradient)[0]])
         if found.shape != self.x.shape:
-            raise ValueError(f"A gradient of {self.x.size} entries is needed, and there are {found.size}.")
+            raise ValueError(f"the gradient has {found.size} elements instead of {self.x.size}")
         return found
 
 
 def is_real(leaf: Any) -> bool:
+    """Whether a value has real floating-point numbers."""
     return np.asarray(leaf).dtype.kind == "f"
 
 
-def timed(function: Callable[[], Any], budget: float = 0.02) -> float:
-    """Seconds of one call: the best of as many as fit in a short time."""
+def time_call(function: Callable[[], Any], budget: float = 0.02) -> float:
+    """Seconds of one call: the shortest of as many as fit in a short time."""
     best, end = float("inf"), time.perf_counter() + budget
     while True:
         start = time.perf_counter()
@@ -126,73 +128,71 @@ def timed(function: Callable[[], Any], budget: float = 0.02) -> float:
             return best
 
 
-def attempted(way: Way, problem: Problem, function: Callable[[], Any], calls: int = 1) -> Way:
-    """Fill in gradient and time, or a note on why there are none. `calls` of the function are to be expected."""
+def attempt(way: Way, problem: ComparedFunction, function: Callable[[], Any], calls: int = 1) -> Way:
+    """Fill in gradient and time, or a note why there are none. The way needs this many calls of the function."""
     try:
         with np.errstate(all="ignore"):
-            if calls > 10 and (expected := calls * timed(lambda: problem.at(problem.x), 0.0)) > PATIENCE:
+            if calls > 10 and (expected := calls * time_call(lambda: problem.at(problem.x), 0.0)) > PATIENCE:
                 way.note = f"left out: {calls} evaluations would take {expected:.0f} s"
                 return way
             way.gradient = problem.flat(function())
-            way.seconds = timed(function)
+            way.seconds = time_call(function)
     except Exception as error:
         way.gradient, way.note = None, f"left out: {first_sentence(error)}"
     return way
 
 
 def first_sentence(error: Exception) -> str:
+    """The kind of an error and the beginning of its message."""
     text = str(error).splitlines()[0] if str(error) else ""
     return textwrap.shorten(f"{type(error).__name__}: {text.split('. ')[0]}", 100, placeholder=" ...")
 
 
-def manual(problem: Problem, formula: Callable) -> Way:
-    way = attempted(Way("manual", "formula"), problem, lambda: formula(*problem.args))
-    way.operations = counted(lambda: record(formula, *problem.args).graph)
+def manual_way(problem: ComparedFunction, formula: Callable) -> Way:
+    """The gradient by hand."""
+    way = attempt(Way("manual", "formula"), problem, lambda: formula(*problem.args))
+    way.operations = count_operations(lambda: record_run(formula, *problem.args).graph)
     return way
 
 
-def numerical(problem: Problem) -> Iterator[Way]:
-    """Differences, by the steps that balance truncation against rounding."""
+def numerical_ways(problem: ComparedFunction) -> Iterator[Way]:
+    """Differences, with steps that balance truncation and rounding errors."""
     x, at, n = problem.x, problem.at, problem.x.size
     size = len(problem.recording.graph.operations)
     steps = {power: [step_at(x, (i,), None, power) for i in range(n)] for power in (1 / 2, 1 / 3)}
     one, two = steps[1 / 2], steps[1 / 3]
     analytic: list[bool] = []  # found out at the first call, which is not timed
 
-    def sided(sign: float) -> np.ndarray:
+    def one_sided(sign: float) -> np.ndarray:
         here = at(x)
-        return np.array([(at(moved(x, i, sign * h)) - here) / (sign * h) for i, h in enumerate(one)])
+        return np.array([(at(shift_element(x, i, sign * h)) - here) / (sign * h) for i, h in enumerate(one)])
 
     def central() -> np.ndarray:
-        return np.array([(at(moved(x, i, h)) - at(moved(x, i, -h))) / (2 * h) for i, h in enumerate(two)])
+        return np.array(
+            [(at(shift_element(x, i, h)) - at(shift_element(x, i, -h))) / (2 * h) for i, h in enumerate(two)]
+        )
 
     def complex_step() -> np.ndarray:
         h = tiny(x)
         if not analytic:
             refuse_not_analytic(at, [x], 0, None)
             analytic.append(True)
-        return np.array([np.imag(at(moved(x + 0j, i, 1j * h))) / h for i in range(n)])
+        return np.array([np.imag(at(shift_element(x + 0j, i, 1j * h))) / h for i in range(n)])
 
     shown = lambda h: f"h = {h[0]:.1e}" if len(set(h)) == 1 else f"h from {min(h):.1e} to {max(h):.1e}"
     for name, function, count, note in (
-        ("forward difference", lambda: sided(1.0), n + 1, shown(one)),
-        ("backward difference", lambda: sided(-1.0), n + 1, shown(one)),
+        ("forward difference", lambda: one_sided(1.0), n + 1, shown(one)),
+        ("backward difference", lambda: one_sided(-1.0), n + 1, shown(one)),
         ("central difference", central, 2 * n, shown(two)),
         ("complex step", complex_step, n, f"h = {tiny(x):.0e}"),
     ):
-        way = attempted(Way("numerical", name, evaluations=count, operations=count * size), problem, function, count)
+        way = attempt(Way("numerical", name, evaluations=count, operations=count * size), problem, function, count)
         way.note = way.note or note
         yield way
 
 
-def moved(x: np.ndarray, i: int, by: complex) -> np.ndarray:
-    new = x.copy()
-    new[i] += by
-    return new
-
-
-def symbolic(problem: Problem) -> Way:
-    """The formula written out, differentiated by SymPy and turned into a function."""
+def symbolic_way(problem: ComparedFunction) -> Way:
+    """The formula, differentiated by SymPy and turned into a function."""
     way = Way("symbolic", "SymPy")
     graph = problem.recording.graph
     if any(np.shape(x) for x in problem.points):
@@ -216,34 +216,36 @@ def symbolic(problem: Problem) -> Way:
     way.note = f"derived in {(time.perf_counter() - start) * 1e3:.0f} ms"
     way.operations = int(sum(sympy.count_ops(d) for d in derivatives))
     points = [float(x) for x in problem.points]
-    return attempted(way, problem, lambda: function(*points))
+    return attempt(way, problem, lambda: function(*points))
 
 
-def automatic(problem: Problem) -> Iterator[Way]:
+def automatic_ways(problem: ComparedFunction) -> Iterator[Way]:
+    """Forward mode, reverse mode, and reverse mode compiled."""
     forward, reverse = jacfwd(problem.call, argnums=problem.argnums), grad(problem.call, argnums=problem.argnums)
     n, points = problem.x.size, problem.points
     way = Way("automatic", "forward mode", evaluations=n)
-    if n * sum(part_sizes(problem.recording.graph)) > BULK:
-        way.note = f"left out: one pass for each of {n} entries"
+    if n * sum(output_sizes(problem.recording.graph)) > BULK:
+        way.note = f"left out: one pass for each of {n} elements"
     else:
-        attempted(way, problem, lambda: forward(*points))
-        way.operations = counted(lambda: record(forward, *points).graph)
+        attempt(way, problem, lambda: forward(*points))
+        way.operations = count_operations(lambda: record_run(forward, *points).graph)
     yield way
-    way = attempted(Way("automatic", "reverse mode", evaluations=1), problem, lambda: reverse(*points))
-    way.operations = counted(lambda: record(reverse, *points).graph)
+    way = attempt(Way("automatic", "reverse mode", evaluations=1), problem, lambda: reverse(*points))
+    way.operations = count_operations(lambda: record_run(reverse, *points).graph)
     yield way
-    yield compiled(problem, reverse)
+    yield compiled_way(problem, reverse)
 
 
-def part_sizes(graph: Graph) -> list[int]:
-    """How many numbers each operation makes."""
+def output_sizes(graph: Graph) -> list[int]:
+    """How many elements the outputs of each operation have."""
     return [
         node.size if isinstance(node.spec, Spec) else sum(spec.size for spec in node.spec) for node in graph.operations
     ]
 
 
-def compiled(problem: Problem, reverse: Callable) -> Way:
-    from wengert.compiler.compiled import compile  # brings LLVM along
+def compiled_way(problem: ComparedFunction, reverse: Callable) -> Way:
+    """Reverse mode as native code."""
+    from wengert.compiler.compiled import compile  # imports LLVM
 
     way = Way("automatic", "reverse mode, compiled", evaluations=1)
     if (count := len(problem.recording.graph.operations)) > LONG:
@@ -258,31 +260,31 @@ def compiled(problem: Problem, reverse: Callable) -> Way:
         way.note = f"left out: {first_sentence(error)}"
         return way
     way.note = f"compiled in {(time.perf_counter() - start) * 1e3:.0f} ms"
-    way.operations = counted(lambda: native.trace(*points))
-    return attempted(way, problem, lambda: native(*points))
+    way.operations = count_operations(lambda: native.trace(*points))
+    return attempt(way, problem, lambda: native(*points))
 
 
-def counted(graph: Callable[[], Graph]) -> int | None:
-    """The operations of a program, after what is computed twice or for nothing was removed."""
+def count_operations(graph: Callable[[], Graph]) -> int | None:
+    """The number of operations of a program, after optimization; None if it cannot be recorded."""
     try:
         found = graph()
         return len((found if len(found.operations) > 4 * LONG else found.optimize()).operations)
-    except Exception:  # a program that cannot be recorded has no count, which is all that is asked here
+    except Exception:
         return None
 
 
-def written_out(problem: Problem) -> tuple[int | None, int | None]:
-    """The operations of the derivative by reverse mode, shared and as a tree."""
+def derivative_sizes(problem: ComparedFunction) -> tuple[int | None, int | None]:
+    """The number of operations of the derivative by reverse mode, as a graph and written out as a tree."""
     try:
-        graph = record(grad(problem.call, argnums=problem.argnums), *problem.points).graph
+        graph = record_run(grad(problem.call, argnums=problem.argnums), *problem.points).graph
         graph = graph if len(graph.operations) > 4 * LONG else graph.optimize()
     except Exception:
         return None, None
     return len(graph.operations), tree_size(graph)
 
 
-def described(problem: Problem) -> str:
-    """`x1 = 2, w: f64[3]`"""
+def point_text(problem: ComparedFunction) -> str:
+    """`x1 = 2, w: f64[3]`."""
     shown = [
         f"{name} = {x:.6g}" if not np.shape(x) else f"{name}: {Spec.of(x)!r}"
         for name, x in zip(problem.names, problem.points, strict=True)

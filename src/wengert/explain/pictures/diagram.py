@@ -1,6 +1,4 @@
-"""What a picture of an explanation shows, before it has a place: data, leaves, values, operators, groups, and what
-flows between.
-"""
+"""What a picture of an explanation shows, without positions: data, leaves, values, operators, groups, and arrows."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 from wengert.core.primitive import OUTPUT
 from wengert.explain.explanation import Explanation
 from wengert.explain.pictures.grouping import Group
-from wengert.explain.pictures.labels import Line, box, brief, collapsed, data, symbol
+from wengert.explain.pictures.labels import Line, brief_value, data_lines, group_lines, operator_sign, value_lines
 from wengert.explain.sweeps import local_derivative
 from wengert.explain.tables.names import Names
 from wengert.graph.ir import Constant, Node, Operation
@@ -24,14 +22,14 @@ PADDING = 10.0
 ROUND = 34.0
 """The size of an operator."""
 PILE = 6.0
-"""How much of the size of a group is the pile that it lies on, at its right and below."""
+"""The part of a group's size that is the pile below it, at its right and its bottom."""
 
 
 @dataclass
 class Unit:
-    """What is placed as one: an operator with its value, one of them alone, or a group.
+    """What is laid out as one: an operator with its value, one of them alone, or a group.
 
-    `lines` are the value's, `sign` the operator's.
+    `lines` are the text of the value, `sign` that of the operator.
     """
 
     kind: Kind
@@ -43,7 +41,7 @@ class Unit:
 
     @property
     def box(self) -> tuple[float, float]:
-        """Width and height of the text with some space around it."""
+        """Width and height of the text with its padding."""
         if not self.lines:
             return 0.0, 0.0
         inset = PADDING if self.kind != "data" else PADDING - 3
@@ -58,20 +56,18 @@ class Unit:
 
     @property
     def pull(self) -> float:
-        """How much it draws its neighbours to itself: the flow of values is a straighter line than that of leaves, and
-        of data.
-        """
+        """How strongly it attracts its neighbours: values lie on straighter lines than leaves and data."""
         return 1.0 if self.sign or self.kind == "group" else 0.02 if self.kind == "leaf" else 0.01
 
     @property
     def floats(self) -> bool:
-        """Whether it stands best right before what needs it."""
+        """Whether it is drawn right before what uses it."""
         return self.kind in ("leaf", "data") and not self.sign
 
 
 @dataclass
 class Arrow:
-    """A use of one unit by another: `operand` of the operation of `step`; `count` uses of or by a group."""
+    """A use of one unit by another, as `operand` of the operation of `step`; or `count` uses of or by a group."""
 
     source: int
     target: int
@@ -83,7 +79,7 @@ class Arrow:
 
 @dataclass
 class Diagram:
-    """Units in order of time, and the arrows between them."""
+    """Units in order of execution, and the arrows between them."""
 
     units: list[Unit] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
@@ -93,14 +89,16 @@ class Diagram:
         return len(self.units) - 1
 
 
-def diagram(explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None = None) -> Diagram:
+def compose_diagram(
+    explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None = None
+) -> Diagram:
     """The units and arrows.
 
-    `edges` labels arrows with local derivatives, `only` shows these steps and the values that they are made of.
+    `edges` labels arrows with local derivatives. `only` selects some steps, which are drawn with their operands.
     """
     composer = Composer(explanation, groups, edges, only)
     for i, step in enumerate(explanation.steps):
-        if composer.shows(i) and not is_brought(step.node):
+        if composer.shows(i) and not is_program_data(step.node):
             composer.add(i, step.node)
     if only is None:
         for node in explanation.outputs:
@@ -109,9 +107,7 @@ def diagram(explanation: Explanation, groups: list[Group], edges: bool, only: Co
 
 
 class Composer:
-    """A diagram in the making: `units` are those of values by node, `piles` those of groups, `joined` the arrows from
-    or to groups.
-    """
+    """A diagram under construction: units of values by node, `piles` of groups, `joined` arrows from or to groups."""
 
     def __init__(self, explanation: Explanation, groups: list[Group], edges: bool, only: Collection[int] | None):
         self.explanation, self.edges, self.only = explanation, edges, only
@@ -120,53 +116,54 @@ class Composer:
         self.units: dict[Node, int] = {}
         self.piles: dict[str, int] = {}
         self.joined: dict[tuple[int, int], Arrow] = {}
-        self.smooth = differentiable(explanation)
+        self.smooth = differentiable_nodes(explanation)
         self.results = set(explanation.outputs)
         self.index = {step.node: i for i, step in enumerate(explanation.steps)}
-        self.names = Names([step for step in explanation.steps if not is_brought(step.node)])
+        self.names = Names([step for step in explanation.steps if not is_program_data(step.node)])
 
     def shows(self, step: int | None) -> bool:
         """Whether a step is drawn with its operator."""
         return self.only is None or step in self.only
 
     def unit(self, node: Node) -> int:
-        """The place of the unit of a value, which is made when it is first needed."""
+        """The index of the unit of a value, which is made when it is first needed."""
         if node not in self.units:
             i = self.index.get(node)
             group = self.group_of.get(i) if i is not None else None
-            self.units[node] = self.found.add(self.drawn(node, i)) if group is None else self.pile(group)
+            self.units[node] = self.found.add(self.make_unit(node, i)) if group is None else self.pile(group)
             self.found.units[self.units[node]].is_result |= node in self.results
         return self.units[node]
 
     def pile(self, group: Group) -> int:
-        """The place of the unit of a group."""
+        """The index of the unit of a group."""
         if group.id not in self.piles:
-            lines = tuple(collapsed(self.explanation, group, self.names))
+            lines = tuple(group_lines(self.explanation, group, self.names))
             self.piles[group.id] = self.found.add(
                 Unit("leaf" if group.kind == "inputs" else "group", lines, group=group)
             )
         return self.piles[group.id]
 
-    def drawn(self, node: Node, i: int | None) -> Unit:
-        """A value with its operator. An operation with several values shows none itself, and these no operator."""
-        if i is None or is_brought(node):
-            return Unit("data", tuple(data(node, self.explanation.recording.values[node])), step=i)
-        lines = tuple(box(self.explanation, self.explanation.steps[i], self.names))
+    def make_unit(self, node: Node, i: int | None) -> Unit:
+        """A value with its operator. An operation with several outputs is an operator without a value."""
+        if i is None or is_program_data(node):
+            return Unit("data", tuple(data_lines(node, self.explanation.recording.values[node])), step=i)
+        lines = tuple(value_lines(self.explanation, self.explanation.steps[i], self.names))
         if not isinstance(node, Operation):
             return Unit("leaf" if node in self.smooth else "data", lines, step=i)
         kind: Kind = "value" if node in self.smooth else "data"
         if node.primitive is OUTPUT or not self.shows(i):
             return Unit(kind, lines, step=i)
-        return Unit(kind, lines if node.primitive.outputs == 1 else (), (Line(symbol(node), "symbol"),), i)
+        return Unit(kind, lines if node.primitive.outputs == 1 else (), (Line(operator_sign(node), "symbol"),), i)
 
     def add(self, i: int, node: Node) -> None:
-        """A step, and the arrows into it: one for each operand, but one in all from each neighbour of a group, whose
-        data is not shown.
+        """Add a step and its arrows: one for each operand, but only one between a group and a neighbour.
+
+        Constants of a group are not shown.
         """
         operands = list(enumerate(node.args)) if isinstance(node, Operation) else []
         inside = i in self.group_of
         if inside:
-            operands = [(j, a) for j, a in operands if not is_brought(a)]
+            operands = [(j, a) for j, a in operands if not is_program_data(a)]
         sources = [self.unit(a) for _, a in operands]
         target = self.unit(node)
         for (j, a), source in zip(operands, sources, strict=True):
@@ -181,27 +178,27 @@ class Composer:
             if not single:
                 self.joined[source, target] = arrow
             elif self.edges and a in self.smooth and node in self.smooth:
-                arrow.label = derivative(node, j, self.explanation)
+                arrow.label = edge_label(node, j, self.explanation)
 
 
-def is_brought(node: Node) -> bool:
-    """Whether a value is a number of the program's, or such a number spread over an array."""
+def is_program_data(node: Node) -> bool:
+    """Whether a value is a constant of the program, or a broadcast one."""
     return isinstance(node, Constant) or isinstance(node, Operation) and all(isinstance(a, Constant) for a in node.args)
 
 
-def derivative(node: Node, operand: int, explanation: Explanation) -> str | None:
-    """The local derivative as it fits beside an edge; None where it is a matrix."""
+def edge_label(node: Node, operand: int, explanation: Explanation) -> str | None:
+    """The local derivative, short enough for an edge; None if it is a matrix."""
     if not isinstance(node, Operation) or node.primitive is OUTPUT or node.primitive.outputs != 1:
         return None
     found = local_derivative(node, operand, explanation.recording.values)
     if found is None:
         return None
     numbers = np.asarray(found)
-    return brief(numbers.flat[0] if numbers.size and (numbers == numbers.flat[0]).all() else found, 18)
+    return brief_value(numbers.flat[0] if numbers.size and (numbers == numbers.flat[0]).all() else found, 18)
 
 
-def differentiable(explanation: Explanation) -> set[Node]:
-    """The values through which derivatives flow."""
+def differentiable_nodes(explanation: Explanation) -> set[Node]:
+    """The nodes that derivatives flow through."""
     found: set[Node] = set()
     for step in explanation.steps:
         node = step.node

@@ -1,11 +1,11 @@
-"""The graph of an explanation in Graphviz's language, for those who want its layout or its other formats."""
+"""The graph of an explanation in Graphviz's language, for its layouts and output formats."""
 
 from __future__ import annotations
 
-from wengert.explain.explanation import Explanation
-from wengert.explain.pictures.diagram import Unit, diagram
-from wengert.explain.pictures.grouping import Grouping, grouped
-from wengert.explain.pictures.picture import KINDS, LIGHT
+from wengert.explain.explanation import Explanation, writes
+from wengert.explain.pictures.diagram import Unit, compose_diagram
+from wengert.explain.pictures.grouping import Grouping, find_groups
+from wengert.explain.pictures.svg import KINDS, LIGHT
 
 SHAPES = {"data": "box", "leaf": "box", "value": "box", "group": "box3d", "operator": "ellipse"}
 STYLES = {
@@ -17,10 +17,11 @@ STYLES = {
 }
 
 
-def dot(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
-    """The graph as text for `dot -Tsvg`: the same boxes, colours and labels as in the picture."""
-    joined = grouped(explanation, groups)
-    shown = diagram(explanation, joined, edges)
+@writes("dot")
+def write_dot(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
+    """The graph for `dot -Tsvg`, with the boxes, colours and labels of the SVG."""
+    joined = find_groups(explanation, groups)
+    shown = compose_diagram(explanation, joined, edges)
     lines = [
         "digraph wengert {",
         '  graph [rankdir=LR, bgcolor="transparent", nodesep=0.25, ranksep=0.45];',
@@ -28,28 +29,29 @@ def dot(explanation: Explanation, edges: bool = False, groups: Grouping = None) 
         f'  edge [color="{LIGHT.line}", fontname="Helvetica", fontsize=10, fontcolor="{LIGHT.local}", arrowsize=0.7];',
     ]
     for i, unit in enumerate(shown.units):
-        lines += declared(i, unit)
+        lines += declare_unit(i, unit)
     for arrow in shown.arrows:
         source, target = shown.units[arrow.source], shown.units[arrow.target]
         start = f"{'n' if source.lines else 'o'}{arrow.source}"
         end = f"{'o' if target.sign else 'n'}{arrow.target}"
         lines.append(f"  {start} -> {end}{attributes(label=arrow.label)};")
-    return "\n".join([*lines, *key(any(unit.group for unit in shown.units)), "}\n"])
+    return "\n".join([*lines, *legend_cluster(any(unit.group for unit in shown.units)), "}\n"])
 
 
-def declared(i: int, unit: Unit) -> list[str]:
+def declare_unit(i: int, unit: Unit) -> list[str]:
     """The box of a unit, its operator, and the arrow between them."""
     found = []
     if unit.sign:
-        found.append(f"  o{i}{look('operator', unit.sign[0].text)};")
+        found.append(f"  o{i}{box_attributes('operator', unit.sign[0].text)};")
     if unit.lines:
-        found.append(f"  n{i}{look(unit.kind, *[line.text for line in unit.lines], thick=unit.is_result)};")
+        found.append(f"  n{i}{box_attributes(unit.kind, *[line.text for line in unit.lines], thick=unit.is_result)};")
     if unit.sign and unit.lines:
         found.append(f"  o{i} -> n{i}{attributes(weight=4)};")
     return found
 
 
-def look(kind: str, *texts: str, thick: bool = False) -> str:
+def box_attributes(kind: str, *texts: str, thick: bool = False) -> str:
+    """The attributes of a box of some kind."""
     inside, border = getattr(LIGHT, kind)
     label = "\n".join(texts)
     width = 2.4 if thick else None
@@ -59,20 +61,21 @@ def look(kind: str, *texts: str, thick: bool = False) -> str:
 
 
 def attributes(**known: object) -> str:
-    """`[key="text"]`; quotation marks, backslashes and ends of lines are written as the language has them."""
-    told = [f"{word}={quoted(str(value))}" for word, value in known.items() if value is not None]
-    return f" [{', '.join(told)}]" if told else ""
+    """`[key="value"]`, without those that are None."""
+    pairs = [f"{word}={quote(str(value))}" for word, value in known.items() if value is not None]
+    return f" [{', '.join(pairs)}]" if pairs else ""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
+    """A string in quotation marks, escaped as Graphviz requires."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
-def key(has_groups: bool) -> list[str]:
-    """The legend, in a frame of its own."""
+def legend_cluster(has_groups: bool) -> list[str]:
+    """The legend, in its own frame."""
     kinds = [kind for kind in KINDS if kind != "group" or has_groups]
-    entries = [f"    legend_{kind}{look(kind, KINDS[kind])};" for kind in kinds]
+    entries = [f"    legend_{kind}{box_attributes(kind, KINDS[kind])};" for kind in kinds]
     return [
         "  subgraph cluster_legend {",
         f'    label="legend"; color="{LIGHT.muted}"; fontname="Helvetica"; fontsize=10;',

@@ -1,6 +1,4 @@
-"""What is drawn as one box in the picture of a large program: all that one line computes, or one function, in every
-round of a loop.
-"""
+"""Groups in the picture of a large program: one box for a source line, or a function, in all iterations of a loop."""
 
 from __future__ import annotations
 
@@ -10,13 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.steps import Step
+from wengert.explain.steps import TraceStep
 from wengert.graph.ir import Node, Operation
 
 LARGE = 120
-"""How many boxes and operators a picture shows before it is grouped."""
+"""How many boxes and operators a picture without groups may have."""
 MANY = 24
-"""How many inputs stand alone."""
+"""How many inputs are drawn one by one."""
 
 Grouping = bool | Literal["line", "function"] | None
 Kind = Literal["line", "function", "steps", "inputs"]
@@ -24,11 +22,10 @@ Kind = Literal["line", "function", "steps", "inputs"]
 
 @dataclass(frozen=True)
 class Group:
-    """Steps that are drawn as one.
+    """Steps that are drawn as one box.
 
-    `steps` are their places in `explanation.steps`, `rounds` says how often the same instruction ran.
-
-    `kind` is what they have in common: a line, a function, being inputs, or only that they follow one another.
+    `steps` are indices of `explanation.steps`; `rounds` is how often the same instruction ran. `kind` is what the steps
+    have in common: a source line, a function, that they are inputs, or only that they follow one another.
     """
 
     id: str
@@ -42,7 +39,7 @@ class Group:
 
     @property
     def heading(self) -> str:
-        """Where it is in the program."""
+        """Its source line or function."""
         if self.kind == "inputs":
             return f"{len(self.steps)} inputs"
         if self.kind == "steps" or self.function is None:
@@ -56,56 +53,52 @@ class Group:
 
     @property
     def counts(self) -> str:
-        """How much it stands for."""
+        """How many operations it has."""
         if self.kind == "inputs":
             return ""
         many = f"{len(self.steps):,} operations".replace(",", "\u202f")
         return f"{many}, {self.rounds} rounds" if self.rounds > 1 else many
 
 
-def grouped(explanation: Explanation, groups: Grouping = None) -> list[Group]:
-    """The groups of a picture, none if it is small.
+def find_groups(explanation: Explanation, groups: Grouping = None) -> list[Group]:
+    """The groups of a picture; none if it is small.
 
-    True asks for them always: by line, or by function where there are too many lines.
-
-    A line or function that computes one value only is no group: it is drawn as it is.
+    True groups always: by line, or by function if there are too many lines. A single step is not a group.
     """
     steps = explanation.steps
-    if groups is False or groups is None and size(explanation) <= LARGE:
+    if groups is False or groups is None and full_size(explanation) <= LARGE:
         return []
-    places = [i for i, step in enumerate(steps) if isinstance(step.node, Operation)]
-    owners = sources(explanation)
+    indices = [i for i, step in enumerate(steps) if isinstance(step.node, Operation)]
+    owners = owning_steps(explanation)
     found: list[Group] = []
     if groups != "function":
-        found = collected(steps, places, "line", lambda i: place(owners[steps[i].node], by_line=True))
-    if groups == "function" or groups != "line" and drawn(places, found) > LARGE:
-        found = collected(steps, places, "function", lambda i: place(owners[steps[i].node], by_line=False))
-    if not isinstance(groups, str) and drawn(places, found) > LARGE:
-        length = -(-len(places) // (LARGE // 2))
-        turn = {i: n // length for n, i in enumerate(places)}
-        found = collected(steps, places, "steps", turn.__getitem__)
+        found = collect_groups(steps, indices, "line", lambda i: source_key(owners[steps[i].node], by_line=True))
+    if groups == "function" or groups != "line" and count_boxes(indices, found) > LARGE:
+        found = collect_groups(steps, indices, "function", lambda i: source_key(owners[steps[i].node], by_line=False))
+    if not isinstance(groups, str) and count_boxes(indices, found) > LARGE:
+        length = -(-len(indices) // (LARGE // 2))
+        turn = {i: n // length for n, i in enumerate(indices)}
+        found = collect_groups(steps, indices, "steps", turn.__getitem__)
     given = [i for i, step in enumerate(steps) if step.is_input]
     if len(given) > MANY:
         found.insert(0, Group("inputs", "inputs", tuple(given), 1, None, None, None, ""))
     return found
 
 
-def size(explanation: Explanation) -> int:
+def full_size(explanation: Explanation) -> int:
     """How many boxes and operators a picture without groups has."""
     graph = explanation.recording.graph
     return len(graph.inputs) + len(graph.constants) + 2 * len(graph.operations)
 
 
-def drawn(places: list[int], found: list[Group]) -> int:
-    """How many boxes and operators there are with these groups."""
-    return len(found) + 2 * (len(places) - sum([len(group.steps) for group in found]))
+def count_boxes(indices: list[int], found: list[Group]) -> int:
+    """How many boxes and operators a picture with these groups has."""
+    return len(found) + 2 * (len(indices) - sum([len(group.steps) for group in found]))
 
 
-def sources(explanation: Explanation) -> dict[Node, Step]:
-    """For each operation the step whose line of the program it belongs to: what has no line of its own belongs to what
-    needs it.
-    """
-    owners: dict[Node, Step] = {}
+def owning_steps(explanation: Explanation) -> dict[Node, TraceStep]:
+    """For each operation, the step whose source line it belongs to: its own, or else that of its consumer."""
+    owners: dict[Node, TraceStep] = {}
     for step in reversed(explanation.steps):
         node = step.node
         if isinstance(node, Operation):
@@ -116,14 +109,17 @@ def sources(explanation: Explanation) -> dict[Node, Step]:
     return owners
 
 
-def place(step: Step, by_line: bool) -> Hashable:
+def source_key(step: TraceStep, by_line: bool) -> Hashable:
+    """The function of a step, or its source line."""
     return step.filename, step.function, step.line if by_line else None
 
 
-def collected(steps: list[Step], places: list[int], kind: Kind, key: Callable[[int], Hashable]) -> list[Group]:
-    """The groups of more than one step with the same key, in the order in which they begin."""
+def collect_groups(
+    steps: list[TraceStep], indices: list[int], kind: Kind, key: Callable[[int], Hashable]
+) -> list[Group]:
+    """The groups of several steps with the same key, in order of their first step."""
     members: dict[Hashable, list[int]] = {}
-    for i in places:
+    for i in indices:
         members.setdefault(key(i), []).append(i)
     found = []
     for n, group in enumerate([group for group in members.values() if len(group) > 1]):

@@ -1,9 +1,8 @@
-"""Layered drawing of a directed graph: which layer each box stands in, in which order, and where, so that edges are
-short and cross little.
+"""Layered drawing of a directed graph: the layer, order and position of each box, with short edges and few crossings.
 
-The method is that of Sugiyama, Tagawa and Toda (1981): layers by longest paths, an order that follows the barycentres
-of neighbours, then positions. An edge over several layers bends at a point in each; all such edges that leave the same
-box share their bends, as one trunk.
+The method is that of Sugiyama, Tagawa and Toda (1981): layers by longest paths, an order by the barycentres of
+neighbours, then positions. An edge across several layers bends in each of them; all such edges that leave the same box
+share their bends, as one trunk.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ Pairs = Sequence[tuple[int, int]]
 
 SWEEPS = 24
 TRUNK = -4.0
-"""The room that a passing edge takes in a layer, beside the gap: two of them are closer than boxes are."""
+"""The width of a passing edge in a layer, added to the gap: passing edges are closer together than boxes."""
 PASSING, STRAIGHT = 0.05, 400.0
-"""How much a bend of a passing edge draws boxes to itself, and how many times as much it draws the next bend."""
+"""How strongly a bend of a passing edge attracts boxes, and how many times as strongly the next bend."""
 HEAVY = 0.4
 """A neighbour counts if its pull is at least this part of the strongest."""
 
 
 class Placement(NamedTuple):
-    """For each box its layer and the position of its centre in it; for each edge its bends as (layer, position).
+    """For each box its layer and the position of its centre; for each edge its bends as (layer, position).
 
-    `backward` says which edges run against the layers, because they close a cycle.
+    `backward` marks the edges that run against the layers, because they close a cycle.
     """
 
     layer: list[int]
@@ -36,20 +35,19 @@ class Placement(NamedTuple):
     backward: list[bool]
 
 
-def place(
+def place_boxes(
     thickness: Sequence[float], edges: Pairs, floating: Sequence[bool], gap: float, pull: Sequence[float] | None = None
 ) -> Placement:
-    """Where the boxes go.
+    """Place the boxes, which are in order of execution.
 
-    `floating` boxes (inputs, data) stand right before what needs them first. Boxes are in order of time.
-
-    `pull` says how much each box draws its neighbours to itself, so that what matters most lies on a straight line.
+    `floating` boxes (inputs, data) stand right before what uses them first. `pull` says how strongly each box attracts
+    its neighbours, so that what matters most lies on a straight line.
     """
     count = len(thickness)
-    rank = succession(count, edges)
+    rank = topological_ranks(count, edges)
     backward = [rank[a] > rank[b] for a, b in edges]
     forward = [(b, a) if back else (a, b) for (a, b), back in zip(edges, backward, strict=True)]
-    layer = layers(count, forward, rank, floating)
+    layer = assign_layers(count, forward, rank, floating)
     wide = list(thickness)
     deep = list(layer)
     chain: dict[tuple[int, int, int], int] = {}
@@ -70,20 +68,17 @@ def place(
         if last != b:
             short[last, b] = None
         routes.append(route)
-    order = ordered(deep, list(short))
+    order = order_layers(deep, list(short))
     strength = [*(pull or [1.0] * count), *[PASSING] * (len(wide) - count)]
-    position = positions(wide, order, list(short), strength, gap)
+    position = find_positions(wide, order, list(short), strength, gap)
     bends = [[(deep[n], position[n]) for n in route] for route in routes]
     return Placement(
         layer, position[:count], [b[::-1] if back else b for b, back in zip(bends, backward, strict=True)], backward
     )
 
 
-def succession(count: int, edges: Pairs) -> list[int]:
-    """An order in which everything comes after what it is made of.
-
-    Where there are cycles, the earliest of what remains goes first.
-    """
+def topological_ranks(count: int, edges: Pairs) -> list[int]:
+    """The rank of each box in a topological order. In a cycle, the earliest box comes first."""
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
     for a, b in edges:
@@ -92,13 +87,13 @@ def succession(count: int, edges: Pairs) -> list[int]:
     ready = [n for n in range(count) if not waiting[n]]
     rank = [-1] * count
     earliest = 0
-    for place in range(count):
+    for step in range(count):
         if not ready:
             while rank[earliest] >= 0:
                 earliest += 1
             ready.append(earliest)
         node = heappop(ready)
-        rank[node] = place
+        rank[node] = step
         for n in after[node]:
             waiting[n] -= 1
             if waiting[n] == 0 and rank[n] < 0:
@@ -106,11 +101,8 @@ def succession(count: int, edges: Pairs) -> list[int]:
     return rank
 
 
-def layers(count: int, edges: Pairs, rank: Sequence[int], floating: Sequence[bool]) -> list[int]:
-    """Longest paths from the start.
-
-    Then what can stand nearer to its use, at no cost to what it is made of, moves there.
-    """
+def assign_layers(count: int, edges: Pairs, rank: Sequence[int], floating: Sequence[bool]) -> list[int]:
+    """Layers by longest paths. Boxes then move towards their uses, if that makes no other edge longer."""
     before: list[list[int]] = [[] for _ in range(count)]
     after: list[list[int]] = [[] for _ in range(count)]
     for a, b in edges:
@@ -129,39 +121,35 @@ def layers(count: int, edges: Pairs, rank: Sequence[int], floating: Sequence[boo
     return [n - first for n in layer]
 
 
-def depth(count: int, edges: Pairs) -> int:
+def count_layers(count: int, edges: Pairs) -> int:
     """How many layers there are."""
-    rank = succession(count, edges)
+    rank = topological_ranks(count, edges)
     ahead = [(a, b) for a, b in edges if rank[a] < rank[b]]
-    return max(layers(count, ahead, rank, [False] * count), default=-1) + 1
+    return max(assign_layers(count, ahead, rank, [False] * count), default=-1) + 1
 
 
-def ordered(layer: Sequence[int], edges: Pairs) -> list[list[int]]:
-    """The boxes and bends of each layer, in an order with few crossings: by igraph if it is installed, or else by
-    barycentres alone.
-    """
+def order_layers(layer: Sequence[int], edges: Pairs) -> list[list[int]]:
+    """The boxes and bends of each layer, in an order with few crossings: by igraph if it is installed."""
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for node, level in enumerate(layer):
         rows[level].append(node)
     try:
         from igraph import Graph
     except ImportError:
-        return reduced(rows, edges, SWEEPS)
+        return reduce_crossings(rows, edges, SWEEPS)
     found = Graph(n=len(layer), edges=list(edges), directed=True).layout_sugiyama(layers=list(layer), maxiter=100)
     across = [point[0] for point in found]
-    return reduced([sorted(row, key=across.__getitem__) for row in rows], edges, 4)
+    return reduce_crossings([sorted(row, key=across.__getitem__) for row in rows], edges, 4)
 
 
-def reduced(rows: list[list[int]], edges: Pairs, sweeps: int) -> list[list[int]]:
-    """Sort each layer by the mean place of its neighbours in the last one, down and up, and keep the best order that
-    was found.
-    """
+def reduce_crossings(rows: list[list[int]], edges: Pairs, sweeps: int) -> list[list[int]]:
+    """Sort each layer by the barycentres of its neighbours, down and up, and keep the best order."""
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for a, b in edges:
         above.setdefault(b, []).append(a)
         below.setdefault(a, []).append(b)
-    best, fewest = [list(row) for row in rows], crossings(rows, below)
+    best, fewest = [list(row) for row in rows], count_crossings(rows, below)
     rows = [list(row) for row in rows]
     for sweep in range(sweeps):
         if not fewest:
@@ -169,34 +157,34 @@ def reduced(rows: list[list[int]], edges: Pairs, sweeps: int) -> list[list[int]]
         neighbours, walk = (above, range(1, len(rows))) if sweep % 2 == 0 else (below, range(len(rows) - 2, -1, -1))
         for level in walk:
             fixed = rows[level - 1] if sweep % 2 == 0 else rows[level + 1]
-            place = {node: i for i, node in enumerate(fixed)}
+            index = {node: i for i, node in enumerate(fixed)}
             scale = len(fixed) / len(rows[level])
-            rows[level].sort(key=barycentres(rows[level], neighbours, place, scale).__getitem__)
-        now = crossings(rows, below)
+            rows[level].sort(key=barycentres(rows[level], neighbours, index, scale).__getitem__)
+        now = count_crossings(rows, below)
         if now < fewest:
             best, fewest = [list(row) for row in rows], now
     return best
 
 
 def barycentres(
-    row: list[int], neighbours: dict[int, list[int]], place: dict[int, int], scale: float
+    row: list[int], neighbours: dict[int, list[int]], index: dict[int, int], scale: float
 ) -> dict[int, float]:
-    """The mean place of each node's neighbours; a node without any stays about where it is."""
+    """The mean index of each node's neighbours; a node without any stays about where it is."""
     found = {}
     for i, node in enumerate(row):
         near = neighbours.get(node)
-        found[node] = sum([place[n] for n in near]) / len(near) if near else i * scale
+        found[node] = sum([index[n] for n in near]) / len(near) if near else i * scale
     return found
 
 
-def crossings(rows: list[list[int]], below: dict[int, list[int]]) -> int:
-    """How many pairs of edges cross: inversions among the ends of edges that are sorted by their starts."""
+def count_crossings(rows: list[list[int]], below: dict[int, list[int]]) -> int:
+    """How many pairs of edges cross: inversions among the ends of edges sorted by their starts."""
     total = 0
     for upper, lower in zip(rows, rows[1:], strict=False):
-        place = {node: i for i, node in enumerate(lower)}
+        index = {node: i for i, node in enumerate(lower)}
         seen: list[int] = []
         for node in upper:
-            ends = sorted([place[n] for n in below.get(node, ())])
+            ends = sorted([index[n] for n in below.get(node, ())])
             for end in ends:
                 total += len(seen) - bisect_right(seen, end)
             for end in ends:
@@ -204,12 +192,10 @@ def crossings(rows: list[list[int]], below: dict[int, list[int]]) -> int:
     return total
 
 
-def positions(
+def find_positions(
     wide: Sequence[float], rows: list[list[int]], edges: Pairs, pull: Sequence[float], gap: float
 ) -> list[float]:
-    """Centres within the layers, as near to those of the neighbours that matter as the order and the sizes allow, and
-    chains straight.
-    """
+    """Centres within the layers, as near to those of important neighbours as order and sizes allow."""
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for a, b in edges:
@@ -217,7 +203,7 @@ def positions(
         below.setdefault(a, []).append(b)
     position = [0.0] * len(wide)
     for row in rows:
-        offsets = packed(wide, row, gap)
+        offsets = pack_row(wide, row, gap)
         for node, offset in zip(row, offsets, strict=True):
             position[node] = offset - offsets[-1] / 2
     for sweep in range(SWEEPS + 1):
@@ -239,23 +225,23 @@ def positions(
                 weight = sum([w for _, w in pulls])
                 goals.append(sum([p * w for p, w in pulls]) / weight if pulls else position[node])
                 weights.append(weight if pulls else 1e-4)
-            for node, place in zip(row, apart(goals, weights, packed(wide, row, gap)), strict=True):
-                position[node] = place
+            for node, found in zip(row, keep_apart(goals, weights, pack_row(wide, row, gap)), strict=True):
+                position[node] = found
     return position
 
 
-def packed(wide: Sequence[float], row: list[int], gap: float) -> list[float]:
-    """The centres of a layer's boxes as close together as they may be, the first at 0."""
+def pack_row(wide: Sequence[float], row: list[int], gap: float) -> list[float]:
+    """The centres of a layer's boxes, as close together as possible, the first at 0."""
     found = [0.0]
     for a, b in zip(row, row[1:], strict=False):
         found.append(found[-1] + (wide[a] + wide[b]) / 2 + gap)
     return found[: len(row)]
 
 
-def apart(goals: Sequence[float], weights: Sequence[float], offsets: Sequence[float]) -> list[float]:
-    """The places nearest to the goals, in least squares, that keep the order and the distances of `offsets`.
+def keep_apart(goals: Sequence[float], weights: Sequence[float], offsets: Sequence[float]) -> list[float]:
+    """The positions nearest to the goals, in least squares, that keep the order and the distances of `offsets`.
 
-    Less the offsets, places must only not decrease, so neighbours whose goals are in the wrong order merge into blocks
+    Without the offsets, positions must not decrease, so neighbours whose goals are in the wrong order merge into blocks
     with a common mean.
     """
     blocks: list[tuple[float, float, int]] = []

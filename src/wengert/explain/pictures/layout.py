@@ -1,8 +1,7 @@
-"""The picture of an explanation as geometry: boxes, operators, edges and groups, with their places, for whatever draws
-them.
+"""The picture of an explanation as geometry: boxes, operators, edges and groups, with their positions.
 
-An operation is two things side by side: the operator, which its operands enter, and the value that leaves it. Data,
-inputs and values are boxes with text. The page in the browser draws the same geometry as the files do.
+An operation is drawn as two things side by side: the operator, which its operands enter, and the value that leaves it.
+Data, inputs and values are boxes with text.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from typing import Literal
 
 from wengert.core.errors import user_error
 from wengert.explain.explanation import Explanation
-from wengert.explain.pictures.diagram import Diagram, Kind, Unit, diagram
-from wengert.explain.pictures.grouping import Group, Grouping, grouped, size
-from wengert.explain.pictures.labels import Line, width
-from wengert.explain.pictures.layers import Placement, depth, place
-
-__all__ = ["Drawing", "DrawnEdge", "DrawnNode", "Group", "grouped", "layout"]
+from wengert.explain.pictures.diagram import Diagram, Kind, Unit, compose_diagram
+from wengert.explain.pictures.grouping import Group, Grouping, find_groups, full_size
+from wengert.explain.pictures.labels import Line, text_extent
+from wengert.explain.pictures.layers import Placement, count_layers, place_boxes
 
 Direction = Literal["right", "down"]
 Point = tuple[float, float]
@@ -32,23 +29,22 @@ APART = 20.0
 BETWEEN = {"right": (46.0, 96.0), "down": (40.0, 64.0)}
 """The space between layers, without and with labels on the edges."""
 MOST = 2000
-"""How many boxes and operators are drawn one by one at most."""
+"""The most boxes and operators that are drawn without groups."""
 DEEP = 7
-"""How many layers run from left to right; with more, a picture runs from top to bottom."""
+"""With this many layers or more, a picture runs from top to bottom instead of left to right."""
 PORT = 10.0
-"""The distance of two edges that enter the same operator."""
+"""The distance between edges that enter the same operator."""
 STRAIGHT = 2.0
-"""How far an edge may be off the middle of its target to be drawn as straight on."""
+"""How far off the centre of its target an edge may be to be drawn straight."""
 LABEL = 12.0
-"""The height of the letters beside an edge."""
+"""The font size of labels on edges."""
 
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A box or operator: its upper left corner and size, what is written in it, and the step that it stands for, if it
-    is one.
+    """A box or operator: its upper left corner, its size, its text, and the step or group that it stands for.
 
-    `group` names the group that it stands for, `is_result` marks what the function returns.
+    `is_result` marks what the function returns.
     """
 
     id: str
@@ -69,14 +65,10 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An arrow.
+    """An arrow to `operand` of the operation of `step`; both are None from an operator to its value, or to a group.
 
-    `operand` and `step` say which operand it is of which step's operation; None from an operator to its value, or to a
-    group.
-
-    `points` begin at one box and end at the other. Between two points the edge runs straight if they are level, and
-    else bends like an S; `path` says the same in SVG's language. `count` is how many uses it stands for, `backward`
-    that it closes a loop.
+    `points` begin at one box and end at the other. Between two points the edge is straight if they are level, and else
+    S-shaped; `path` is the same as an SVG path. `count` is the number of uses; `backward` edges close a loop.
     """
 
     source: str
@@ -105,7 +97,7 @@ class DrawnEdge:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything, and the size of the whole."""
+    """All nodes, edges and groups, and the size of the picture."""
 
     nodes: list[DrawnNode]
     edges: list[DrawnEdge]
@@ -115,7 +107,7 @@ class Drawing:
     direction: Direction
 
 
-def layout(
+def lay_out_drawing(
     explanation: Explanation,
     groups: Grouping = None,
     *,
@@ -124,33 +116,34 @@ def layout(
     expanded: Collection[str] = (),
     only: Collection[int] | None = None,
 ) -> Drawing:
-    """Where everything goes. `groups` is None (if the graph is large), False, True, or by "line" or "function".
+    """Lay out a picture. `groups` is None (groups if the graph is large), False, True, "line" or "function".
 
-    `edges` labels the edges with local derivatives. `direction` is chosen by the depth of the graph unless it is given.
-    `expanded` names groups to be shown in full; `only` draws these steps alone, with the values that they are made of:
-    the inside of a group.
+    `edges` labels the edges with local derivatives. `direction` depends on the depth of the graph unless it is given.
+    `expanded` names groups to be shown in full. `only` draws some steps with their operands: the inside of a group.
     """
-    if groups is False and only is None and size(explanation) > MOST:
+    if groups is False and only is None and full_size(explanation) > MOST:
         raise user_error(
             ValueError,
-            f"The graph has {size(explanation)} boxes and operators, too many to draw one by one (at most {MOST})",
+            f"The graph has {full_size(explanation)} boxes and operators, too many to draw one by one (at most {MOST})",
             "Leave groups=None, or ask for groups by 'line' or 'function'.",
         )
-    joined = [group for group in grouped(explanation, groups) if group.id not in expanded] if only is None else []
-    shown = diagram(explanation, joined, edges, only)
+    joined = [group for group in find_groups(explanation, groups) if group.id not in expanded] if only is None else []
+    shown = compose_diagram(explanation, joined, edges, only)
     pairs = [(arrow.source, arrow.target) for arrow in shown.arrows]
     if direction is None:
-        direction = "right" if depth(len(shown.units), pairs) < DEEP else "down"
+        direction = "right" if count_layers(len(shown.units), pairs) < DEEP else "down"
     across = 1 if direction == "right" else 0
     thickness = [max(unit.box[across], unit.operator[across]) for unit in shown.units]
-    placed = place(thickness, pairs, [unit.floats for unit in shown.units], APART, [unit.pull for unit in shown.units])
-    return Draughtsman(shown, placed, direction, BETWEEN[direction][edges], joined).drawing()
+    placed = place_boxes(
+        thickness, pairs, [unit.floats for unit in shown.units], APART, [unit.pull for unit in shown.units]
+    )
+    return PictureLayout(shown, placed, direction, BETWEEN[direction][edges], joined).drawing()
 
 
-class Draughtsman:
+class PictureLayout:
     """Turns layers and positions into points.
 
-    `begin` and `end` are where each layer starts and ends, `middle` where its boxes do.
+    `begin` and `end` are the bounds of each layer, `middle` is where its boxes begin.
     """
 
     def __init__(self, shown: Diagram, placed: Placement, direction: Direction, between: float, groups: list[Group]):
@@ -191,18 +184,15 @@ class Draughtsman:
         reach = [p for edge in edges for p in edge.points]
         wide = max([*[n.x + n.width for n in nodes], *[x + 6.0 for x, _ in reach]], default=0.0) + MARGIN
         high = max([*[n.y + n.height for n in nodes], *[y + 6.0 for _, y in reach]], default=0.0) + MARGIN
-        return Drawing(nodes, labelled(nodes, edges), self.groups, round(wide, 1), round(high, 1), self.direction)
+        return Drawing(nodes, place_labels(nodes, edges), self.groups, round(wide, 1), round(high, 1), self.direction)
 
     def point(self, along: float, across: float) -> Point:
-        """Along and across the layers, as x and y."""
+        """x and y of a point along and across the layers."""
         along, across = round(along, 1), round(across + self.shift, 1)
         return (along, across) if self.direction == "right" else (across, along)
 
     def nodes(self, i: int, unit: Unit) -> list[DrawnNode]:
-        """The operator and the box of a unit.
-
-        Inputs and values of one column are equally wide; inputs and data stand next to their use.
-        """
+        """The operator and the box of a unit. Inputs and values of one column have the same width."""
         level, centre = self.placed.layer[i], self.placed.position[i]
         found = []
         group = unit.group.id if unit.group else None
@@ -210,7 +200,7 @@ class Draughtsman:
             size = unit.operator
             slack = (self.signs[level] - size[self.along]) / 2
             corner = self.point(self.begin[level] + slack, centre - size[1 - self.along] / 2)
-            found.append(DrawnNode(f"o{i}", "operator", *corner, *rounded(size), unit.sign, unit.step))
+            found.append(DrawnNode(f"o{i}", "operator", *corner, *round_size(size), unit.sign, unit.step))
         if unit.lines:
             size = unit.box
             if self.direction == "right" and unit.kind in ("leaf", "value"):
@@ -218,7 +208,7 @@ class Draughtsman:
             slack = self.boxes[level] - size[self.along] if not unit.sign else 0.0
             corner = self.point(self.middle[level] + slack, centre - size[1 - self.along] / 2)
             found.append(
-                DrawnNode(f"n{i}", unit.kind, *corner, *rounded(size), unit.lines, unit.step, group, unit.is_result)
+                DrawnNode(f"n{i}", unit.kind, *corner, *round_size(size), unit.lines, unit.step, group, unit.is_result)
             )
         return found
 
@@ -233,9 +223,7 @@ class Draughtsman:
         return DrawnEdge(operator.id, value.id, None, None, points, self.direction)
 
     def arrows(self, nodes: dict[str, DrawnNode]) -> list[DrawnEdge]:
-        """The edges between units: out of boxes, through their bends, into operators, side by side where several enter
-        the same one.
-        """
+        """The edges between units: out of boxes, through bends, into operators, where they end side by side."""
         entry = lambda i: nodes[f"o{i}"] if f"o{i}" in nodes else nodes[f"n{i}"]
         leaving = lambda i: nodes[f"n{i}"] if f"n{i}" in nodes else nodes[f"o{i}"]
         offsets = self.ports()
@@ -253,7 +241,7 @@ class Draughtsman:
                 (last.width, last.height)[self.along] if back else self.inset(last, offsets[k])
             )
             points += [self.point(far[self.placed.layer[b]], stop), self.point(edge, stop)]
-            points = self.straightened(points)
+            points = self.remove_level_points(points)
             ends = first.id, last.id
             found.append(
                 DrawnEdge(
@@ -262,8 +250,8 @@ class Draughtsman:
             )
         return found
 
-    def straightened(self, points: list[Point]) -> list[Point]:
-        """Without the points that lie on a straight line along the layers."""
+    def remove_level_points(self, points: list[Point]) -> list[Point]:
+        """The points, without those on a straight line along the layers."""
         across = 1 - self.along
         found = points[:1]
         for here, after in zip(points[1:], [*points[2:], None], strict=True):
@@ -273,10 +261,7 @@ class Draughtsman:
         return found
 
     def ports(self) -> list[float]:
-        """How far from the middle of its target each arrow ends, in the order in which they come in.
-
-        Loops end on a side of their own.
-        """
+        """How far from the centre of its target each arrow ends. Loops end on another side."""
         entering: dict[int, list[int]] = {}
         for k, arrow in enumerate(self.shown.arrows):
             if not self.placed.backward[k]:
@@ -301,7 +286,7 @@ class Draughtsman:
         return offsets
 
     def inset(self, node: DrawnNode, offset: float) -> float:
-        """How far the round border of an operator lies behind its box, that far from its middle."""
+        """How far the round border of an operator lies inside its bounding box, at this offset from the centre."""
         if node.kind != "operator":
             return 0.0
         radius = node.height / 2
@@ -310,15 +295,13 @@ class Draughtsman:
         return radius - math.sqrt(max(0.0, radius * radius - beside * beside))
 
 
-def rounded(size: tuple[float, float]) -> tuple[float, float]:
+def round_size(size: tuple[float, float]) -> tuple[float, float]:
+    """A size with one decimal."""
     return round(size[0], 1), round(size[1], 1)
 
 
-def labelled(nodes: list[DrawnNode], edges: list[DrawnEdge]) -> list[DrawnEdge]:
-    """Each label at a point of its edge where it covers no box and no other label, if there is one.
-
-    Nearest to the operator.
-    """
+def place_labels(nodes: list[DrawnNode], edges: list[DrawnEdge]) -> list[DrawnEdge]:
+    """Put each label on its edge, near the operator, where it covers no box and no other label if possible."""
     taken = (
         [(node.x, node.y, node.x + node.width, node.y + node.height) for node in nodes]
         if any(e.label for e in edges)
@@ -329,11 +312,11 @@ def labelled(nodes: list[DrawnNode], edges: list[DrawnEdge]) -> list[DrawnEdge]:
         if edge.label is None:
             found.append(edge)
             continue
-        half, tall = width(edge.label) * LABEL / 2 + 2, LABEL / 2 + 2
+        half, tall = text_extent(edge.label) * LABEL / 2 + 2, LABEL / 2 + 2
         best, least = None, float("inf")
-        for x, y in candidates(edge):
+        for x, y in label_candidates(edge):
             area = (x - half, y - tall, x + half, y + tall)
-            covered = sum([shared(area, other) for other in taken])
+            covered = sum([overlap_area(area, other) for other in taken])
             if covered < least:
                 best, least = (x, y), covered
             if not covered:
@@ -344,8 +327,8 @@ def labelled(nodes: list[DrawnNode], edges: list[DrawnEdge]) -> list[DrawnEdge]:
     return found
 
 
-def candidates(edge: DrawnEdge) -> list[Point]:
-    """Points of an edge, those of its last bend first."""
+def label_candidates(edge: DrawnEdge) -> list[Point]:
+    """Points of an edge, those after its last bend first."""
     found = []
     for (x, y), (p, q) in reversed(list(zip(edge.points, edge.points[1:], strict=False))):
         if abs(p - x) + abs(q - y) < 24:
@@ -360,6 +343,6 @@ def candidates(edge: DrawnEdge) -> list[Point]:
     return found
 
 
-def shared(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+def overlap_area(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
     """The area that two rectangles have in common."""
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))

@@ -1,9 +1,9 @@
 """Formulas as people type them, turned into Python functions that can be differentiated and explained.
 
-The parser knows numbers, names, operators, indices, lists and the functions of the table, and nothing else. What it has
-read becomes a syntax tree that Python compiles, so that a formula has lines, columns and names as any function has.
-Numbers are floats, and what is made of numbers alone is computed at once by NumPy: no formula makes an integer of a
-million digits or crashes at a division by zero.
+The parser knows numbers, names, operators, indices, lists and the functions of the vocabulary, and nothing else. Its
+result is a syntax tree that Python compiles, so a formula has lines, columns and names like any function. Numbers are
+floats, and operations on constants are computed at once by NumPy: no formula creates an integer of a million digits or
+raises an error for a division by zero.
 """
 
 from __future__ import annotations
@@ -25,12 +25,9 @@ from wengert.explain.reading.vocabulary import CONSTANTS, OF_SEVERAL, functions,
 from wengert.ops.shape.joining import stack
 
 DEEPEST = 50
-"""Brackets, signs and powers that may be open at the same time."""
+"""The most brackets, signs and powers inside each other."""
 LONGEST = 400
-"""Operations of which each needs the one before.
-
-Python's compiler goes down one call for each, and its limit is 1000.
-"""
+"""The most operations in a row, each on the result of the one before: Python's compiler recurses over them."""
 
 BINARY: dict[str, tuple[int, Any]] = {
     "<": (1, ast.Lt),
@@ -47,7 +44,7 @@ BINARY: dict[str, tuple[int, Any]] = {
     "%": (3, ast.Mod),
     "@": (3, ast.MatMult),
 }
-"""How tightly an operator binds, and its node."""
+"""The precedence of an operator, and its node."""
 ARITHMETIC: dict[Any, Callable] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -62,9 +59,9 @@ _formulas = count(1)
 
 
 def expression(text: str, names: Sequence[str] | None = None) -> Callable:
-    """The function that a formula describes. Its parameters are `names`, or else the formula's variables as they come.
+    """The function of a formula. Its parameters are `names`, or else the variables of the formula in order.
 
-    A formula may have several statements; what they assign keeps its name, and the last one is the result.
+    A formula may have several statements. Assigned values keep their names, and the last statement is the result.
 
     >>> f = expression("ln(x1) + x1*x2 - sin(x2)")
     >>> f"{f(2.0, 5.0):.3f}", f.__code__.co_varnames
@@ -88,15 +85,15 @@ def expression(text: str, names: Sequence[str] | None = None) -> Callable:
     return space["f"]
 
 
-def placed(node: Any, line: int, start: int, stop: int) -> Any:
-    """A node of a syntax tree with its place."""
+def set_position(node: Any, line: int, start: int, stop: int) -> Any:
+    """Set the line and the columns of a node of a syntax tree."""
     node.lineno = node.end_lineno = line
     node.col_offset, node.end_col_offset = start, stop
     return node
 
 
 class Parser:
-    """One reading of one formula: recursive descent, operators by how tightly they bind."""
+    """Parses one formula by recursive descent, and operators by precedence."""
 
     def __init__(self, text: str, names: Sequence[str] | None):
         self.text, self.is_open = text, names is None
@@ -123,24 +120,24 @@ class Parser:
             number, stop = i + 1, value.end_col_offset
             self.lines.append(line)
             if name is None:
-                return [*body, placed(ast.Return(value), number, 4, stop)]
+                return [*body, set_position(ast.Return(value), number, 4, stop)]
             self.check_name(name)
             self.assigned.add(name.text)
             result = name
-            target = placed(ast.Name(name.text, ast.Store()), number, name.start, name.stop)
-            body.append(placed(ast.Assign([target], value), number, 4, stop))
+            target = set_position(ast.Name(name.text, ast.Store()), number, name.start, name.stop)
+            body.append(set_position(ast.Assign([target], value), number, 4, stop))
         self.lines.append(f"    return {result.text}")
-        value = placed(ast.Name(result.text, ast.Load()), number + 1, 11, 11 + result.stop - result.start)
-        return [*body, placed(ast.Return(value), number + 1, 4, value.end_col_offset)]
+        value = set_position(ast.Name(result.text, ast.Load()), number + 1, 11, 11 + result.stop - result.start)
+        return [*body, set_position(ast.Return(value), number + 1, 4, value.end_col_offset)]
 
     def definition(self, body: list[ast.stmt]) -> ast.stmt:
-        parameters = [placed(ast.arg(name), 1, 0, 0) for name in self.parameters]
+        parameters = [set_position(ast.arg(name), 1, 0, 0) for name in self.parameters]
         arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
         define: Any = ast.FunctionDef(name="f", args=arguments, body=body, decorator_list=[])
         define.type_params = []
-        return placed(define, 1, 0, 0)
+        return set_position(define, 1, 0, 0)
 
-    # Places and errors
+    # Positions and errors
 
     @property
     def token(self) -> Token:
@@ -151,7 +148,7 @@ class Parser:
         return self.tokens[self.position - 1]
 
     def at(self, node: Any, first: Any, last: Any = None, length: int = 1) -> Any:
-        """A node from one token or node to another, `length` operations after the variables."""
+        """A node that spans from one token or node to another, `length` operations after the variables."""
         if length > LONGEST:
             raise self.error(
                 f"The formula has more than {LONGEST} operations in a row. Write it as a function in a file.", self.last
@@ -159,13 +156,15 @@ class Parser:
         node.length = length
         start = first.start if isinstance(first, Token) else first.col_offset
         last = last or first
-        return placed(node, len(self.lines) + 2, start, last.stop if isinstance(last, Token) else last.end_col_offset)
+        return set_position(
+            node, len(self.lines) + 2, start, last.stop if isinstance(last, Token) else last.end_col_offset
+        )
 
     def error(self, message: str, token: Token) -> ExpressionError:
         return ExpressionError(message, self.text, token.at, len(token.text))
 
     def missing(self, wanted: str) -> ExpressionError:
-        """Something else was expected at this token."""
+        """An error: something else was expected at this token."""
         token = self.token
         if token.kind == "end":
             return self.error(f"The formula ends too early: {wanted} is missing.", token)
@@ -177,7 +176,7 @@ class Parser:
         if keyword.iskeyword(token.text) or token.text.startswith("__"):
             raise self.error(f"{token.text!r} has a meaning in Python and cannot be a variable.", token)
 
-    def deeper(self, token: Token) -> None:
+    def enter_nesting(self, token: Token) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error(
@@ -187,7 +186,7 @@ class Parser:
     # Operators
 
     def whole(self) -> ast.expr:
-        """A statement to its end."""
+        """A whole statement."""
         self.depth = 0
         value = self.binary(1)
         if self.token.text in CLOSING:
@@ -197,18 +196,18 @@ class Parser:
         return value
 
     def binary(self, level: int) -> ast.expr:
-        """Operators that bind at least as tightly as `level`, from left to right."""
-        left = self.signed()
+        """Operators of at least this precedence, from left to right."""
+        left = self.sign()
         while (found := BINARY.get(self.token.text, (0, None)))[0] >= level:
             token, (binds, kind) = self.token, found
             if binds == 1 and isinstance(left, ast.Compare):
                 raise self.error("Comparisons are not chained. Write logical_and(0 < x, x < 1).", token)
             self.position += 1
-            left = self.joined(left, kind(), self.binary(binds + 1))
+            left = self.apply_operator(left, kind(), self.binary(binds + 1))
         return left
 
-    def joined(self, left: Any, kind: Any, right: Any) -> ast.expr:
-        """An operation of two operands; for two numbers, the number."""
+    def apply_operator(self, left: Any, kind: Any, right: Any) -> ast.expr:
+        """An operation on two operands; on two constants, its result."""
         if isinstance(left, ast.Constant) and isinstance(right, ast.Constant) and type(kind) in ARITHMETIC:
             with np.errstate(all="ignore"):
                 value = ARITHMETIC[type(kind)](np.float64(left.value), np.float64(right.value))  # type: ignore[arg-type]  # both are floats
@@ -216,14 +215,14 @@ class Parser:
         node = ast.Compare(left, [kind], [right]) if isinstance(kind, ast.cmpop) else ast.BinOp(left, kind, right)
         return self.at(node, left, right, 1 + max(left.length, right.length))
 
-    def signed(self) -> ast.expr:
-        """A sign, which binds less tightly than a power, or what comes without one."""
+    def sign(self) -> ast.expr:
+        """An operand with a sign, which has a lower precedence than a power, or without one."""
         token = self.token
         if token.text not in ("-", "+"):
             return self.power()
         self.position += 1
-        self.deeper(token)
-        value: Any = self.signed()
+        self.enter_nesting(token)
+        value: Any = self.sign()
         self.depth -= 1
         if isinstance(value, ast.Constant):
             return self.at(ast.Constant(-value.value if token.text == "-" else value.value), token, value)  # type: ignore[operator]  # a number
@@ -233,22 +232,22 @@ class Parser:
 
     def power(self) -> ast.expr:
         """A power, from right to left."""
-        base = self.indexed()
+        base = self.subscript()
         if self.token.text != "**":
             return base
-        self.deeper(self.token)
+        self.enter_nesting(self.token)
         self.position += 1
-        exponent = self.signed()
+        exponent = self.sign()
         self.depth -= 1
-        return self.joined(base, ast.Pow(), exponent)
+        return self.apply_operator(base, ast.Pow(), exponent)
 
     # Operands
 
-    def indexed(self) -> ast.expr:
+    def subscript(self) -> ast.expr:
         value: Any = self.operand()
         while self.token.text == "[":
             opening = self.token
-            parts = self.bracketed(self.index)
+            parts = self.brackets(self.index)
             if not parts:
                 raise self.error("An index is missing, as in x[0].", opening)
             index = parts[0] if len(parts) == 1 else self.at(ast.Tuple(parts, ast.Load()), parts[0], parts[-1])
@@ -258,9 +257,9 @@ class Parser:
     def operand(self) -> ast.expr:
         token = self.token
         if token.text in OPENING:
-            items = self.bracketed(lambda: self.binary(1))
+            items = self.brackets(lambda: self.binary(1))
             if token.text == "[":
-                return self.stacked(items, token)
+                return self.make_list(items, token)
             if len(items) != 1:
                 raise self.error("Round brackets hold one value. Lists are written [1, 2].", token)
             return self.at(items[0], token, self.last, items[0].length)
@@ -274,12 +273,12 @@ class Parser:
             return self.at(ast.Constant(number), token)
         return self.call(token) if self.token.text == "(" else self.variable(token)
 
-    def bracketed(self, item: Callable[[], Any]) -> list[Any]:
-        """Items with commas between them, from one bracket to the other."""
+    def brackets(self, item: Callable[[], Any]) -> list[Any]:
+        """Items separated by commas, between brackets."""
         opening = self.token
         closing = OPENING[opening.text]
         self.position += 1
-        self.deeper(opening)
+        self.enter_nesting(opening)
         items: list[Any] = []
         while self.token.text != closing:
             if items and self.token.text != "," and self.token.kind != "end":
@@ -292,8 +291,8 @@ class Parser:
         self.depth -= 1
         return items
 
-    def stacked(self, items: list[Any], opening: Token) -> ast.expr:
-        """A list: its items as one array."""
+    def make_list(self, items: list[Any], opening: Token) -> ast.expr:
+        """A list, as one array."""
         if not items:
             raise self.error("The list is empty.", opening)
         self.used["[]"] = stack
@@ -314,7 +313,7 @@ class Parser:
         return bounds[0] if len(bounds) == 1 else self.at(ast.Slice(*bounds), first, self.last)
 
     def integer(self) -> ast.Constant | None:
-        """An integer as it stands, if there is one."""
+        """A literal integer, if there is one."""
         first = self.token
         is_negative = first.text == "-"
         token = self.tokens[self.position + is_negative]
@@ -340,7 +339,7 @@ class Parser:
         return self.at(ast.Name(name, ast.Load()), token)
 
     def call(self, token: Token) -> ast.expr:
-        """A function of the table, its arguments counted."""
+        """A call of a function, with the right number of arguments."""
         name = token.text
         if name in self.assigned or name in self.parameters:
             raise self.error(f"{name!r} is a variable and not a function. A product is written {name}*(...).", token)
@@ -350,29 +349,29 @@ class Parser:
         axis: list[ast.keyword] = []
         arguments = [
             argument
-            for argument in self.bracketed(lambda: self.argument(axis, function.along_axis))
+            for argument in self.brackets(lambda: self.argument(axis, function.along_axis))
             if argument is not None
         ]
         if name in OF_SEVERAL and len(arguments) > 1 and not axis:
             name = OF_SEVERAL[name]
             while len(arguments) > 2:
-                arguments[:2] = [self.called(name, arguments[:2], [], token)]
+                arguments[:2] = [self.make_call(name, arguments[:2], [], token)]
         wanted = functions()[name].arguments
         if len(arguments) != wanted:
             raise self.error(
                 f"{name} takes {wanted} {'argument' if wanted == 1 else 'arguments'} and was given {len(arguments)}.",
                 token,
             )
-        return self.called(name, arguments, axis, token)
+        return self.make_call(name, arguments, axis, token)
 
-    def called(self, name: str, arguments: list[Any], axis: list[ast.keyword], first: Token) -> ast.expr:
-        """A call. The function is known under a name that no variable can have."""
+    def make_call(self, name: str, arguments: list[Any], axis: list[ast.keyword], first: Token) -> ast.expr:
+        """The node of a call. The function has a name that no variable can have."""
         self.used[f"{name}()"] = functions()[name].call
         function = self.at(ast.Name(f"{name}()", ast.Load()), first)
         return self.at(ast.Call(function, arguments, axis), first, self.last, 1 + longest(arguments))
 
     def argument(self, axis: list[ast.keyword], along_axis: bool) -> ast.expr | None:
-        """An argument of a function, or None if it says along which axis."""
+        """An argument of a function, or None if it is the axis."""
         token = self.token
         if token.kind != "name" or self.tokens[self.position + 1].text != "=":
             return self.binary(1)
@@ -387,4 +386,5 @@ class Parser:
 
 
 def longest(nodes: list[Any]) -> int:
+    """The most operations in a row behind any of these nodes."""
     return max([node.length for node in nodes], default=0)

@@ -1,6 +1,4 @@
-"""What a command is about, from words: a function, as a formula or in a file, and its arguments, as numbers, lists or
-files.
-"""
+"""The function of a command, as a formula or in a file, and its arguments, as numbers, lists or files."""
 
 from __future__ import annotations
 
@@ -20,60 +18,60 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.explain.reading.expressions import expression
-from wengert.explain.reading.tokens import ExpressionError, normalized
+from wengert.explain.reading.tokens import ExpressionError, normalize_name
 from wengert.explain.reading.vocabulary import suggestion
 
 FILE = re.compile(r"(?P<path>.+\.py)(?P<function>:.*)?", re.DOTALL)
 ASSIGNMENT = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=(?!=)\s*(?P<value>.*?)\s*", re.DOTALL)
 
 DEEPEST = 64
-"""Lists and dictionaries that may be inside each other: as many as NumPy's arrays have axes."""
+"""The most lists and dictionaries inside each other: the most axes of a NumPy array."""
 
 
 class UsageError(ValueError):
-    """Words that do not make sense together; the user has to write something else."""
+    """A command that makes no sense; the user has to write something else."""
 
 
 class Target(NamedTuple):
-    """A function and the arguments to call it with, all of them by position."""
+    """A function and its positional arguments."""
 
     function: Callable
     names: list[str]
     arguments: list[Any]
 
 
-def target(function: str, given: Iterable[str]) -> Target:
+def read_target(function: str, given: Iterable[str]) -> Target:
     """The function `x**2` or `model.py:loss`, at arguments such as `x=2` or `w=[1, 2], b=0.5`.
 
-    >>> f, names, arguments = target("w[0]*x + w[1]", ["x=2", "w=[3, 4]"])
+    >>> f, names, arguments = read_target("w[0]*x + w[1]", ["x=2", "w=[3, 4]"])
     >>> names, float(f(*arguments))
     (['x', 'w'], 10.0)
     """
-    values = {name: value(name, text) for name, text in assignments(given).items()}
+    values = {name: read_value(name, text) for name, text in parse_assignments(given).items()}
     match = FILE.fullmatch(function.strip())
     if match is None:
         return Target(
-            expression(function, list(values)), list(values), [numeric(name, x) for name, x in values.items()]
+            expression(function, list(values)), list(values), [numeric_argument(name, x) for name, x in values.items()]
         )
-    return bound(loaded(Path(match["path"]), (match["function"] or ":")[1:]), values)
+    return bind_arguments(load_function(Path(match["path"]), (match["function"] or ":")[1:]), values)
 
 
-def assignments(given: Iterable[str]) -> dict[str, str]:
-    """Names and values, still as text.
+def parse_assignments(given: Iterable[str]) -> dict[str, str]:
+    """Names and values, as strings.
 
-    >>> assignments(["w=[1, 2], b=0.5", "c = 3"])
+    >>> parse_assignments(["w=[1, 2], b=0.5", "c = 3"])
     {'w': '[1, 2]', 'b': '0.5', 'c': '3'}
     """
     found: dict[str, str] = {}
     for text in given:
-        for part in separated(text):
+        for part in split_arguments(text):
             match = ASSIGNMENT.fullmatch(part)
             if match is None or not match["value"]:
                 raise UsageError(
                     f"{part.strip()!r} is not an argument. Arguments are written name=value: x=2, w=[1,2] or "
                     f"w=@weights.npy."
                 )
-            name = normalized(match["name"])
+            name = normalize_name(match["name"])
             if keyword.iskeyword(name) or not name.isidentifier() or name == "__debug__":
                 raise UsageError(f"{name!r} cannot be the name of a variable in Python. Call it something else.")
             if name in found:
@@ -82,8 +80,8 @@ def assignments(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def separated(text: str) -> list[str]:
-    """The parts between the commas that are in no bracket and in no text."""
+def split_arguments(text: str) -> list[str]:
+    """The parts between commas, except for commas in brackets and strings."""
     parts, start, depth, is_text = [], 0, 0, False
     for i, character in enumerate(text):
         is_text ^= character == '"'
@@ -94,8 +92,8 @@ def separated(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def value(name: str, text: str) -> Any:
-    """A value as it is written: JSON, a formula without variables, or the name of a file of NumPy's."""
+def read_value(name: str, text: str) -> Any:
+    """A value: JSON, a formula without variables, or the name of a NumPy file."""
     if text.startswith("@") or text.endswith(".npy"):
         path = Path(text.removeprefix("@"))
         try:
@@ -108,7 +106,7 @@ def value(name: str, text: str) -> Any:
             )
             raise UsageError(f"{name}: {path} cannot be read. {reason}") from error
     try:
-        found = json.loads(text, parse_int=integer, parse_float=real)
+        found = json.loads(text, parse_int=parse_integer, parse_float=parse_float)
     except json.JSONDecodeError:
         pass
     except RecursionError:
@@ -118,7 +116,7 @@ def value(name: str, text: str) -> Any:
     else:
         if nesting(found) > DEEPEST:
             raise UsageError(f"The value of {name} is nested deeper than {DEEPEST} levels.")
-        return leaves(name, found)
+        return arrays_from_json(name, found)
     try:
         with np.errstate(all="ignore"):
             return expression(text, [])()
@@ -128,8 +126,8 @@ def value(name: str, text: str) -> Any:
         raise UsageError(f"The value of {name}, {text}, cannot be computed: {error}") from error
 
 
-def real(digits: str) -> float:
-    """A number that is not too large for floating-point numbers."""
+def parse_float(digits: str) -> float:
+    """A float, which must not overflow."""
     if math.isinf(number := float(digits)):
         length = len(digits.lstrip("-"))
         raise OverflowError(
@@ -138,14 +136,14 @@ def real(digits: str) -> float:
     return number
 
 
-def integer(digits: str) -> int:
-    """An integer that a floating-point number can be; Python by itself reads no more than some thousand digits."""
-    real(digits)
+def parse_integer(digits: str) -> int:
+    """An integer that a float can represent; Python itself parses only a few thousand digits."""
+    parse_float(digits)
     return int(digits)
 
 
 def nesting(found: Any) -> int:
-    """How many lists and dictionaries are inside each other.
+    """The depth of nested lists and dictionaries.
 
     >>> nesting({"a": [[1, 2], 3]})
     3
@@ -157,22 +155,22 @@ def nesting(found: Any) -> int:
     return levels
 
 
-def leaves(name: str, found: Any) -> Any:
-    """JSON with arrays for its lists of numbers."""
+def arrays_from_json(name: str, found: Any) -> Any:
+    """JSON, with lists of numbers as arrays."""
     if isinstance(found, dict):
-        return {key: leaves(name, child) for key, child in found.items()}
+        return {key: arrays_from_json(name, child) for key, child in found.items()}
     if not isinstance(found, list):
         return found
-    if any(isinstance(leaf, str | dict | bool) or leaf is None for leaf in flat(found)):
-        return [leaves(name, child) for child in found]
+    if any(isinstance(leaf, str | dict | bool) or leaf is None for leaf in flatten_lists(found)):
+        return [arrays_from_json(name, child) for child in found]
     try:
         return np.array(found, float)
     except (ValueError, OverflowError) as error:
         raise UsageError(f"The rows of {name} have different lengths.") from error
 
 
-def flat(found: list) -> list:
-    """What nested lists contain."""
+def flatten_lists(found: list) -> list:
+    """The elements of nested lists."""
     open_lists, contents = [found], list[Any]()
     while open_lists:
         for child in open_lists.pop():
@@ -180,19 +178,19 @@ def flat(found: list) -> list:
     return contents
 
 
-def numeric(name: str, x: Any) -> Any:
-    """An argument of a formula: floating-point numbers."""
+def numeric_argument(name: str, x: Any) -> Any:
+    """An argument of a formula, as floating-point numbers."""
     if isinstance(x, bool | str | dict | list) or x is None or np.asarray(x).dtype.kind not in "biufc":
         raise UsageError(f"{name} is a {type(x).__name__}. In formulas, values are numbers and lists of numbers.")
     return x if np.asarray(x).dtype.kind in "fc" else np.asarray(x, float)[()]
 
 
-def loaded(path: Path, name: str) -> Callable:
-    """A function of a Python file, which is run as if it were imported."""
+def load_function(path: Path, name: str) -> Callable:
+    """A function of a Python file, which is imported."""
     if not path.is_file():
         raise UsageError(f"There is no file {path}.")
     if not name:
-        raise UsageError(f"Which function of {path}? Write {path}:name. {offered(path, '')}".rstrip())
+        raise UsageError(f"Which function of {path}? Write {path}:name. {functions_in_file(path, '')}".rstrip())
     module_name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else f"{path.stem} (file)"
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None, "the path ends in .py"
@@ -213,12 +211,12 @@ def loaded(path: Path, name: str) -> Callable:
     for part in name.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise UsageError(f"{path} has no function {name!r}. {offered(path, name)}".rstrip())
+        raise UsageError(f"{path} has no function {name!r}. {functions_in_file(path, name)}".rstrip())
     return found
 
 
-def offered(path: Path, name: str) -> str:
-    """What a file has, or what of it has almost this name."""
+def functions_in_file(path: Path, name: str) -> str:
+    """A hint: functions of a file with a similar name, or all of them."""
     try:
         names = [node.name for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.FunctionDef)]
     except (SyntaxError, ValueError):
@@ -226,10 +224,10 @@ def offered(path: Path, name: str) -> str:
     return suggestion(name, names).strip() or (f"It has {', '.join(names)}." if names else "")
 
 
-def bound(function: Callable, values: dict[str, Any]) -> Target:
-    """A function at named arguments.
+def bind_arguments(function: Callable, values: dict[str, Any]) -> Target:
+    """A function with named arguments.
 
-    Truth values, texts and integers that the function declares as such are fixed, all else varies.
+    Booleans, strings and integers that the function declares as such are fixed, all others vary.
     """
     title = getattr(function, "__name__", "The function")
     try:
@@ -250,7 +248,7 @@ def bound(function: Callable, values: dict[str, Any]) -> Target:
         )
     order = [*[name for name in named if name in values], *[name for name in values if name not in named]]
     arguments = {
-        name: values[name] if is_integer(parameters.get(name)) else tree.map(floating, values[name]) for name in order
+        name: values[name] if is_integer(parameters.get(name)) else tree.map(to_float, values[name]) for name in order
     }
     fixed = {name: x for name, x in arguments.items() if not varies(x)}
     varying = [name for name in order if name not in fixed]
@@ -258,29 +256,32 @@ def bound(function: Callable, values: dict[str, Any]) -> Target:
         raise UsageError(f"{title} has no argument that could vary. Give one as a number: x=1.0.")
     plain = [name for name, p in named.items() if p.kind is not p.KEYWORD_ONLY]
     call = (
-        function if not fixed and varying == plain[: len(varying)] else with_fixed(function, signature, varying, fixed)
+        function
+        if not fixed and varying == plain[: len(varying)]
+        else fix_arguments(function, signature, varying, fixed)
     )
     return Target(call, varying, [arguments[name] for name in varying])
 
 
 def is_integer(parameter: inspect.Parameter | None) -> bool:
-    """Whether a parameter is declared, or has a default, that makes it an integer."""
+    """Whether a parameter is an integer, by its annotation or its default."""
     return parameter is not None and (parameter.annotation in (int, "int") or type(parameter.default) is int)
 
 
-def floating(x: Any) -> Any:
+def to_float(x: Any) -> Any:
+    """An integer as a float; others as they are."""
     return float(x) if type(x) is int else x
 
 
 def varies(x: Any) -> bool:
-    """Whether a derivative could be taken in some part of an argument."""
+    """Whether a derivative can be taken with respect to some part of an argument."""
     return any(isinstance(leaf, float | complex | np.ndarray | np.generic) for leaf in tree.flatten(x)[0])
 
 
-def with_fixed(
+def fix_arguments(
     function: Callable, signature: inspect.Signature, varying: Sequence[str], fixed: dict[str, Any]
 ) -> Callable:
-    """The function of the arguments that vary, by position, under their names."""
+    """The function of the arguments that vary, by position and with their names."""
     kinds = {name: p.kind for name, p in signature.parameters.items()}
 
     def partial(*values: Any) -> Any:
@@ -296,8 +297,8 @@ def with_fixed(
         return function(*positional, **given)
 
     partial.__name__ = getattr(function, "__name__", "f")
-    partial.__wrapped__ = function  # type: ignore[attr-defined]  # where inspect finds the source
-    partial.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what inspect looks for
+    partial.__wrapped__ = function  # type: ignore[attr-defined]  # inspect finds the source there
+    partial.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # inspect looks for it
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in varying]
     )
     return partial

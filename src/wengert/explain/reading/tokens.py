@@ -1,4 +1,4 @@
-"""The pieces of a formula, each with its place in what was typed and in the line of Python that it becomes."""
+"""The tokens of a formula, with their positions in the formula and in the line of Python that it becomes."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 WIDTH = 100
-"""Characters of a formula that are shown in an error."""
+"""How many characters of a formula an error shows."""
 
 OPENING = {"(": ")", "[": "]"}
 CLOSING = tuple(OPENING.values())
 SPELLINGS = {"^": "**", "·": "*", "×": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!="}
-"""Signs as they come from paper and other programs."""
+"""Signs of mathematics and of other programs."""
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 TOKEN = re.compile(
     r"(?P<space>[^\S\n]+)|(?P<end>[;\n])|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<power>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|(?P<name>[^\W\d](?:[^\W⁰¹²³⁴⁵⁶⁷⁸⁹])*)|(?P<sign>\*\*|//|<=|>=|==|!=|[-+*/%@<>=()\[\],:^·×÷−≤≥≠])"
 )
 ADVICE = {".": "There are no attributes in formulas.", "|": "Write abs(x).", "{": "Lists are written [1, 2]."}
-ADVICE |= dict.fromkeys("'\"", "There is no text in formulas.")
+ADVICE |= dict.fromkeys("'\"", "There are no strings in formulas.")
 
 
 class ExpressionError(ValueError):
-    """A formula that cannot be read, with the characters that are to blame."""
+    """A formula that cannot be parsed, with the characters that are to blame."""
 
     def __init__(self, message: str, text: str, at: int, width: int = 1):
         self.message, self.text, self.at, self.width = message, text, at, width
-        super().__init__(f"{message}\n{self.pointed}")
+        super().__init__(f"{message}\n{self.excerpt}")
 
     @property
-    def pointed(self) -> str:
-        """The line of the formula, and carets under what is wrong.
+    def excerpt(self) -> str:
+        """The line of the formula, with carets under the error.
 
-        >>> print(ExpressionError("", "2 + $", 4).pointed)
+        >>> print(ExpressionError("", "2 + $", 4).excerpt)
           2 + $
               ^
         """
@@ -43,16 +43,15 @@ class ExpressionError(ValueError):
         at = self.at - start
         first = max(0, min(at - WIDTH // 2, len(line) - WIDTH))
         shown = re.sub(r"\s", " ", line[first : first + WIDTH])
-        shown = "".join(
-            c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown
-        )  # an escape would command the terminal
+        # escape sequences must not reach the terminal
+        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
         before, after = "..." if first else "", "..." if first + WIDTH < len(line) else ""
         carets = "^" * max(1, min(self.width, len(shown) - (at - first)))
         return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - first)}{carets}"
 
 
 class Token(NamedTuple):
-    """A piece: `at` in what was typed, and from byte `start` to `stop` in the line of Python."""
+    """A token: at index `at` of the formula, and from byte `start` to `stop` of the line of Python."""
 
     kind: str
     text: str
@@ -62,7 +61,7 @@ class Token(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A line of Python and its tokens, an end after them; `name` is what it assigns to, if it does."""
+    """A line of Python and its tokens, with an end token; `name` is what it assigns to, if it is an assignment."""
 
     tokens: list[Token]
     line: str
@@ -70,9 +69,7 @@ class Statement(NamedTuple):
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """The statements of a formula, between semicolons or on lines of their own.
-
-    A line that ends inside brackets goes on.
+    """The statements of a formula, separated by semicolons or newlines. A line that ends inside brackets continues.
 
     >>> [statement.line for statement in statements("s = x ^ 2; sin(s)")]
     ['    s = x ** 2', '    return sin(s)']
@@ -91,32 +88,32 @@ def statements(text: str) -> Iterator[Statement]:
             if kind == "end" and (piece == ";" or brackets <= 0):
                 break
             brackets += (piece in OPENING) - (piece in CLOSING)
-            pieces += [(kind, written, at) for kind, written in as_python(kind, piece)]
+            pieces += [(kind, part, at) for kind, part in python_pieces(kind, piece)]
             if kind == "name" and not pieces[-1][1].isidentifier():
-                raise ExpressionError(f"{piece!r} is no name.", text, at, len(piece))
+                raise ExpressionError(f"{piece!r} is not a name.", text, at, len(piece))
             at = match.end()
         if any(kind != "space" for kind, _, _ in pieces):
-            yield laid_out(pieces, at)
+            yield lay_out_statement(pieces, at)
         at += 1
 
 
-def as_python(kind: str, piece: str) -> list[tuple[str, str]]:
-    """A piece as Python writes it: x₁ is x1, and x² is x**2."""
+def python_pieces(kind: str, piece: str) -> list[tuple[str, str]]:
+    """A token in Python: x₁ is x1, and x² is x**2."""
     if kind == "power":
         power = piece.translate(SUPERSCRIPTS)
         return [("sign", "**"), *[("sign", "-")] * power.startswith("-"), ("number", power.lstrip("-"))]
     if kind == "name":
-        return [(kind, normalized(piece))]
+        return [(kind, normalize_name(piece))]
     return [("space", " ")] if kind == "end" else [(kind, SPELLINGS.get(piece, piece))]
 
 
-def normalized(name: str) -> str:
-    """A name as Python sees it, in which subscripts and the like are plain characters."""
+def normalize_name(name: str) -> str:
+    """A name as Python normalizes it: subscripts become plain characters."""
     return unicodedata.normalize("NFKC", name)
 
 
-def laid_out(pieces: list[tuple[str, str, int]], end: int) -> Statement:
-    """The line of Python that the pieces make."""
+def lay_out_statement(pieces: list[tuple[str, str, int]], end: int) -> Statement:
+    """The line of Python of these tokens."""
     while pieces[0][0] == "space":
         del pieces[0]
     shown = [(kind, piece) for kind, piece, _ in pieces if kind != "space"]

@@ -1,4 +1,4 @@
-"""What has a name in formulas: constants, and the functions of the table with the usual other spellings."""
+"""The names in formulas: constants, and functions of the public namespace with their usual aliases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import math
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
+
+from wengert.core.infer import is_elementwise
+from wengert.core.primitive import TABLE
 
 CONSTANTS = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 ALIASES = {
@@ -27,7 +30,7 @@ ALIASES = {
     "pow": "power",
     "sgn": "sign",
 }
-ALONG_AXIS = (
+ALONG_AXIS = [
     "all",
     "any",
     "cumprod",
@@ -42,27 +45,16 @@ ALONG_AXIS = (
     "std",
     "sum",
     "var",
-)
-OTHERS = {"clip": 3, "cross": 2, "dot": 2, "matmul": 2, "outer": 2, "ravel": 1, "round": 1, "transpose": 1, "where": 3}
-DISCRETE = (
-    "ceil",
-    "floor",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "rint",
-    "sign",
-    "trunc",
-)
+]
+OTHERS = ["cross", "dot", "matmul", "outer", "ravel", "round", "transpose"]
+WITH_THREE = ("clip", "where")
+"""Functions that take three arguments here, although NumPy takes fewer, too."""
 OF_SEVERAL = {"max": "maximum", "min": "minimum"}
-"""What functions of one array are when they have several arguments."""
+"""What functions of one array become if they have several arguments."""
 
 
-class Function(NamedTuple):
-    """What can be called, with how many arguments, and whether it may go along an axis."""
+class FormulaFunction(NamedTuple):
+    """A function that formulas may call, its number of arguments, and whether it takes an axis."""
 
     call: Callable
     arguments: int
@@ -70,30 +62,30 @@ class Function(NamedTuple):
 
 
 @cache
-def functions() -> dict[str, Function]:
-    """The elementwise operations of the table, and what sums, picks and multiplies.
+def functions() -> dict[str, FormulaFunction]:
+    """The elementwise operations of the table, reductions, products, and aliases.
 
     >>> functions()["ln"].call(1.0), functions()["arctan2"].arguments
     (np.float64(0.0), 2)
     """
-    import wengert as wg
-    from wengert.core.primitive import TABLE
+    import wengert as wg  # the vocabulary is its public namespace
 
-    known = {}
-    for name, primitive in TABLE.items():
-        if name in DISCRETE or (primitive.kind == "elementwise" and name in wg.__all__):
-            operation = getattr(wg, name)
-            known[name] = Function(
-                operation, sum(p.default is p.empty for p in inspect.signature(operation).parameters.values())
-            )
-    known |= {name: Function(getattr(wg, name), 1, True) for name in ALONG_AXIS}
-    known |= {name: Function(getattr(wg, name), n) for name, n in OTHERS.items()}
-    known["norm"] = Function(wg.linalg.norm, 1, True)
+    elementwise = [name for name, p in TABLE.items() if is_elementwise(p) and p.domain and name in wg.__all__]
+    counted = {name: getattr(wg, name) for name in (*elementwise, *OTHERS)}
+    known = {name: FormulaFunction(function, count_required(function)) for name, function in counted.items()}
+    known |= {name: FormulaFunction(getattr(wg, name), 3) for name in WITH_THREE}
+    known |= {name: FormulaFunction(getattr(wg, name), 1, True) for name in ALONG_AXIS}
+    known["norm"] = FormulaFunction(wg.linalg.norm, 1, True)
     return known | {alias: known[name] for alias, name in ALIASES.items()}
 
 
+def count_required(function: Callable) -> int:
+    """How many arguments a function needs."""
+    return sum(p.default is p.empty for p in inspect.signature(function).parameters.values())
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """A question, if something has almost this name.
+    """A question, if something has a similar name.
 
     >>> suggestion("sinn", ["sin", "cos"])
     ' Did you mean sin?'

@@ -1,46 +1,45 @@
-r"""The traces for LaTeX: a `tabular` of equations, or a `longtable` where it is longer than a page. Needs `amsmath`."""
+"""The traces in LaTeX: a `tabular` of equations, or a `longtable` if it is longer than a page. Needs `amsmath`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from wengert.explain.tables.lines import Lines
-from wengert.explain.tables.rows import Table, sides, tables
+from wengert.explain.explanation import Explanation, writes
+from wengert.explain.tables.equations import Equations
+from wengert.explain.tables.rows import Table, lay_out_tables, sides
 from wengert.graph.typesetting import Latex
-
-if TYPE_CHECKING:
-    from wengert.explain.explanation import Explanation
 
 PAGE = 45
 WIDEST = 85
 ARROWS = {"↓": r"$\downarrow$", "↑": r"$\uparrow$"}
 
 
-def latex(explanation: Explanation, limit: int | None = None) -> str:
-    """All lines, or if there is a `limit`, those at the beginning and at the end."""
-    found = tables(Lines(explanation, Latex()), limit, narrow)
+@writes("latex")
+def write_latex(explanation: Explanation, limit: int | None = None) -> str:
+    """All lines, or with a `limit`, those at the beginning and at the end."""
+    found = lay_out_tables(Equations(explanation, Latex()), limit, fits_page)
     packages = ["amsmath", *["longtable"] * any(len(table.rows) > PAGE for table in found)]
-    return "\n\n".join([f"% \\usepackage{{{','.join(packages)}}}", *map(written, found)]) + "\n"
+    return "\n\n".join([f"% \\usepackage{{{','.join(packages)}}}", *map(write_latex_table, found)]) + "\n"
 
 
-def narrow(table: Table) -> bool:
-    """Whether a table has a chance to be as narrow as a page: by the characters that will be seen."""
+def fits_page(table: Table) -> bool:
+    """Whether a table is about as narrow as a page, by the characters that will be visible."""
     rows = [" ".join([text for equation in (row.first, row.second) for text in sides(equation)]) for row in table.rows]
     return (
         max([len(re.sub(r"\\(begin|end){\w+}|\\[a-zA-Z]+|[{}_^&\\\s]", "", row)) for row in rows], default=0) <= WIDEST
     )
 
 
-def written(table: Table) -> str:
+def write_latex_table(table: Table) -> str:
+    """One table as an environment."""
     environment = "longtable" if len(table.rows) > PAGE else "tabular"
     groups = r"@{\qquad}".join(["l@{ }l@{ }l@{ }l"] * len(table.titles))
-    titles = [rf"\multicolumn{{4}}{{l}}{{{title}}}" for title in map(arrows, table.titles)]
+    titles = [rf"\multicolumn{{4}}{{l}}{{{title}}}" for title in map(translate_arrows, table.titles)]
     rows = [rf"line & {' & '.join(titles)} \\", r"\hline"]
     for row in table.rows:
         equations = [row.first, row.second][: len(table.titles)]
-        cells = [code(row.place), *[cell for equation in equations for cell in cells_of(sides(equation))]]
+        cells = [latex_code(row.line), *[cell for equation in equations for cell in latex_cells(sides(equation))]]
         if row.left_out:
             cells = [
                 "",
@@ -52,16 +51,18 @@ def written(table: Table) -> str:
     return "\n".join([rf"\begin{{{environment}}}{{r@{{\quad}}{groups}}}", *rows, rf"\end{{{environment}}}"])
 
 
-def cells_of(texts: Sequence[str]) -> list[str]:
+def latex_cells(texts: Sequence[str]) -> list[str]:
     """The sides of an equation, each in mathematics mode."""
     return [f"${text}$" if i == 0 and text else f"${{}}= {text}$" if text else "" for i, text in enumerate(texts)]
 
 
-def arrows(title: str) -> str:
+def translate_arrows(title: str) -> str:
+    """A title with LaTeX's commands for arrows."""
     for arrow, command in ARROWS.items():
         title = title.replace(arrow, command)
     return title
 
 
-def code(text: str) -> str:
+def latex_code(text: str) -> str:
+    """Source code in a typewriter font."""
     return rf"\texttt{{{Latex().code(text)}}}" if text else ""

@@ -1,31 +1,29 @@
-"""The traces as Markdown: tables of equations, each a piece of code, so that no sign in it means anything else."""
+"""The traces in Markdown: tables of equations, each as code, so that no character of it is markup."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from wengert.explain.tables.lines import Equation, Lines
-from wengert.explain.tables.rows import Table, tables
-
-if TYPE_CHECKING:
-    from wengert.explain.explanation import Explanation
+from wengert.explain.explanation import Explanation, writes
+from wengert.explain.tables.equations import Equation, Equations
+from wengert.explain.tables.rows import Table, lay_out_tables
 
 
-def markdown(explanation: Explanation, limit: int | None = None) -> str:
-    """All lines, or if there is a `limit`, those at the beginning and at the end."""
-    lines = Lines(explanation)
-    pieces = [code(lines.heading()), *[written(table) for table in tables(lines, limit)]]
-    results = [f"- {code(f'{left} = {right}')}" for left, right in lines.results()]
+@writes("markdown")
+def write_markdown(explanation: Explanation, limit: int | None = None) -> str:
+    """All lines, or with a `limit`, those at the beginning and at the end."""
+    lines = Equations(explanation)
+    pieces = [markdown_code(lines.heading()), *[write_markdown_table(table) for table in lay_out_tables(lines, limit)]]
+    results = [f"- {markdown_code(f'{left} = {right}')}" for left, right in lines.results()]
     return "\n\n".join([*pieces, "\n".join(results)]) + "\n"
 
 
-def written(table: Table) -> str:
+def write_markdown_table(table: Table) -> str:
+    """One table."""
     heads = ["line", *table.titles]
     rows = [f"| {' | '.join(heads)} |", f"|{'--:|'}{':--|' * len(table.titles)}"]
     for row in table.rows:
         equations = [row.first, row.second][: len(table.titles)]
         cells = (
-            [row.place, *map(cell, equations)]
+            [row.line, *map(markdown_cell, equations)]
             if not row.left_out
             else ["⋮", f"{row.left_out:,} lines are left out", ""]
         )
@@ -33,10 +31,11 @@ def written(table: Table) -> str:
     return "\n".join(rows)
 
 
-def cell(equation: Equation | None) -> str:
-    return code(str(equation)) if equation is not None else ""
+def markdown_cell(equation: Equation | None) -> str:
+    """An equation as code."""
+    return markdown_code(str(equation)) if equation is not None else ""
 
 
-def code(text: str) -> str:
-    """A bar is the end of a cell, even in code."""
+def markdown_code(text: str) -> str:
+    """Code in a table, where a bar would end the cell."""
     return f"`{text.replace('|', chr(92) + '|')}`"

@@ -1,8 +1,7 @@
-"""What values, their tangents and their adjoints are called on paper: `v-1`, `v̇-1`, `v̄-1`, or after the user's
-variables.
+"""The names of values, tangents and adjoints: `v-1`, `v̇-1`, `v̄-1`, or the user's variables.
 
-Where the program names nothing between its arguments and its result, all is called as in the textbooks, by label.
-Otherwise what has a name of the user's goes by it, with `d_` for its tangent and `grad_` for its adjoint.
+If the program names nothing between its arguments and its result, all names are labels, as in textbooks. Otherwise a
+value has the user's name, its tangent the prefix `d_`, and its adjoint the prefix `grad_`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from wengert.explain.steps import Step
+from wengert.explain.steps import TraceStep
 from wengert.graph.ir import Node
 from wengert.graph.typesetting import GREEK, Latex, parts_of
 
@@ -21,19 +20,16 @@ LATEX = Latex()
 
 
 class Names:
-    """Names by node, each given once. `by_label` says that they are the textbooks'."""
+    """Unique names by node. `by_label`: they are labels."""
 
-    def __init__(self, steps: Sequence[Step]):
+    def __init__(self, steps: Sequence[TraceStep]):
         self.by_label = not any(step.name for step in steps if not step.is_input)
         self.called: dict[Node, str] = (
             {step.node: step.label for step in steps} if self.by_label else self._titles(steps)
         )
 
-    def _titles(self, steps: Sequence[Step]) -> dict[Node, str]:
-        """The titles.
-
-        A variable that was assigned on several lines has its values counted; a label that a variable has too is marked.
-        """
+    def _titles(self, steps: Sequence[TraceStep]) -> dict[Node, str]:
+        """The titles. Values of a variable that several lines assign are counted; a label in use gets a prime."""
         shared = {title for title, count in Counter([step.title for step in steps if step.name]).items() if count > 1}
         again = {step.name for step in steps if step.name and step.title in shared}
         taken = {step.title for step in steps if step.name}
@@ -65,21 +61,18 @@ class Names:
 
 
 class LatexNames(Names):
-    """The same names for LaTeX's mathematics mode: one letter or word, the rest below it.
-
-    A dot or a bar above the letter.
-    """
+    """The same names in LaTeX's math mode: a letter or word with a subscript, and a dot or a bar above."""
 
     def value(self, node: Node) -> str:
-        return self.written(node, "{}", "{}")
+        return self._mark(node, "{}", "{}")
 
     def tangent(self, node: Node) -> str:
-        return self.written(node, r"\dot{{{}}}", r"\dot{{{}}}")
+        return self._mark(node, r"\dot{{{}}}", r"\dot{{{}}}")
 
     def adjoint(self, node: Node) -> str:
-        return self.written(node, r"\bar{{{}}}", r"\overline{{{}}}")
+        return self._mark(node, r"\bar{{{}}}", r"\overline{{{}}}")
 
-    def written(self, node: Node, letter: str, word: str) -> str:
+    def _mark(self, node: Node, letter: str, word: str) -> str:
         base, below = latex_parts(self.called[node])
         single = len(base) == 1 or base in GREEK
         symbol = f"\\{base}" if base in GREEK else base if single else LATEX.word(base)
@@ -88,7 +81,7 @@ class LatexNames(Names):
 
 
 def latex_parts(name: str) -> tuple[str, list[str]]:
-    """A name as its letter or word and what stands below it: `v-1` is v and -1, `y[2]` is y and [2]."""
+    """A name as a letter or word and its subscripts: `v-1` is v and -1, `y[2]` is y and [2]."""
     label = LABEL.fullmatch(name)
     if label:
         return "v", [label[1] + r"\prime" * len(label[2])]

@@ -1,4 +1,4 @@
-"""Numbers as textbooks print them: three decimals, no zeros that say nothing, arrays in full while they are small."""
+"""Numbers as textbooks print them: three decimals, without trailing zeros, small arrays in full."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from wengert.core.errors import TrackedValueError
 from wengert.core.spec import Spec
 
 EXACT = {2: 1e-3, 4: 1e-6}
-"""By bytes of the dtype: how far, of its own size, a number may lie from what is printed for zeros at the end to be
-left out.
-"""
+"""By itemsize: the relative error of the printed number up to which trailing zeros are left out."""
 
 
-def number(x: Any, digits: int = 4) -> str:
+def format_number(x: Any, digits: int = 4) -> str:
     """One number: `0.693`, `10`, `1.716`, `-0.284`, `1.2e-05`.
 
     `digits` counts those before and after the point of a number below ten.
 
-    >>> [number(x) for x in (np.log(2), 10.0, 1.7163378, 10.6931, 1.2e-5, 0.1 + 0.2)]
+    >>> [format_number(x) for x in (np.log(2), 10.0, 1.7163378, 10.6931, 1.2e-5, 0.1 + 0.2)]
     ['0.693', '10', '1.716', '10.693', '1.2e-05', '0.3']
     """
     plain = x.item() if isinstance(x, np.generic | np.ndarray) else x
     near = EXACT.get(x.dtype.itemsize, 1e-12) if isinstance(x, np.floating) else 1e-12
     if isinstance(plain, complex):
-        real, imaginary = number(plain.real + 0.0, digits), number(plain.imag, digits)
+        real, imaginary = format_number(plain.real + 0.0, digits), format_number(plain.imag, digits)
         return f"{real}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
     if not isinstance(plain, float) or not math.isfinite(plain):
         return str(plain)
@@ -45,22 +43,22 @@ def number(x: Any, digits: int = 4) -> str:
 
 
 def _short(text: str, exact: float, near: float, exponent: str = "0") -> str:
-    """Without zeros at the end, where these are not a rounding."""
+    """A number without trailing zeros, unless these come from rounding."""
     if "." in text and abs(float(f"{text}e{exponent}") - exact) <= near * abs(exact):
         return text.rstrip("0").rstrip(".")
     return text
 
 
-def array(x: Any, limit: int = 6) -> str:
+def format_array(x: Any, limit: int = 6) -> str:
     """An array: in full up to `limit` elements, by shape and a summary beyond.
 
-    >>> array(np.arange(4.0).reshape(2, 2))
+    >>> format_array(np.arange(4.0).reshape(2, 2))
     '[[0, 1], [2, 3]]'
-    >>> array(np.linspace(-1, 2, 1000))
+    >>> format_array(np.linspace(-1, 2, 1000))
     'f64[1000] mean 0.5, from -1 to 2'
     """
     if x.size <= limit:
-        return _nested(x)
+        return _format_nested(x)
     spec = repr(Spec.of(x))
     if x.dtype.kind == "b":
         return f"{spec} {int(np.count_nonzero(x))} of {x.size} true"
@@ -71,34 +69,35 @@ def array(x: Any, limit: int = 6) -> str:
         return f"{spec} nothing finite"
     low, high = finite.min(), finite.max()
     if finite.size < x.size:
-        return f"{spec} {x.size - finite.size} not finite, others from {number(low)} to {number(high)}"
+        return f"{spec} {x.size - finite.size} not finite, others from {format_number(low)} to {format_number(high)}"
     if low == high:
-        return f"{spec} all {number(low)}"
+        return f"{spec} all {format_number(low)}"
     with np.errstate(over="ignore"):
         mean = finite.mean(dtype=np.float64)
-    return f"{spec} mean {number(mean)}, from {number(low)} to {number(high)}"
+    return f"{spec} mean {format_number(mean)}, from {format_number(low)} to {format_number(high)}"
 
 
-def _nested(x: Any) -> str:
-    return number(x[()]) if not x.ndim else f"[{', '.join(map(_nested, x))}]"
+def _format_nested(x: Any) -> str:
+    return format_number(x[()]) if not x.ndim else f"[{', '.join(map(_format_nested, x))}]"
 
 
-def value(x: Any, limit: int = 6) -> str:
-    """Whatever a step holds: a number, an array, a tuple of them; None where there is nothing."""
+def format_value(x: Any, limit: int = 6) -> str:
+    """A number, an array, a tuple of them, or None."""
     if isinstance(x, tuple | list):
         small = sum([np.size(part) for part in x]) <= limit
-        return f"({', '.join([value(part, limit) if small or part is None else repr(Spec.of(part)) for part in x])})"
+        parts = [format_value(part, limit) if small or part is None else repr(Spec.of(part)) for part in x]
+        return f"({', '.join(parts)})"
     if x is None:
         return "none"
-    x = numbers_of(x)
+    x = plain_value(x)
     if isinstance(x, Array):
         return repr(Spec.of(x))
-    return array(x, limit) if isinstance(x, np.ndarray) else number(x)
+    return format_array(x, limit) if isinstance(x, np.ndarray) else format_number(x)
 
 
-def numbers_of(x: Any) -> Any:
-    """The numbers of a value of any mode; the value itself if it has none yet."""
+def plain_value(x: Any) -> Any:
+    """The numbers of a value of any mode; the value itself if it is symbolic."""
     try:
-        return x.numpy() if isinstance(x, Array) else x  # not all kinds of values have it
+        return x.numpy() if isinstance(x, Array) else x  # not all modes have it
     except (TrackedValueError, AttributeError):
         return x

@@ -1,6 +1,4 @@
-"""Which rows the tables of an explanation have, in every form: values beside tangents, values beside adjoints, or one
-trace alone.
-"""
+"""The rows of the tables, in every format: values beside tangents, values beside adjoints, or one trace alone."""
 
 from __future__ import annotations
 
@@ -8,25 +6,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from wengert.explain.steps import Step
-from wengert.explain.tables.lines import Equation, Lines
+from wengert.explain.steps import TraceStep
+from wengert.explain.tables.equations import Equation, Equations
 
 LIMIT = 60
 TAIL = 20
-"""Of a trace that is too long, how many lines at its end are shown; the others are those at its beginning."""
+"""How many lines at the end of a long trace are shown; the others are at its beginning."""
 
 
 class Row(NamedTuple):
-    """One line of a table: the user's line, and an equation or two. `left_out` stands for that many others."""
+    """The source line, and one or two equations; or the number of rows that are left out."""
 
-    place: str = ""
+    line: str = ""
     first: Equation | None = None
     second: Equation | None = None
     left_out: int = 0
 
 
 class Table(NamedTuple):
-    """Rows under one title or two."""
+    """Rows under one or two titles."""
 
     titles: tuple[str, ...]
     rows: list[Row]
@@ -37,85 +35,93 @@ class Table(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A row that is not made until it is shown: of a long trace, most are not."""
+    """A row that is made only if it is shown: most rows of a long trace are not."""
 
-    step: Step | None
+    step: TraceStep | None
     first: Callable[[], Equation | None] | None = None
     second: Callable[[], Equation | None] | None = None
 
-    def made(self, lines: Lines) -> Row:
-        return Row(
-            lines.place(self.step) if self.step else "", self.first and self.first(), self.second and self.second()
-        )
+    def make(self, equations: Equations) -> Row:
+        line = equations.source_line(self.step) if self.step else ""
+        return Row(line, self.first and self.first(), self.second and self.second())
 
 
 Rows = list[Pending]
 Fits = Callable[[Table], bool]
 
 
-def tables(lines: Lines, limit: int | None, fits: Fits = lambda table: True) -> list[Table]:
-    """The tables to show; `limit` is the number of rows beyond which the middle is left out.
-
-    Traces go side by side if that `fits`.
-    """
+def lay_out_tables(equations: Equations, limit: int | None, fits: Fits = lambda table: True) -> list[Table]:
+    """The tables to show: two traces side by side if that `fits`. Long ones show `limit` rows."""
     back = Table(("adjoints, from the result back",), [])
-    if lines.explanation.tangents is None:
-        return side_by_side(lines, bottom_up(lines), "adjoints ↑", limit, fits) or [
-            Table(("evaluation",), shortened(lines, evaluation(lines), limit)),
-            back._replace(rows=shortened(lines, walked_back(lines), limit)),
+    if equations.explanation.tangents is None:
+        return side_by_side(equations, bottom_up_rows(equations), "adjoints ↑", limit, fits) or [
+            Table(("evaluation",), make_rows(equations, evaluation_rows(equations), limit)),
+            back._replace(rows=make_rows(equations, backward_rows(equations), limit)),
         ]
-    pairs = [Pending(step, partial(lines.evaluation, step), partial(lines.tangent, step)) for step in lines.steps]
-    found = side_by_side(lines, pairs, "tangents ↓", limit, fits) or [
-        Table(("evaluation",), shortened(lines, evaluation(lines), limit)),
-        Table(("tangents",), shortened(lines, tangents(lines), limit)),
+    pairs = [
+        Pending(step, partial(equations.evaluation, step), partial(equations.tangent, step)) for step in equations.steps
     ]
-    if lines.explanation.adjoints is not None:
-        found.append(back._replace(rows=shortened(lines, walked_back(lines), limit)))
+    found = side_by_side(equations, pairs, "tangents ↓", limit, fits) or [
+        Table(("evaluation",), make_rows(equations, evaluation_rows(equations), limit)),
+        Table(("tangents",), make_rows(equations, tangent_rows(equations), limit)),
+    ]
+    if equations.explanation.adjoints is not None:
+        found.append(back._replace(rows=make_rows(equations, backward_rows(equations), limit)))
     return found
 
 
-def side_by_side(lines: Lines, rows: Rows, title: str, limit: int | None, fits: Fits) -> list[Table]:
-    """Two traces in one table; nothing if that is too wide."""
-    table = Table(("evaluation ↓", title), shortened(lines, rows, limit))
+def side_by_side(equations: Equations, rows: Rows, title: str, limit: int | None, fits: Fits) -> list[Table]:
+    """Two traces in one table; an empty list if it is too wide."""
+    table = Table(("evaluation ↓", title), make_rows(equations, rows, limit))
     return [table] if fits(table) else []
 
 
-def evaluation(lines: Lines) -> Rows:
-    return [Pending(step, partial(lines.evaluation, step)) for step in lines.steps]
+def evaluation_rows(equations: Equations) -> Rows:
+    """The values."""
+    return [Pending(step, partial(equations.evaluation, step)) for step in equations.steps]
 
 
-def tangents(lines: Lines) -> Rows:
-    return [Pending(step, partial(lines.tangent, step)) for step in lines.steps if lines.changes(step)]
+def tangent_rows(equations: Equations) -> Rows:
+    """The tangents."""
+    return [Pending(step, partial(equations.tangent, step)) for step in equations.steps if equations.changes(step)]
 
 
-def bottom_up(lines: Lines) -> Rows:
-    """Each operation with what it sends back, to be read upwards; the seeds stand at the end."""
+def bottom_up_rows(equations: Equations) -> Rows:
+    """Each operation beside its contributions to adjoints, to be read upwards; the seeds stand at the end."""
     rows: Rows = []
-    for step in lines.steps:
-        sent = lines.arrivals.get(step.node, [])[::-1]
-        rows.append(Pending(step, partial(lines.evaluation, step), partial(lines.adjoint, sent[0]) if sent else None))
-        rows += [Pending(None, None, partial(lines.adjoint, arrival)) for arrival in sent[1:]]
-    return rows + [Pending(None, None, partial(lines.adjoint, seed)) for seed in reversed(lines.seeds)]
+    for step in equations.steps:
+        sent = equations.arrivals.get(step.node, [])[::-1]
+        rows.append(
+            Pending(step, partial(equations.evaluation, step), partial(equations.adjoint, sent[0]) if sent else None)
+        )
+        rows += [Pending(None, None, partial(equations.adjoint, arrival)) for arrival in sent[1:]]
+    return rows + [Pending(None, None, partial(equations.adjoint, seed)) for seed in reversed(equations.seeds)]
 
 
-def walked_back(lines: Lines) -> Rows:
+def backward_rows(equations: Equations) -> Rows:
     """The adjoints in the order in which they are computed."""
-    rows = [Pending(None, partial(lines.adjoint, seed)) for seed in lines.seeds]
-    for step in reversed(lines.steps):
-        rows += [Pending(step, partial(lines.adjoint, arrival)) for arrival in lines.arrivals.get(step.node, ())]
+    rows = [Pending(None, partial(equations.adjoint, seed)) for seed in equations.seeds]
+    for step in reversed(equations.steps):
+        rows += [
+            Pending(step, partial(equations.adjoint, arrival)) for arrival in equations.arrivals.get(step.node, ())
+        ]
     return rows
 
 
-def shortened(lines: Lines, rows: Rows, limit: int | None) -> list[Row]:
-    """The rows, without those in the middle if they are too many."""
+def make_rows(equations: Equations, rows: Rows, limit: int | None) -> list[Row]:
+    """The rows, without the middle if there are too many."""
     if limit is None or len(rows) <= limit:
-        return [row.made(lines) for row in rows]
+        return [row.make(equations) for row in rows]
     head, tail = rows[: limit - TAIL], rows[-TAIL:]
-    return [*[row.made(lines) for row in head], Row(left_out=len(rows) - limit), *[row.made(lines) for row in tail]]
+    return [
+        *[row.make(equations) for row in head],
+        Row(left_out=len(rows) - limit),
+        *[row.make(equations) for row in tail],
+    ]
 
 
 def sides(equation: Equation | None) -> tuple[str, str, str, str]:
-    """The four sides of an equation, the same never twice."""
+    """The four sides of an equation, each only once."""
     if equation is None:
         return "", "", "", ""
     numbers = equation.numbers if equation.numbers not in (equation.formula, equation.value) else ""

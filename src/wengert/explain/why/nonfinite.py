@@ -1,4 +1,4 @@
-"""`why_nan`: the first operation that makes a number that is not finite, on the way forward or back."""
+"""`why_nan`: the first operation whose result is not finite, in the forward or the backward pass."""
 
 from __future__ import annotations
 
@@ -9,77 +9,69 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.aspects import primitive_of
 from wengert.core.primitive import OUTPUT
 from wengert.explain import aspects  # noqa: F401  # fills `remedies`
-from wengert.explain.observation import Recording, record
+from wengert.explain.recorder import Recording, plain_arguments, plain_arrays, record_run
 from wengert.explain.sweeps import Adjoints, adjoints, enumerate_terms, local_derivative
-from wengert.explain.tables.numbers import number, value
+from wengert.explain.tables.numbers import format_number, format_value
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
-from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.explain.why.report import Answer, SourceLine, element_name, source_line_of
+from wengert.graph.ir import Constant, Input, Node, Operation, is_a
 from wengert.graph.variables import known_names
-from wengert.modes.backward import broadcast_axes
+from wengert.modes.cotangent import stretched
 from wengert.modes.tape import Leaf
-from wengert.modes.tape import TapeNode as TapeNode
+from wengert.modes.tape import Node as TapeNode
 from wengert.ops.elementwise.arithmetic import divide
-from wengert.ops.elementwise.choices import _where, fmax, fmin, maximum, minimum
-from wengert.ops.indexing.subscripts import _getitem, _set_at, gather
-from wengert.ops.reductions.extremes import _max, _min
+from wengert.ops.elementwise.choices import _where
 from wengert.transforms.tracing import taped
 
 FINITE, INFINITE, NOT_A_NUMBER = range(3)
-CHOICES = frozenset(map(primitive_of, (_where, _set_at, maximum, minimum, fmax, fmin, _max, _min, _getitem, gather)))
 MOST = 4
-"""How many operations are told of: the first, and what became of it."""
+"""How many operations are listed: the first, and those that follow from it."""
 
 
-class Operand(NamedTuple):
-    """What an operation was given: the user's name for it, if there is one, and its number, or its array where no one
-    element matters.
-    """
+class OperandValue(NamedTuple):
+    """An operand: the user's name for it, if it has one, and its number, or the whole array."""
 
     name: str | None
     value: Any
 
     def __str__(self) -> str:
-        shown = value(self.value)
+        shown = format_value(self.value)
         return shown if self.name is None else f"{self.name} = {shown}"
 
 
 @dataclass(frozen=True)
 class Event:
-    """An operation that made a number that is not finite out of better ones."""
+    """An operation that computed a number that is worse than its operands: infinite of finite ones, or NaN."""
 
     node: Node
     direction: str
     index: tuple[int, ...]
     made: Any
-    operands: tuple[Operand, ...]
+    operands: tuple[OperandValue, ...]
     local_derivative: Any
     cause: str
     remedy: str
 
     @property
-    def place(self) -> Place:
-        return place(self.node)
+    def source_line(self) -> SourceLine:
+        return source_line_of(self.node)
 
 
-class WhyNan:
+class WhyNan(Answer):
     """The answer.
 
-    `events` are all operations that made something not finite of better numbers, on the way to the result, the first
-    first.
+    `events` are the operations on the path to the result whose result is worse than their operands, in order.
 
     `operation`, `line`, `code`, `index`, `operands`, `local_derivative`, `cause`, `remedy` and `direction` are those of
-    the first; all are None if result and gradients are finite, and `line` is if an argument was not finite to begin
-    with.
+    the first. All are None if the result and its gradients are finite; `line` is None if an argument is not finite.
     """
 
-    def __init__(self, events: list[Event], hidden: str | None, harmless: list[Place]):
+    def __init__(self, events: list[Event], hidden: str | None, harmless: list[SourceLine]):
         self.events, self.harmless = events, harmless
         first = events[0] if events else None
-        at = first.place if first else None
+        at = first.source_line if first else None
         self.direction = first.direction if first else None
         self.operation = at.operation if at else None
         self.filename = at.filename if at else None
@@ -97,9 +89,9 @@ class WhyNan:
         return not self.events
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """What is shown: a heading, and what belongs under it."""
+        """Headings, and what stands beside them."""
         if not self.events:
-            yield "Everything is finite", "the result, and its derivatives in all arguments."
+            yield "Everything is finite", "the result, and its derivatives with respect to all arguments."
             if self.harmless:
                 yield (
                     "On the way",
@@ -108,80 +100,73 @@ class WhyNan:
             return
         first = self.events[0]
         if isinstance(first.node, Operation):
-            way = "on the way forward" if first.direction == FORWARD else "on the way back"
+            way = f"in the {first.direction} pass"
             yield "Not finite", f"first made by {self.operation}, {way}"
-            yield "Where", str(first.place)
+            yield "Where", str(first.source_line)
         else:
             yield "Not finite", f"{first.cause}, before anything was computed"
         made = "gives" if first.direction == FORWARD else "passes back"
         given = ", ".join(map(str, first.operands))
         element = f"element {list(first.index)}: " if first.index else ""
         if first.operands:
-            yield "What", f"{element}{self.operation} of {given} {made} {value(first.made)}: {first.cause}"
+            yield "What", f"{element}{self.operation} of {given} {made} {format_value(first.made)}: {first.cause}"
         if first.local_derivative is not None:
-            yield "Local derivative", number(first.local_derivative)
+            yield "Local derivative", format_number(first.local_derivative)
         for event in self.events[1:MOST]:
-            back = "" if event.direction == FORWARD else ", on the way back"
-            yield "Then", f"{event.place.operation} gives {value(event.made)}{back} ({event.cause}), at {event.place}"
+            back = "" if event.direction == FORWARD else ", in the backward pass"
+            where = event.source_line
+            yield "Then", f"{where.operation} gives {format_value(event.made)}{back} ({event.cause}), at {where}"
         yield "Usually done", str(self.remedy)
-
-    def __str__(self) -> str:
-        return listed(list(self.rows()))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return listed_html(list(self.rows()))
 
 
 def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
-    """The first operation that makes a number that is not finite, forward or backward, and what is usually done about
-    it.
+    """The first operation whose result is not finite, in the forward or the backward pass, and the usual remedy.
 
     >>> print(why_nan(lambda x: np.log(x) * 2.0, 1.0))
-    Everything is finite  the result, and its derivatives in all arguments.
+    Everything is finite  the result, and its derivatives with respect to all arguments.
     """
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         given, named = plain_arguments((args, kwargs))
-        recording = record(f, *given, **named)
-        found = forward_events(recording, {node: level(recording, node) > FINITE for node in recording.outputs})
+        recording = record_run(f, *given, **named)
+        found = forward_events(recording, {node: severity(recording, node) > FINITE for node in recording.outputs})
         if found:
             return WhyNan(found, None, [])
         back = adjoints(recording, [np.ones(node.shape) for node in recording.outputs])
         events = backward_events(recording, back)
         if not events:
             operations = recording.graph.operations
-            return WhyNan([], None, [place(node) for node in operations if np.any(level(recording, node) > FINITE)])
+            return WhyNan(
+                [], None, [source_line_of(node) for node in operations if np.any(severity(recording, node) > FINITE)]
+            )
         cause = events[0].node
         assert isinstance(cause, Operation)
-        start = {node: level(recording, node) > FINITE for node in (cause, *cause.args)}
+        start = {node: severity(recording, node) > FINITE for node in (cause, *cause.args)}
         before = [event for event in forward_events(recording, start) if isinstance(event.node, Operation)]
         return WhyNan(before + events, hidden_by(recording, before[0].node) if before else None, [])
 
 
 def hidden_by(recording: Recording, node: Node) -> str:
-    """How it came that a value that is not finite left the result finite: by a choice, or by arithmetic such as 1 /
-    inf.
-    """
+    """Why the result is finite although this value is not: by a selection, or by arithmetic such as 1 / inf."""
     reached = {node}
     for later in recording.graph.operations:
         if any(a in reached for a in later.args):
             reached.add(later)
-            if later.primitive in CHOICES:
+            if later.primitive.facts.selects:
                 return UNTAKEN
     return ABSORBED
 
 
-def level(recording: Recording, node: Node) -> Any:
-    """For each element of a value: finite, infinite or NaN; of an operation with several outputs, the worst of all."""
-    return levels(numbers_of(recording.values[node]))
+def severity(recording: Recording, node: Node) -> Any:
+    """For each element of a value: finite, infinite or NaN. For several outputs, the worst of all."""
+    return severities(plain_arrays(recording.values[node]))
 
 
-def levels(x: Any) -> np.ndarray:
+def severities(x: Any) -> np.ndarray:
+    """For each element of an array: finite, infinite or NaN."""
     if isinstance(x, tuple):
         return np.asarray(
-            max([int(levels(part).max(initial=FINITE)) for part in x if part is not None], default=FINITE)
+            max([int(severities(part).max(initial=FINITE)) for part in x if part is not None], default=FINITE)
         )
     if x.dtype.kind not in "fc":
         return np.zeros(x.shape, np.int8)
@@ -189,10 +174,9 @@ def levels(x: Any) -> np.ndarray:
 
 
 def forward_events(recording: Recording, start: dict[Node, Any]) -> list[Event]:
-    """The operations that made something worse of their operands, among what the marked elements were made of, in the
-    order of the run.
+    """The operations behind the marked elements whose result is worse than their operands, in order of execution.
 
-    If there are none, what was given is at fault: an argument or a captured array.
+    If there are none, an argument or a captured array is to blame.
     """
     relevant = {node: mask for node, mask in start.items() if np.any(mask)}
     found: list[tuple[Operation, tuple[int, ...]]] = []
@@ -200,51 +184,51 @@ def forward_events(recording: Recording, start: dict[Node, Any]) -> list[Event]:
         mask = relevant.get(node)
         if mask is None:
             continue
-        worst, sources = before(recording, node, mask)
-        made = mask & (level(recording, node) > worst)
+        worst, sources = worst_operands(recording, node, mask)
+        made = mask & (severity(recording, node) > worst)
         if np.any(made):
-            found.append((node, first_of(made)))
+            found.append((node, first_index(made)))
         for a, part in sources:
             if np.any(part):
                 relevant[a] = relevant[a] | part if a in relevant else part
     if found:
         return [forward_event(recording, node, index) for node, index in found[: -MOST - 1 : -1]]
-    return [given_event(recording, node, mask) for node, mask in relevant.items() if isinstance(node, Input | Constant)]
+    return [input_event(recording, node, mask) for node, mask in relevant.items() if isinstance(node, Input | Constant)]
 
 
-def before(recording: Recording, node: Operation, mask: Any) -> tuple[Any, list[tuple[Node, Any]]]:
-    """The worst of what each marked element was made of, and which elements of the operands these are."""
+def worst_operands(recording: Recording, node: Operation, mask: Any) -> tuple[Any, list[tuple[Node, Any]]]:
+    """For each marked element, the worst of its operands, and which elements of the operands these are."""
     primitive = node.primitive
-    bad = {a: level(recording, a) for a in node.args}
+    bad = {a: severity(recording, a) for a in node.args}
     if primitive.kind == "elementwise":
-        taken = chosen(recording, node)
+        taken = taken_operands(recording, node)
         wide = [np.where(t, np.broadcast_to(bad[a], node.shape), FINITE) for a, t in taken]
         worst = np.max(wide, axis=0)
-        return worst, [(a, gathered_back(mask & (w > FINITE), a.shape)) for (a, _), w in zip(taken, wide, strict=True)]
+        return worst, [(a, gather_back(mask & (w > FINITE), a.shape)) for (a, _), w in zip(taken, wide, strict=True)]
     if primitive.kind == "linear" and primitive.outputs == 1 and mask.shape == node.shape:
-        sources = moved_back(recording, node, mask, bad)
+        sources = trace_back(recording, node, mask, bad)
     else:
         sources = [(a, bad[a] > FINITE) for a in node.args]
     worst = max([int(bad[a][part].max(initial=FINITE)) for a, part in sources], default=FINITE)
     return worst, sources
 
 
-def chosen(recording: Recording, node: Operation) -> list[tuple[Node, Any]]:
-    """The operands of an elementwise operation, with where they matter: of `where`, only what is taken."""
-    if node.primitive is not primitive_of(_where):
+def taken_operands(recording: Recording, node: Operation) -> list[tuple[Node, Any]]:
+    """The operands of an elementwise operation, with masks of where they matter: for `where`, what is taken."""
+    if not is_a(node, _where):
         return [(a, True) for a in node.args]
-    condition = numbers_of(recording.values[node.args[0]]).astype(bool)
+    condition = plain_arrays(recording.values[node.args[0]]).astype(bool)
     return [(node.args[1], condition), (node.args[2], ~condition)]
 
 
-def gathered_back(mask: Any, shape: tuple[int, ...]) -> Any:
-    """Which elements of an operand of this shape went to any marked element."""
-    axes = broadcast_axes(mask.shape, shape)
+def gather_back(mask: Any, shape: tuple[int, ...]) -> Any:
+    """Which elements of an operand of this shape were broadcast to a marked element."""
+    axes = stretched(mask.shape, shape)
     return np.any(mask, axis=axes).reshape(shape) if axes else mask
 
 
-def moved_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node, Any]) -> list[tuple[Node, Any]]:
-    """The elements that a linear operation moved to the marked ones, found by its own transpose."""
+def trace_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node, Any]) -> list[tuple[Node, Any]]:
+    """The elements that a linear operation moved to the marked ones, by its transpose."""
     values = recording.values
     leaves: dict[Node, TapeNode] = {
         a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"
@@ -253,16 +237,18 @@ def moved_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node,
     if kept is None:
         return []
     terms = enumerate_terms(kept, mask.astype(node.dtype)[()], None)
-    return [(node.args[i], (numbers_of(c) != 0) & (bad[node.args[i]] > FINITE)) for i, (_, c, _) in terms]
+    return [(node.args[i], (plain_arrays(c) != 0) & (bad[node.args[i]] > FINITE)) for i, (_, c, _) in terms]
 
 
-def first_of(mask: Any) -> tuple[int, ...]:
+def first_index(mask: Any) -> tuple[int, ...]:
+    """The index of the first true element."""
     return tuple(np.argwhere(mask)[0].tolist())
 
 
 def forward_event(recording: Recording, node: Operation, index: tuple[int, ...]) -> Event:
+    """An operation whose result is worse than its operands."""
     values = recording.values
-    whole = numbers_of(values[node])
+    whole = plain_arrays(values[node])
     made = whole if isinstance(whole, tuple) else whole[index][()]
     operands = operands_at(recording, node, node.shape, index)
     cause, advice = remedy(node.primitive, FORWARD, [np.asarray(o.value) for o in operands])
@@ -272,25 +258,28 @@ def forward_event(recording: Recording, node: Operation, index: tuple[int, ...])
         index,
         made,
         operands,
-        derivative_at(node, blamed(node), values, index, node.shape),
+        derivative_at(node, blamed_operand(node), values, index, node.shape),
         cause,
         advice,
     )
 
 
-def given_event(recording: Recording, node: Node, mask: Any) -> Event:
-    index = first_of(mask)
-    made = numbers_of(recording.values[node])[index][()]
+def input_event(recording: Recording, node: Node, mask: Any) -> Event:
+    """An argument or a captured array that is not finite."""
+    index = first_index(mask)
+    made = plain_arrays(recording.values[node])[index][()]
     what = (
-        "the argument " + indexed(node.name or "x", index) if isinstance(node, Input) else "a captured array or number"
+        "the argument " + element_name(node.name or "x", index)
+        if isinstance(node, Input)
+        else "a captured array or number"
     )
     advice = "Look at where it comes from: np.isfinite(x).all() before the call tells."
-    return Event(node, FORWARD, index, made, (), None, f"{what} is {number(made)}", advice)
+    return Event(node, FORWARD, index, made, (), None, f"{what} is {format_number(made)}", advice)
 
 
-def blamed(node: Operation) -> int:
-    """The operand that a derivative is shown for: the denominator of a quotient, else the first that is computed."""
-    if node.primitive is primitive_of(divide) and not isinstance(node.args[1], Constant):
+def blamed_operand(node: Operation) -> int:
+    """The operand whose derivative is shown: the denominator of a quotient, else the first that is not a constant."""
+    if is_a(node, divide) and not isinstance(node.args[1], Constant):
         return 1
     return next((i for i, a in enumerate(node.args) if not isinstance(a, Constant)), 0)
 
@@ -298,50 +287,51 @@ def blamed(node: Operation) -> int:
 def derivative_at(
     node: Operation, operand: int, values: dict[Node, Any], index: tuple[int, ...], shape: tuple[int, ...]
 ) -> Any:
-    """The local derivative of one element, where it is a single number."""
+    """The local derivative of one element, if it is a single number."""
     if node.primitive.outputs != 1 or node.args[operand].dtype.kind not in "fc":
         return None
-    found = numbers_of(local_derivative(node, operand, values))
+    found = plain_arrays(local_derivative(node, operand, values))
     return None if found is None or found.shape != shape else found[index][()]
 
 
 def operands_at(
     recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]
-) -> tuple[Operand, ...]:
-    """The operands of one element of an elementwise operation; of any other, whole."""
-    names = recording.graph.value_names()
+) -> tuple[OperandValue, ...]:
+    """The operands of one element of an elementwise operation; whole operands of any other."""
+    names = known_names(recording.graph)
     found = []
     for a in node.args:
-        whole = numbers_of(recording.values[a])
+        whole = plain_arrays(recording.values[a])
         name = names.get(a)
         if node.primitive.kind == "elementwise" and not isinstance(whole, tuple):
             found.append(
-                Operand(name and indexed(name, clipped(index, whole.shape)), np.broadcast_to(whole, shape)[index][()])
+                OperandValue(
+                    name and element_name(name, index_before_broadcast(index, whole.shape)),
+                    np.broadcast_to(whole, shape)[index][()],
+                )
             )
         else:
-            found.append(Operand(name, whole))
+            found.append(OperandValue(name, whole))
     return tuple(found)
 
 
-def clipped(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The index in an operand of this shape that was broadcast."""
+def index_before_broadcast(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of the same element in an operand of this shape, before it was broadcast."""
     return tuple([0 if n == 1 else i for i, n in zip(index[len(index) - len(shape) :], shape, strict=True)])
 
 
 def backward_events(recording: Recording, back: Adjoints) -> list[Event]:
-    """The operations whose local derivatives made something worse of the adjoint that came to them, in the order of the
-    walk back.
-    """
-    relevant: set[Node] = {node for node in recording.inputs if np.any(adjoint_level(back, node) > FINITE)}
+    """The operations whose contribution is worse than their adjoint, in the order of the backward pass."""
+    relevant: set[Node] = {node for node in recording.inputs if np.any(adjoint_severity(back, node) > FINITE)}
     found: dict[Operation, Event] = {}
     for node in recording.graph.nodes:
         if node not in relevant:
             continue
         for term in back.terms.get(node, []):
-            worse = levels(numbers_of(term.value))
+            worse = severities(plain_arrays(term.value))
             if not np.any(worse):
                 continue
-            arrived = adjoint_level(back, term.consumer)
+            arrived = adjoint_severity(back, term.consumer)
             if np.any(arrived):
                 relevant.add(term.consumer)
             if term.consumer.primitive.kind == "elementwise" and arrived.shape == worse.shape:
@@ -350,27 +340,30 @@ def backward_events(recording: Recording, back: Adjoints) -> list[Event]:
                 made = worse > arrived.max(initial=FINITE)
             if np.any(made):
                 found.setdefault(
-                    term.consumer, backward_event(recording, term.consumer, term.operand, first_of(made), term.value)
+                    term.consumer, backward_event(recording, term.consumer, term.operand, first_index(made), term.value)
                 )
         if isinstance(node, Operation) and node.primitive is OUTPUT:
             relevant.add(node.args[0])
     return [found[node] for node in back.order if node in found]
 
 
-def adjoint_level(back: Adjoints, node: Node) -> np.ndarray:
-    return levels(numbers_of(back.values[node])) if node in back.values else np.zeros((), np.int8)
+def adjoint_severity(back: Adjoints, node: Node) -> np.ndarray:
+    """For each element of an adjoint: finite, infinite or NaN."""
+    return severities(plain_arrays(back.values[node])) if node in back.values else np.zeros((), np.int8)
 
 
 def backward_event(recording: Recording, node: Operation, operand: int, index: tuple[int, ...], term: Any) -> Event:
+    """An operation whose contribution to an operand's adjoint is worse than its own adjoint."""
     values = recording.values
     arg = node.args[operand]
     is_single = node.primitive.kind == "elementwise" and node.shape == arg.shape
     operands = operands_at(recording, node, node.shape, index) if is_single else operands_whole(recording, node)
     cause, advice = remedy(node.primitive, BACKWARD, [np.asarray(o.value) for o in operands])
     derivative = derivative_at(node, operand, values, index, arg.shape)
-    return Event(node, BACKWARD, index, numbers_of(term)[index][()], operands, derivative, cause, advice)
+    return Event(node, BACKWARD, index, plain_arrays(term)[index][()], operands, derivative, cause, advice)
 
 
-def operands_whole(recording: Recording, node: Operation) -> tuple[Operand, ...]:
-    names = recording.graph.value_names()
-    return tuple([Operand(names.get(a), numbers_of(recording.values[a])) for a in node.args])
+def operands_whole(recording: Recording, node: Operation) -> tuple[OperandValue, ...]:
+    """The operands as arrays."""
+    names = known_names(recording.graph)
+    return tuple([OperandValue(names.get(a), plain_arrays(recording.values[a])) for a in node.args])

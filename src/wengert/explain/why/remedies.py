@@ -1,6 +1,4 @@
-"""What makes numbers that are not finite, and what is usually done about it: the aspect `remedies`, filled in
-`explain/aspects/`.
-"""
+"""Why results are not finite, and what is usually done: the aspect `remedies`, filled in `explain/aspects/`."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ FORWARD, BACKWARD = "forward", "backward"
 
 
 class Remedy(NamedTuple):
-    """A case: the direction it is about, what the operands must be, what happened, and what is usually done."""
+    """A case: the pass, a condition on the operands, what happened, and what is usually done."""
 
     direction: str
     applies: Callable[..., Any]
@@ -29,15 +27,16 @@ remedies: Aspect[tuple[Remedy, ...]] = Aspect(
     "why its result or derivative may not be finite, and what is usually done",
     rest="general advice is given",
 )
-"""Of several cases that apply, the first one counts."""
+"""The first case that applies counts."""
 
 
-def always(*operands: Any) -> bool:
+def always(*_operands: Any) -> bool:
+    """A case for all operands."""
     return True
 
 
-def opposite(*operands: Any) -> bool:
-    """Infinities among the operands: all that a sum needs to become NaN."""
+def has_infinity(*operands: Any) -> bool:
+    """Whether an operand has an infinity: a sum may then be NaN."""
     return any(np.any(np.isinf(x)) for x in operands if x.dtype.kind in "fc")
 
 
@@ -51,7 +50,7 @@ BAD_FACTOR = Remedy(
 )
 INFINITE_TERMS = Remedy(
     FORWARD,
-    opposite,
+    has_infinity,
     "infinities among the terms",
     "Find where the infinities come from; sums of large numbers can be taken of logarithms, wg.logsumexp.",
 )
@@ -77,29 +76,25 @@ UNKNOWN = {
 }
 
 UNTAKEN = (
-    "Its value does not reach the result, because something else is chosen there, but the derivative still passes "
-    "through it: "
-    f"{SAFE_ARGUMENT}, with your own operation in place of the logarithm."
+    "Its value does not reach the result, because something else is selected there, but the derivative still passes "
+    f"through it: {SAFE_ARGUMENT}, with your own operation in place of the logarithm."
 )
 ABSORBED = (
-    "The infinity does not show in the result, as 1 / inf is 0, but the derivative meets it again on the way back."
+    "The infinity does not show in the result, as 1 / inf is 0, but the derivative meets it in the backward pass."
 )
 
 
 def remedy(primitive: Primitive, direction: str, operands: Sequence[Any]) -> tuple[str, str]:
-    """What happened, and what is usually done.
-
-    The operands are those of the element, or whole arrays where it has no single one.
-    """
+    """What happened, and what is usually done. The operands are numbers, or whole arrays."""
     for case in remedies.of(primitive) or ():
-        if direction == case.direction and holds(case.applies, operands):
+        if direction == case.direction and applies_to(case.applies, operands):
             return case.cause, case.advice
     return UNKNOWN[direction]
 
 
-def holds(condition: Callable[..., Any], operands: Sequence[Any]) -> bool:
-    """Whether a case applies; one about single numbers applies to an array if it does to any element."""
-    if condition in (always, opposite):
+def applies_to(condition: Callable[..., Any], operands: Sequence[Any]) -> bool:
+    """Whether a case applies to the operands, or to any element of them."""
+    if condition in (always, has_infinity):
         return bool(condition(*operands))
     try:
         return bool(np.any(condition(*operands)))

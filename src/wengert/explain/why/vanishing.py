@@ -1,4 +1,4 @@
-"""`why_zero`: for each argument, why its derivative is zero or missing, and on which line it is lost."""
+"""`why_zero`: for each argument, why its derivative is zero or missing, and on which source line it is lost."""
 
 from __future__ import annotations
 
@@ -8,39 +8,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.aspects import primitive_of
+from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT
 from wengert.explain import aspects  # noqa: F401  # fills `zero_slope`
-from wengert.explain.observation import Recording, record
+from wengert.explain.recorder import Recording, plain_arguments, plain_arrays, record_run
 from wengert.explain.sweeps import Adjoints, adjoints, local_derivative
-from wengert.explain.tables.numbers import number, value
-from wengert.explain.why.source_lines import Place, indexed, listed, listed_html, numbers_of, place, plain_arguments
-from wengert.explain.why.zeros import zero_slope
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.explain.tables.numbers import format_number, format_value
+from wengert.explain.why.report import Answer, SourceLine, element_name, source_line_of
+from wengert.explain.why.zero_slopes import zero_slope
+from wengert.graph.ir import Constant, Input, Node, Operation, is_a
 from wengert.graph.variables import known_names
-from wengert.modes.forward import push
+from wengert.modes.forward import differentiable, push
 from wengert.ops.elementwise.choices import _where
-from wengert.ops.indexing.subscripts import _scatter, _set_at
 from wengert.ops.shape.casting import _stop_gradient
 
 FINE = "fine"
 LONGEST = 8
-"""Lines of a path that are shown."""
+"""How many lines of a path are shown."""
 REMEDIES = {
     FINE: "",
     "not finite": "Ask wg.why_nan.",
     "integer": "Pass floating-point numbers: x.astype(float), 2.0 instead of 2.",
     "not used": "If it should matter, check that the line which uses it is run and that its result is used.",
-    "only compared": "A decision has no derivative. If it should, weigh both sides by something smooth, such as "
+    "only compared": "A decision has no derivative. To have one, weight both sides by something smooth, such as "
     "wg.sigmoid(x / width).",
     "detached": "Leave detach or stop_gradient out where the derivative should pass.",
-    "not differentiable": "Use a smooth stand-in: wg.sigmoid for a comparison, a softmax for argmax, the number itself "
-    "for its rounding; "
-    "or wg.custom_vjp to pass the derivative straight through.",
+    "not differentiable": "Use a smooth replacement: wg.sigmoid for a comparison, a softmax for argmax, the number "
+    "itself for its rounding; or wg.custom_vjp to pass the derivative straight through.",
     "multiplied by zero": "Look at the other factor: weights that all start at 0 and masks are the usual reasons.",
     "saturated": "Bring the argument back to where the function has a slope: smaller weights or inputs, a leaky "
-    "variant, wider bounds; for "
-    "a logarithm of it use wg.softplus or wg.logsumexp.",
+    "variant, wider bounds; for a logarithm of it use wg.softplus or wg.logsumexp.",
     "not selected": "Only what is selected receives a derivative. A smooth selection such as wg.logsumexp or a softmax "
     "gives some to all.",
     "overwritten": "Keep the earlier value under another name, or add to it instead of assigning.",
@@ -49,31 +46,26 @@ REMEDIES = {
     "underflow": "The product of small numbers is below the smallest one; scale the function, or compute with "
     "logarithms.",
 }
-WHERE, STOP_GRADIENT = primitive_of(_where), primitive_of(_stop_gradient)
-ASSIGNMENTS = primitive_of(_set_at), primitive_of(_scatter)
 
 
 class Loss(NamedTuple):
-    """An operation on the way from an argument to the result that lets no derivative through."""
+    """An operation on the path from an argument to the result that passes no derivative on."""
 
     node: Operation
     kind: str
     text: str
-    path: tuple[Place, ...]
+    path: tuple[SourceLine, ...]
 
 
 class Reason(NamedTuple):
-    """Why one argument has the gradient that it has.
-
-    `path` has the lines from the argument to where the derivative is lost.
-    """
+    """Why the gradient of one argument is zero. `path` has the source lines from it to where the gradient is lost."""
 
     name: str
     kind: str
     text: str
     gradient: Any
-    place: Place | None = None
-    path: tuple[Place, ...] = ()
+    source_line: SourceLine | None = None
+    path: tuple[SourceLine, ...] = ()
     losses: tuple[Loss, ...] = ()
     zeros: int = 0
 
@@ -83,23 +75,23 @@ class Reason(NamedTuple):
 
     @property
     def operation(self) -> str | None:
-        return self.place.operation if self.place else None
+        return self.source_line.operation if self.source_line else None
 
     @property
     def filename(self) -> str | None:
-        return self.place.filename if self.place else None
+        return self.source_line.filename if self.source_line else None
 
     @property
     def line(self) -> int | None:
-        return self.place.line if self.place else None
+        return self.source_line.line if self.source_line else None
 
     @property
     def function(self) -> str | None:
-        return self.place.function if self.place else None
+        return self.source_line.function if self.source_line else None
 
     @property
     def code(self) -> str | None:
-        return self.place.code if self.place else None
+        return self.source_line.code if self.source_line else None
 
     @property
     def remedy(self) -> str:
@@ -115,16 +107,16 @@ class Reason(NamedTuple):
                 yield "  path", str(step)
             elif i == LONGEST // 2:
                 yield "  path", f"... {skipped} more ..."
-        if self.place is not None:
-            yield "  lost", f"by {self.operation} at {self.place}"
+        if self.source_line is not None:
+            yield "  lost", f"by {self.operation} at {self.source_line}"
         for loss in self.losses[1:4]:
-            yield "  also", f"{loss.kind} ({loss.text}) at {place(loss.node)}"
+            yield "  also", f"{loss.kind} ({loss.text}) at {source_line_of(loss.node)}"
         if self.remedy:
             yield "  usually done", self.remedy
 
 
-class WhyZero:
-    """The answers by argument: `answer["x"]`, or by number, or one after the other."""
+class WhyZero(Answer):
+    """The answers by argument: `answer["x"]` or `answer[0]`, or in order."""
 
     def __init__(self, reasons: list[Reason]):
         self.reasons = reasons
@@ -134,7 +126,8 @@ class WhyZero:
             return self.reasons[key]
         found = [reason for reason in self.reasons if reason.name == key]
         if not found:
-            raise KeyError(f"{key!r} is none of the arguments {', '.join(reason.name for reason in self.reasons)}")
+            names = ", ".join(reason.name for reason in self.reasons)
+            raise user_error(KeyError, f"{key!r} is not an argument", f"The arguments are {names}.")
         return found[0]
 
     def __iter__(self) -> Iterator[Reason]:
@@ -152,17 +145,9 @@ class WhyZero:
             ("No argument", "is a number or an array.")
         ]
 
-    def __str__(self) -> str:
-        return listed(self.rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return listed_html(self.rows())
-
 
 def why_zero(f: Callable, *args: Any, **kwargs: Any) -> WhyZero:
-    """For each argument why its gradient is zero or missing, with the path to where it is lost.
+    """For each argument, why its gradient is zero or missing, with the path to where it is lost.
 
     >>> print(why_zero(lambda x, n: x * 2.0, 1.0, 3))
     x               fine: the derivative is 2
@@ -172,16 +157,16 @@ def why_zero(f: Callable, *args: Any, **kwargs: Any) -> WhyZero:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         given, named = plain_arguments((args, kwargs))
-        recording = record(f, *given, **named)
+        recording = record_run(f, *given, **named)
         back = adjoints(recording, [np.ones(node.shape) for node in recording.outputs])
         return WhyZero([Search(recording, back, node).reason() for node in recording.inputs])
 
 
 class Search:
-    """The ways from one argument to the result, followed as long as the adjoint that comes back is zero.
+    """The paths from one argument to the result, followed while the adjoint is zero.
 
-    `alive` has, for each value on such a way, which of its elements depend on those elements of the argument that have
-    no gradient.
+    `alive` has, for each value on such a path, a mask of the elements that depend on elements of the argument without a
+    gradient.
     """
 
     def __init__(self, recording: Recording, back: Adjoints, start: Input):
@@ -196,20 +181,21 @@ class Search:
             return Reason(
                 self.name, "integer", f"{self.start.spec!r} numbers do not vary continuously".replace("[]", ""), None
             )
-        gradient = numbers_of(self.back.values.get(self.start))
+        gradient = plain_arrays(self.back.values.get(self.start))
         if gradient is not None and not np.all(np.isfinite(gradient)):
-            return Reason(self.name, "not finite", f"the derivative is {value(gradient)}", gradient[()])
+            return Reason(self.name, "not finite", f"the derivative is {format_value(gradient)}", gradient[()])
         zero = np.ones(self.start.shape, bool) if gradient is None else gradient == 0
         if not np.any(zero) and gradient is not None:
-            return Reason(self.name, FINE, f"the derivative is {value(gradient)}", gradient[()])
+            return Reason(self.name, FINE, f"the derivative is {format_value(gradient)}", gradient[()])
         if self.start not in self.recording.graph.nodes:
-            return self.unused()
+            return self.unused_reason()
         losses = self.losses(zero)
         first = losses[0] if losses else None
         if gradient is not None and not np.all(zero):
             count = int(np.count_nonzero(zero))
             index = tuple(np.argwhere(zero)[0].tolist())
-            text = f"{zero.size - count} of {zero.size} elements have a derivative; {indexed(self.name, index)} is the first of the others"
+            text = f"{zero.size - count} of {zero.size} elements have a derivative; "
+            text += f"{element_name(self.name, index)} is the first of the others"
             if first is not None:
                 text += f" ({first.kind}: {first.text})"
             return Reason(
@@ -217,7 +203,7 @@ class Search:
                 FINE,
                 text,
                 gradient[()],
-                first and place(first.node),
+                first and source_line_of(first.node),
                 first.path if first else (),
                 tuple(losses),
                 count,
@@ -225,11 +211,18 @@ class Search:
         if first is None:
             return Reason(self.name, "not used", "nothing of it reaches the result", gradient)
         return Reason(
-            self.name, first.kind, first.text, gradient, place(first.node), first.path, tuple(losses), zero.size
+            self.name,
+            first.kind,
+            first.text,
+            gradient,
+            source_line_of(first.node),
+            first.path,
+            tuple(losses),
+            zero.size,
         )
 
-    def unused(self) -> Reason:
-        """An argument that the result does not depend on, as far as operations go."""
+    def unused_reason(self) -> Reason:
+        """An argument that no operation connects with the result."""
         seen: set[Node] = {self.start}
         last: Operation | None = None
         for node in sorted(self.values, key=lambda node: node.sequence):
@@ -247,7 +240,7 @@ class Search:
                         "detached",
                         "its number is used, cut off by detach",
                         None,
-                        place(node),
+                        source_line_of(node),
                         self.path_to(origin),
                     )
         if last is None:
@@ -256,16 +249,16 @@ class Search:
             return Reason(
                 self.name,
                 "only compared",
-                "it decides which way the program goes, and enters no result",
+                "it only decides which branch the program takes",
                 None,
-                place(last),
+                source_line_of(last),
             )
         return Reason(
             self.name,
             "not used",
             "what is computed from it enters no result",
             None,
-            place(last),
+            source_line_of(last),
             self.path_to(last)[:-1],
         )
 
@@ -273,36 +266,31 @@ class Search:
         return isinstance(node, Operation) and node.primitive.kind == "nondifferentiable" and node.dtype.kind == "b"
 
     def losses(self, start: Any) -> list[Loss]:
-        """Everything that stops the derivative, in the order of the run."""
+        """All operations that stop the derivative, in order of execution."""
         self.alive = {self.start: start}
         found: list[Loss] = []
         for node in self.operations:
             live = [i for i, a in enumerate(node.args) if a in self.alive]
-            open_ = [i for i in live if node.primitive is OUTPUT or node.primitive.definition.has_derivative(i)]
+            open_ = [i for i in live if node.primitive is OUTPUT or differentiable(node.primitive, i)]
             if live and not open_:
-                found.append(self.blocked(node, live[0]))
+                found.append(self.blocked_at(node, live[0]))
             if not open_:
                 continue
             self.came_from[node] = node.args[open_[0]]
-            mask = self.reached(node, open_)
+            mask = self.reached_elements(node, open_)
             if not any_true(mask):
-                kind = "overwritten" if node.primitive in ASSIGNMENTS else "not selected"
-                found.append(
-                    self.loss(
-                        node,
-                        kind,
-                        "its elements are replaced" if kind == "overwritten" else "its elements are left out",
-                    )
-                )
+                replaced = "overwritten", "its elements are replaced"
+                skipped = "not selected", "its elements are left out"
+                found.append(self.loss(node, *(replaced if node.primitive.facts.overwrites else skipped)))
                 continue
-            if not nonzero(self.back.values.get(node), mask):
+            if not has_nonzero(self.back.values.get(node), mask):
                 self.alive[node] = mask
             else:
-                found += [self.lost(node, i) for i in open_[:1]]
+                found += [self.lost_at(node, i) for i in open_[:1]]
         return found
 
-    def reached(self, node: Operation, operands: list[int]) -> Any:
-        """Which elements of a result the marked elements of these operands can change."""
+    def reached_elements(self, node: Operation, operands: list[int]) -> Any:
+        """A mask of the elements of a result that the marked elements of these operands can change."""
         primitive = node.primitive
         masks = {i: self.alive[node.args[i]] for i in operands}
         if primitive is OUTPUT:
@@ -310,10 +298,10 @@ class Search:
         if primitive.kind == "elementwise":
             return np.any([np.broadcast_to(mask, node.shape) for mask in masks.values()], axis=0)
         if primitive.kind == "linear":
-            args = [numbers_of(self.values[a]) for a in node.args]
+            args = [plain_arrays(self.values[a]) for a in node.args]
             marks = [masks[i].astype(a.dtype) if i in masks else None for i, a in enumerate(node.args)]
             pushed = push(primitive, args, marks, self.values[node], node.params)
-            return tuple([p != 0 for p in pushed]) if isinstance(pushed, tuple | list) else numbers_of(pushed) != 0
+            return tuple([p != 0 for p in pushed]) if isinstance(pushed, tuple | list) else plain_arrays(pushed) != 0
         some = any(any_true(mask) for mask in masks.values())
         return (
             np.full(node.shape, some)
@@ -321,73 +309,71 @@ class Search:
             else tuple([np.full(spec.shape, some) for spec in node.spec])
         )
 
-    def blocked(self, node: Operation, operand: int) -> Loss:
-        """An operation that has no derivative in this operand."""
+    def blocked_at(self, node: Operation, operand: int) -> Loss:
+        """The loss at an operation that has no derivative with respect to this operand."""
         self.came_from[node] = node.args[operand]
-        if node.primitive is STOP_GRADIENT:
+        if is_a(node, _stop_gradient):
             return self.loss(node, "detached", "stop_gradient lets no derivative through")
-        if node.primitive is WHERE:
+        if is_a(node, _where):
             return self.loss(node, "not differentiable", "it is the condition of where, which only chooses")
-        reason = node.primitive.definition.reason or "this operand has no derivative"
+        reason = node.primitive.reason or "this operand has no derivative"
         return self.loss(node, "not differentiable", f"{node.primitive.name} has no derivative ({reason})")
 
-    def lost(self, node: Operation, operand: int) -> Loss:
-        """An operation to which an adjoint comes that is not zero, and which passes zero on to this operand."""
+    def lost_at(self, node: Operation, operand: int) -> Loss:
+        """The loss at an operation whose adjoint is not zero, and which contributes zero to this operand."""
         arg = node.args[operand]
-        adjoint = numbers_of(self.back.values[node])
-        terms = [term for term in self.back.terms.get(arg, []) if nonzero(term.value, self.alive[arg])]
+        adjoint = plain_arrays(self.back.values[node])
+        terms = [term for term in self.back.terms.get(arg, []) if has_nonzero(term.value, self.alive[arg])]
         if terms:
-            lines = ", ".join(dict.fromkeys(str(place(term.consumer).line) for term in terms))
+            lines = ", ".join(dict.fromkeys(str(source_line_of(term.consumer).line) for term in terms))
             return self.loss(node, "cancels", f"{len(terms)} contributions (line {lines}) add up to zero")
-        local = numbers_of(local_derivative(node, operand, self.values)) if node.primitive.outputs == 1 else None
+        local = plain_arrays(local_derivative(node, operand, self.values)) if node.primitive.outputs == 1 else None
         if local is not None:
             relevant = np.broadcast_to(self.alive[arg], node.shape) & (adjoint != 0)
             slopes = np.broadcast_to(local, node.shape)[relevant]
             if np.any(slopes != 0):
                 underflow = not np.any(slopes * adjoint[relevant])
-                return self.loss(
-                    node,
-                    *(
-                        ("underflow", "the product is too small")
-                        if underflow
-                        else ("cancels", "its elements add up to zero")
-                    ),
-                )
+                if underflow:
+                    return self.loss(node, "underflow", "the product is too small")
+                return self.loss(node, "cancels", "its elements add up to zero")
         account: Any = zero_slope.of(node.primitive)
         return self.loss(node, *account(self, node, operand))
 
-    def described(self, node: Node) -> str:
-        """A value by name and number: of those on the way, the first element that matters."""
-        name = self.recording.graph.value_names().get(node)
-        found = numbers_of(self.values[node])
+    def describe(self, node: Node) -> str:
+        """A value by name and number; of an array on the path, the first element that matters."""
+        name = known_names(self.recording.graph).get(node)
+        found = plain_arrays(self.values[node])
         mask = self.alive.get(node)
         if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):
             index = tuple(np.argwhere(mask)[0].tolist())
-            return f"{indexed(name, index)} = {number(found[index])}" if name else number(found[index])
-        return f"{name} = {value(found)}" if name else value(found)
+            return (
+                f"{element_name(name, index)} = {format_number(found[index])}" if name else format_number(found[index])
+            )
+        return f"{name} = {format_value(found)}" if name else format_value(found)
 
     def loss(self, node: Operation, kind: str, text: str) -> Loss:
         return Loss(node, kind, text, self.path_to(node)[:-1])
 
-    def path_to(self, node: Node) -> tuple[Place, ...]:
-        """The lines from the argument to a node, each once in a row."""
-        places: list[Place] = []
+    def path_to(self, node: Node) -> tuple[SourceLine, ...]:
+        """The source lines from the argument to a node, without repetitions in a row."""
+        lines: list[SourceLine] = []
         while isinstance(node, Operation):
-            here = place(node)
-            if not places or (here.filename, here.line) != (places[-1].filename, places[-1].line):
-                places.append(here)
+            here = source_line_of(node)
+            if not lines or (here.filename, here.line) != (lines[-1].filename, lines[-1].line):
+                lines.append(here)
             node = self.came_from[node]
-        return tuple(reversed(places))
+        return tuple(reversed(lines))
 
 
 def any_true(mask: Any) -> bool:
+    """Whether a mask, or one of several, marks an element."""
     return any(map(any_true, mask)) if isinstance(mask, tuple) else bool(np.any(mask))
 
 
-def nonzero(adjoint: Any, mask: Any) -> bool:
+def has_nonzero(adjoint: Any, mask: Any) -> bool:
     """Whether a marked element of an adjoint, or of one of several, is not zero."""
     if adjoint is None:
         return False
     if isinstance(mask, tuple):
-        return any(nonzero(part, m) for part, m in zip(adjoint, mask, strict=True))
-    return bool(np.any(numbers_of(adjoint)[mask]))
+        return any(has_nonzero(part, m) for part, m in zip(adjoint, mask, strict=True))
+    return bool(np.any(plain_arrays(adjoint)[mask]))

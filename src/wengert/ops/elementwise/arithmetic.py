@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core import recurrences
-from wengert.core.facts import CHEAP, Facts
+from wengert.core.facts import CHEAP, PRODUCT, Facts
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import parallel
 from wengert.ops.elementwise.choices import POSITIVE, where
@@ -24,7 +24,7 @@ multiply = elementwise(
     lambda t, y: t * y,
     lambda t, x: t * x,
     taylor=recurrences.product_of,
-    facts=Facts(commutative=True, cost=1),
+    facts=Facts(commutative=True, cost=1, multiplies=True),
 )
 divide = elementwise(
     "divide",
@@ -33,7 +33,7 @@ divide = elementwise(
     lambda t, out, y: -t * out / y,
     domain=((-2.0, 2.0), POSITIVE),
     taylor=recurrences.quotient_by(lambda x, y: divide(x, y)),
-    facts=Facts(cost=4),
+    facts=Facts(cost=4, multiplies=True),
 )
 negative = elementwise("negative", parallel(np.negative), lambda t: -t, facts=CHEAP)
 positive = elementwise("positive", np.positive, lambda t: t, facts=Facts(moves=True, cost=0))
@@ -74,10 +74,12 @@ divide_live = elementwise(
     domain=(POSITIVE, POSITIVE),
     singular={(0.0, 0.0): (math.inf, 0.0)},
     taylor=recurrences.quotient_by(lambda x, y: divide_live(x, y), lambda t, y: multiply_live(t, y)),
-    facts=Facts(cost=4),
+    facts=Facts(cost=4, multiplies=True),
 )
 """t / y, but zero wherever t is zero: for derivatives t / y whose y may vanish."""
-multiply_live = elementwise("multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x)
+multiply_live = elementwise(
+    "multiply_live", _multiply_live, lambda t, y: multiply_live(t, y), lambda t, x: t * x, facts=PRODUCT
+)
 """t * y, but zero wherever t is zero: for derivatives t * y whose y may be infinite."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.facts import CHEAP
+from wengert.core.facts import CHEAP, CHOICE, Facts
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import operand
@@ -41,7 +41,7 @@ _where = elementwise(
     lambda t, condition: where(condition, 0.0, t),
     inputs=("condition", "x", "y"),
     dead=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
-    facts=CHEAP,
+    facts=CHOICE,
 )
 
 
@@ -95,10 +95,10 @@ def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
 
 TIES = {(1.0, 1.0): (0.5, 0.5)}
 maximum = elementwise(
-    "maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHEAP
+    "maximum", parallel(np.maximum), _larger, lambda t, x, y: _larger(t, y, x), singular=TIES, facts=CHOICE
 )
 minimum = elementwise(
-    "minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHEAP
+    "minimum", parallel(np.minimum), lambda t, x, y: _larger(t, y, x), _larger, singular=TIES, facts=CHOICE
 )
 fmax = elementwise(
     "fmax",
@@ -106,6 +106,7 @@ fmax = elementwise(
     _larger_or_alone,
     lambda t, x, y: _larger_or_alone(t, y, x),
     singular=TIES,
+    facts=Facts(selects=True),
 )
 fmin = elementwise(
     "fmin",
@@ -113,6 +114,7 @@ fmin = elementwise(
     _smaller_or_alone,
     lambda t, x, y: _smaller_or_alone(t, y, x),
     singular=TIES,
+    facts=Facts(selects=True),
 )
 copysign = elementwise(
     "copysign",
@@ -156,5 +158,5 @@ relu = elementwise(
     lambda t, out: where(out > 0, t, 0.0),
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
-    facts=CHEAP,
+    facts=Facts(cost=1, saturates=True),
 )

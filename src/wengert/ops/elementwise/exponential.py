@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core import recurrences
 from wengert.core.array import implements
+from wengert.core.facts import FLAT
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import operand
@@ -65,9 +66,9 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 
 # Exponentials and logarithms
 
-exp = elementwise("exp", parallel(np.exp), lambda t, out: t * out)
-exp2 = elementwise("exp2", parallel(np.exp2), lambda t, out: t * (LN2 * out))
-expm1 = elementwise("expm1", parallel(np.expm1), lambda t, out: t * (out + 1.0))
+exp = elementwise("exp", parallel(np.exp), lambda t, out: t * out, facts=FLAT)
+exp2 = elementwise("exp2", parallel(np.exp2), lambda t, out: t * (LN2 * out), facts=FLAT)
+expm1 = elementwise("expm1", parallel(np.expm1), lambda t, out: t * (out + 1.0), facts=FLAT)
 log = elementwise("log", parallel(np.log), lambda t, x: t / x, domain=POSITIVE)
 log2 = elementwise("log2", parallel(np.log2), lambda t, x: t / (LN2 * x), domain=POSITIVE)
 log10 = elementwise("log10", parallel(np.log10), lambda t, x: t / (LN10 * x), domain=POSITIVE)
@@ -78,12 +79,14 @@ logaddexp = elementwise(
     lambda t, x, y: t * sigmoid(_difference(x, y)),
     lambda t, x, y: t * sigmoid(_difference(y, x)),
     singular={(-math.inf, -math.inf): (0.5, 0.5), (1.0, -math.inf): (1.0, 0.0), (800.0, 0.0): (1.0, 0.0)},
+    facts=FLAT,
 )
 logaddexp2 = elementwise(
     "logaddexp2",
     np.logaddexp2,
     lambda t, x, y: t * sigmoid(LN2 * _difference(x, y)),
     lambda t, x, y: t * sigmoid(LN2 * _difference(y, x)),
+    facts=FLAT,
 )
 
 
@@ -103,11 +106,16 @@ def _stable_sigmoid(x: Any) -> Any:
 
 
 sigmoid = elementwise(
-    "sigmoid", _stable_sigmoid, lambda t, out: t * (out * (1.0 - out)), singular={(-800.0,): (0.0,), (800.0,): (0.0,)}
+    "sigmoid",
+    _stable_sigmoid,
+    lambda t, out: t * (out * (1.0 - out)),
+    singular={(-800.0,): (0.0,), (800.0,): (0.0,)},
+    facts=FLAT,
 )
 softplus = elementwise(
     "softplus",
     lambda x: np.logaddexp(x, 0.0),
     lambda t, x: t * sigmoid(x),
     singular={(-800.0,): (0.0,), (800.0,): (1.0,)},
+    facts=FLAT,
 )

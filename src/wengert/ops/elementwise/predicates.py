@@ -14,6 +14,8 @@ from wengert.core.primitive import operand
 
 STEPS = "piecewise constant: the derivative is zero wherever there is one"
 TRUTH = "the result is a truth value"
+SAME = Facts(commutative=True, cost=1, tests_points=True)
+POINTS = Facts(cost=1, tests_points=True)
 BITS = "works on the bits of integers"
 
 floor = nondifferentiable("floor", np.floor, reason=STEPS)
@@ -25,8 +27,8 @@ sign = nondifferentiable("sign", np.sign, reason=STEPS, facts=CHEAP)
 floor_divide = nondifferentiable("floor_divide", np.floor_divide, 2, domain=(0.5, 2.0), reason=STEPS)
 _round = nondifferentiable("round", np.round, params={"decimals": 1}, batch=unchanged, reason=STEPS)
 
-equal = nondifferentiable("equal", np.equal, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
-not_equal = nondifferentiable("not_equal", np.not_equal, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
+equal = nondifferentiable("equal", np.equal, 2, reason=TRUTH, facts=SAME)
+not_equal = nondifferentiable("not_equal", np.not_equal, 2, reason=TRUTH, facts=SAME)
 less = nondifferentiable("less", np.less, 2, reason=TRUTH, facts=CHEAP)
 less_equal = nondifferentiable("less_equal", np.less_equal, 2, reason=TRUTH, facts=CHEAP)
 greater = nondifferentiable("greater", np.greater, 2, reason=TRUTH, facts=CHEAP)
@@ -35,9 +37,9 @@ logical_and = nondifferentiable("logical_and", np.logical_and, 2, reason=TRUTH, 
 logical_or = nondifferentiable("logical_or", np.logical_or, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
 logical_xor = nondifferentiable("logical_xor", np.logical_xor, 2, reason=TRUTH, facts=Facts(commutative=True))
 logical_not = nondifferentiable("logical_not", np.logical_not, reason=TRUTH, facts=CHEAP)
-isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH, facts=CHEAP)
-isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH, facts=CHEAP)
-isfinite = nondifferentiable("isfinite", np.isfinite, reason=TRUTH, facts=CHEAP)
+isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH, facts=POINTS)
+isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH, facts=POINTS)
+isfinite = nondifferentiable("isfinite", np.isfinite, reason=TRUTH, facts=POINTS)
 signbit = nondifferentiable("signbit", np.signbit, reason=TRUTH)
 isposinf = implements(np.isposinf)(nondifferentiable("isposinf", np.isposinf, batch=unchanged, reason=TRUTH))
 isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, batch=unchanged, reason=TRUTH))

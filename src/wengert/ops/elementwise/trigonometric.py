@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
+from wengert.core.facts import FLAT
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import EXPENSIVE, parallel
 from wengert.core.primitive import operand
@@ -22,10 +23,10 @@ cos = elementwise("cos", parallel(np.cos, EXPENSIVE), lambda t, x: -t * sin(x))
 tan = elementwise("tan", parallel(np.tan), lambda t, out: t * (1.0 + out * out), domain=(-1.2, 1.2))
 arcsin = elementwise("arcsin", parallel(np.arcsin), lambda t, x: t / sqrt(1.0 - x * x), domain=UNIT)
 arccos = elementwise("arccos", parallel(np.arccos), lambda t, x: -t / sqrt(1.0 - x * x), domain=UNIT)
-arctan = elementwise("arctan", parallel(np.arctan), lambda t, x: t / (1.0 + x * x))
+arctan = elementwise("arctan", parallel(np.arctan), lambda t, x: t / (1.0 + x * x), facts=FLAT)
 sinh = elementwise("sinh", parallel(np.sinh), lambda t, x: t * cosh(x))
 cosh = elementwise("cosh", parallel(np.cosh), lambda t, x: t * sinh(x))
-tanh = elementwise("tanh", parallel(np.tanh), lambda t, out: t * (1.0 - out * out))
+tanh = elementwise("tanh", parallel(np.tanh), lambda t, out: t * (1.0 - out * out), facts=FLAT)
 arcsinh = elementwise("arcsinh", parallel(np.arcsinh), lambda t, x: t / sqrt(1.0 + x * x))
 arccosh = elementwise("arccosh", parallel(np.arccosh), lambda t, x: t / sqrt(x * x - 1.0), domain=(1.2, 4.0))
 arctanh = elementwise("arctanh", parallel(np.arctanh), lambda t, x: t / (1.0 - x * x), domain=UNIT)

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.facts import MOVES, VIEW
+from wengert.core.facts import MOVES, PART
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, linear, nondifferentiable
 from wengert.core.primitive import operand
@@ -156,7 +156,7 @@ _getitem = linear(
         case((), key=Index((None, ...))),
         case((3,), key=Index(slice(0))),
     ),
-    facts=VIEW,
+    facts=PART,
 )
 gather = linear(
     "gather",
@@ -165,7 +165,7 @@ gather = linear(
     inputs=("x", "*indices"),
     spec=_gathered_spec,
     cases=(case((3, 2), ROWS, key=TWO_ROWS), case((2, 4), ROWS, key=COLUMNS), case((2, 2), TRIANGLE, key=MASK)),
-    facts=MOVES,
+    facts=MOVES._replace(selects=True),
 )
 _scatter: Callable = linear(
     "scatter",
@@ -207,7 +207,7 @@ _set_at: Callable = linear(
         case((5, 2), (1, 1, 1, 2), key=EVERY_OTHER, reuse=False),
         case((), (), key=Index(...), reuse=False),
     ),
-    facts=MOVES,
+    facts=MOVES._replace(selects=True, overwrites=True),
 )
 _winners = nondifferentiable(
     "winners",

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import user_error
+from wengert.core.facts import PRODUCT
 from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import multiply
@@ -44,6 +45,7 @@ _prod = reduction(
     lambda x, axis, keepdims: np.multiply.reduce(x, axis, keepdims=keepdims),
     _product_of_others,
     cases=(*CASES, EMPTY, case(np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 1.5]]), axis=(1,), keepdims=False)),
+    facts=PRODUCT,
 )
 
 
@@ -109,6 +111,7 @@ _cumprod = general(
         case(np.array([2.0, 0.0, 3.0, 0.0, 1.5]), axis=0),
         case((0, 2), axis=0),
     ),
+    facts=PRODUCT,
 )
 
 

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import user_error
+from wengert.core.facts import Facts
 from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import has_zero, where
@@ -45,8 +46,8 @@ def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
     return run
 
 
-_max = reduction("max", _furthest(np.maximum, 0.0), _extreme, cases=CASES)
-_min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES)
+_max = reduction("max", _furthest(np.maximum, 0.0), _extreme, cases=CASES, facts=Facts(selects=True))
+_min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES, facts=Facts(selects=True))
 
 
 @implements(np.max, np.amax)

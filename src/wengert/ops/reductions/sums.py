@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import user_error
-from wengert.core.facts import Facts
+from wengert.core.facts import FLAT, Facts
 from wengert.core.kinds import elementwise, linear, reduction, shifted_axes
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import add, square
@@ -180,7 +180,11 @@ def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 _logsumexp = reduction(
-    "logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)), cases=CASES
+    "logsumexp",
+    _log_sum_exp,
+    lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)),
+    cases=CASES,
+    facts=FLAT,
 )
 
 

@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.facts import Facts
 from wengert.core.kinds import reduction
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import square
@@ -37,12 +38,14 @@ _nanmax = reduction(
     lambda x, axis, keepdims, initial=None: np.fmax.reduce(x, axis, keepdims=keepdims, initial=initial),
     _extreme,
     cases=CASES,
+    facts=Facts(selects=True),
 )
 _nanmin = reduction(
     "nanmin",
     lambda x, axis, keepdims, initial=None: np.fmin.reduce(x, axis, keepdims=keepdims, initial=initial),
     _extreme,
     cases=CASES,
+    facts=Facts(selects=True),
 )
 
 

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import user_error
-from wengert.core.facts import MOVES, VIEW, Facts
+from wengert.core.facts import MOVES, PART, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -59,7 +59,7 @@ _unstack: Callable = linear(
     outputs=0,  # as many as there are slices
     batch=shifted_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
-    facts=VIEW,
+    facts=PART,
 )
 _pad = linear(
     "pad",

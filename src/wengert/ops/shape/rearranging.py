@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.facts import MOVES, VIEW
+from wengert.core.facts import MOVES, PART, VIEW
 from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
@@ -79,7 +79,7 @@ _diagonal = linear(
         case((2, 3, 4), offset=-1, axis1=2, axis2=0),
         case((2, 2), offset=5, axis1=0, axis2=1),
     ),
-    facts=VIEW,
+    facts=PART,
 )
 _embed_diagonal: Callable = linear(
     "embed_diagonal",
@@ -93,12 +93,13 @@ _embed_diagonal: Callable = linear(
     facts=MOVES,
 )
 _TRIANGLES = (case((3, 4), k=0), case((2, 3, 3), k=-1), case((3,), k=1), case((0, 2), k=0))
+TRIANGLE = MOVES._replace(selects=True)
 _of_matrices: Callable = lambda rank: {} if rank > 1 else None  # NumPy repeats a single row
 _tril: Callable = linear(
-    "tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES
+    "tril", np.tril, lambda t, k: _tril(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=TRIANGLE
 )
 _triu: Callable = linear(
-    "triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=MOVES
+    "triu", np.triu, lambda t, k: _triu(t, k=k), conforms=True, batch=_of_matrices, cases=_TRIANGLES, facts=TRIANGLE
 )
 _concatenate = linear(
     "concatenate",
@@ -118,7 +119,7 @@ _split: Callable = linear(
     outputs=0,  # as many as there are pieces
     batch=shifted_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
-    facts=VIEW,
+    facts=PART,
 )
 
 

@@ -5,13 +5,13 @@ const SMALLEST = 0.58, READABLE = 0.8, LARGEST = 1.25, SMALLEST_TEXT = 11, TEXT 
 class Graph {
   constructor(canvas) {
     this.canvas = canvas;
-    this.svg = drawn("svg", { role: "group", "aria-label": "Graph of the computation" });
-    const definitions = drawn("defs", {}, this.svg);
+    this.svg = draw("svg", { role: "group", "aria-label": "Graph of the computation" });
+    const definitions = draw("defs", {}, this.svg);
     for (const name of ["plain", "forward", "back"]) {
-      const marker = drawn("marker", { id: `arrow-${name}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, definitions);
-      drawn("path", { d: "M0 0.5L7 4L0 7.5z", class: `arrow ${name}` }, marker);
+      const marker = draw("marker", { id: `arrow-${name}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 10, markerHeight: 10, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, definitions);
+      draw("path", { d: "M0 0.5L7 4L0 7.5z", class: `arrow ${name}` }, marker);
     }
-    this.view = drawn("g", { class: "view" }, this.svg);
+    this.view = draw("g", { class: "view" }, this.svg);
     canvas.append(this.svg);
     this.time = 0;
     this.opened = -1;
@@ -27,18 +27,18 @@ class Graph {
     this.scene = scene;
     spread(scene);
     this.view.replaceChildren();
-    const [layerEdges, layerBoxes, layerLabels] = ["edges", "boxes", "labels"].map((name) => drawn("g", { class: name }, this.view));
+    const [layerEdges, layerBoxes, layerLabels] = ["edges", "boxes", "labels"].map((name) => draw("g", { class: name }, this.view));
     this.labels = layerLabels;
     this.boxOf = new Map();
     this.lineOf = new Map();
     for (const line of scene.lines) {
       line.path = curve(scene, line);
-      line.shape = drawn("g", { class: "edge" }, layerEdges);
-      drawn("path", { d: line.path, class: "stroke" }, line.shape);
+      line.shape = draw("g", { class: "edge" }, layerEdges);
+      draw("path", { d: line.path, class: "stroke" }, line.shape);
       if (line.edge >= 0) {
-        const hit = drawn("path", { d: line.path, class: "hit", tabindex: 0, role: "img" }, line.shape);
+        const hit = draw("path", { d: line.path, class: "hit", tabindex: 0, role: "img" }, line.shape);
         hit.setAttribute("aria-label", `Edge from ${titles[edges.from[line.edge]]} to ${titles[edges.to[line.edge]]}`);
-        explained(hit, () => edgeTip(line.edge, this.time));
+        showOn(hit, () => edgeTip(line.edge, this.time));
         this.lineOf.set(line.edge, line);
       } else this.lineOf.set(`${line.a},${line.b}`, line);
     }
@@ -55,38 +55,38 @@ class Graph {
   drawBox(box, parent) {
     const { step } = box;
     const kind = box.ghost ? "ghost" : kinds[step];
-    box.shape = drawn("g", { class: `box ${kind}`, transform: `translate(${box.x} ${box.y})`, tabindex: 0, role: "img", "data-step": step }, parent);
-    drawn("rect", { x: -box.width / 2, y: -box.height / 2, width: box.width, height: box.height, rx: 8, class: "frame" }, box.shape);
+    box.shape = draw("g", { class: `box ${kind}`, transform: `translate(${box.x} ${box.y})`, tabindex: 0, role: "img", "data-step": step }, parent);
+    draw("rect", { x: -box.width / 2, y: -box.height / 2, width: box.width, height: box.height, rx: 8, class: "frame" }, box.shape);
     const left = -box.width / 2 + 9, right = box.width / 2 - 9;
     box.text = {
-      title: drawn("text", { x: left, y: -13, class: "title" }, box.shape),
-      operation: drawn("text", { x: right, y: -13, class: "operation" }, box.shape),
-      value: drawn("text", { x: left, y: 6.5, class: "value" }, box.shape),
-      tangent: drawn("text", { x: left, y: 25, class: "tangent" }, box.shape),
-      adjoint: drawn("text", { x: hasTangents ? right : left, y: 25, class: hasTangents ? "adjoint end" : "adjoint" }, box.shape),
+      title: draw("text", { x: left, y: -13, class: "title" }, box.shape),
+      operation: draw("text", { x: right, y: -13, class: "operation" }, box.shape),
+      value: draw("text", { x: left, y: 6.5, class: "value" }, box.shape),
+      tangent: draw("text", { x: left, y: 25, class: "tangent" }, box.shape),
+      adjoint: draw("text", { x: hasTangents ? right : left, y: 25, class: hasTangents ? "adjoint end" : "adjoint" }, box.shape),
     };
     const paths = arrivals[step].length;
     box.pips = paths > 1 && paths < 5 && !box.ghost
-      ? Array.from({ length: paths }, (_, i) => drawn("circle", { cx: box.width / 2, cy: box.height / 2 - 14 - 11 * (paths - 1 - i), r: 4, class: "pip" }, box.shape))
+      ? Array.from({ length: paths }, (_, i) => draw("circle", { cx: box.width / 2, cy: box.height / 2 - 14 - 11 * (paths - 1 - i), r: 4, class: "pip" }, box.shape))
       : [];
-    explained(box.shape, () => stepTip(step, this.time));
+    showOn(box.shape, () => stepTip(step, this.time));
   }
 
   drawGroup(box, parent) {
     const group = groups[box.group];
-    box.shape = drawn("g", { class: "box group", transform: `translate(${box.x} ${box.y})`, tabindex: 0, role: "button", "data-group": box.group }, parent);
+    box.shape = draw("g", { class: "box group", transform: `translate(${box.x} ${box.y})`, tabindex: 0, role: "button", "data-group": box.group }, parent);
     box.shape.setAttribute("aria-label", `Open ${group.heading}, ${group.counts}`);
-    for (const shift of [6, 3, 0]) drawn("rect", { x: -box.width / 2 + shift, y: -box.height / 2 + shift, width: box.width - 6, height: box.height - 6, rx: 8, class: shift ? "frame behind" : "frame" }, box.shape);
+    for (const shift of [6, 3, 0]) draw("rect", { x: -box.width / 2 + shift, y: -box.height / 2 + shift, width: box.width - 6, height: box.height - 6, rx: 8, class: shift ? "frame behind" : "frame" }, box.shape);
     const left = -box.width / 2 + 10, wide = box.width - 26;
     box.text = {
-      heading: drawn("text", { x: left, y: -16, class: "title" }, box.shape),
-      code: drawn("text", { x: left, y: 0, class: "code" }, box.shape),
-      counts: drawn("text", { x: left, y: 14, class: "counts" }, box.shape),
+      heading: draw("text", { x: left, y: -16, class: "title" }, box.shape),
+      code: draw("text", { x: left, y: 0, class: "code" }, box.shape),
+      counts: draw("text", { x: left, y: 14, class: "counts" }, box.shape),
     };
     box.bars = (hasAdjoints ? ["forward", "back"] : ["forward"]).map((name, row) => {
-      const place = { x: left, y: 18 + 3.5 * row, height: 2.5 };
-      drawn("rect", { ...place, width: wide, class: "rail" }, box.shape);
-      return drawn("rect", { ...place, width: 0, class: `progress ${name}` }, box.shape);
+      const bar = { x: left, y: 18 + 3.5 * row, height: 2.5 };
+      draw("rect", { ...bar, width: wide, class: "rail" }, box.shape);
+      return draw("rect", { ...bar, width: 0, class: `progress ${name}` }, box.shape);
     });
     box.shape.addEventListener("click", (event) => { event.stopPropagation(); this.open(box.group); });
     box.shape.addEventListener("keydown", (event) => {
@@ -153,9 +153,9 @@ class Graph {
     this.put(text.operation, other, wide - own - 8);
     this.put(text.value, value, wide);
     const both = hasTangents && hasAdjoints, crowded = both && tangent && adjoint && this.measure(`${tangent}  ${adjoint}`, true) > wide;
-    this.put(text.tangent, crowded ? "" : tangent && roomy && !both ? `${dotted(title)} = ${tangent}` : tangent, wide, true);
-    this.put(text.adjoint, adjoint && roomy && !both ? `${barred(title)} = ${adjoint}` : adjoint, wide, true);
-    const many = arrived(step, time);
+    this.put(text.tangent, crowded ? "" : tangent && roomy && !both ? `${tangentName(title)} = ${tangent}` : tangent, wide, true);
+    this.put(text.adjoint, adjoint && roomy && !both ? `${adjointName(title)} = ${adjoint}` : adjoint, wide, true);
+    const many = countArrived(step, time);
     box.pips.forEach((pip, i) => pip.classList.toggle("in", i < many));
     box.shape.classList.toggle("known", value !== "");
     box.shape.setAttribute("aria-label", [title, value && `value ${value}`, tangent && `tangent ${tangent}`, adjoint && `adjoint ${adjoint}`].filter(Boolean).join(", "));
@@ -171,7 +171,7 @@ class Graph {
     box.shape.classList.toggle("known", parts[0] > 0);
   }
 
-  // A text, cut off where it would be wider than its place; gives the width that it has.
+  // Writes a string, cut off if it is too wide; returns its width.
   put(text, content, wide, bold = false) {
     let shown = content;
     while (shown && this.measure(shown, bold) > wide) {
@@ -194,9 +194,9 @@ class Graph {
       const local = edges.local[edge];
       if (!/^[-\d.e+]+$/.test(local)) continue;
       const content = `× ${local}`, wide = this.measure(content, true) + 12, high = this.textSize * 1.5;
-      const label = drawn("g", { class: `label ${phase}`, transform: `translate(${line.middle.x} ${line.middle.y})` }, this.labels);
-      drawn("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: high / 2 }, label);
-      drawn("text", { y: this.textSize * 0.36 }, label).textContent = content;
+      const label = draw("g", { class: `label ${phase}`, transform: `translate(${line.middle.x} ${line.middle.y})` }, this.labels);
+      draw("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: high / 2 }, label);
+      draw("text", { y: this.textSize * 0.36 }, label).textContent = content;
     }
   }
 

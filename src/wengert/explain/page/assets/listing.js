@@ -32,9 +32,9 @@ class Listing {
     }
     this.marked = [];
     const { step } = frames[time];
-    const place = step === undefined ? -1 : data.listing.place[step];
-    if (place === undefined || place < 0) return;
-    const [block, first, begin, last, end] = data.listing.places[place];
+    const span = step === undefined ? -1 : data.listing.span[step];
+    if (span === undefined || span < 0) return;
+    const [block, first, begin, last, end] = data.listing.spans[span];
     const phase = time < turn ? "on" : "back";
     for (let i = first; i <= last; i++) {
       const line = this.lines[block][i], text = data.listing.blocks[block].lines[i];

@@ -1,4 +1,4 @@
-// Time, what it says in words, and everything that moves it.
+// The time, its caption, and the controls that change it.
 
 const graph = new Graph($("canvas"));
 const trace = new Trace($("rows"), $("columns"), $("body"));
@@ -18,7 +18,7 @@ function go(time) {
   const frame = frames[now], phase = now < turn ? "forward" : "back";
   document.documentElement.dataset.phase = frame.kind === "start" ? "start" : hasAdjoints ? phase : "forward";
   slider.style.setProperty("--at", `${(100 * now) / lastFrame}%`);
-  const [heading, equation, sum] = told(frame);
+  const [heading, equation, sum] = caption(frame);
   slider.setAttribute("aria-valuetext", `${heading}: ${equation}`);
   $("phase").textContent = heading;
   $("equation").textContent = equation;
@@ -30,28 +30,28 @@ function go(time) {
   if (now === lastFrame) pause();
 }
 
-// A frame in words and formulas: what it is, its equation, and the sum that it adds to.
-function told(frame) {
+// The caption of a frame: its kind, its equation, and the sum that it adds to.
+function caption(frame) {
   const inputs = data.inputs.slice(0, 6).map((name, i) => `${name} = ${steps.value[i]}`).join(", ") + (data.inputs.length > 6 ? ", …" : "");
-  if (frame.kind === "start") return ["Start", `${data.name} at ${inputs}`, hasAdjoints ? "Values are computed forward, then adjoints on the way back." : "Values and tangents are computed together, forward."];
+  if (frame.kind === "start") return ["Start", `${data.name} at ${inputs}`, hasAdjoints ? "Values are computed forward, then adjoints in the backward pass." : "Values and tangents are computed together, forward."];
   if (frame.kind === "end") return ["Result", ends(), hasTangents ? `${hasAdjoints ? `${tangents()} ` : ""}along ${directions()}` : ""];
   const title = titles[frame.step];
   if (frame.kind === "value") {
     const tangent = tangentAt(frame.step, now);
-    const moved = tangent ? chain([dotted(title), steps.tangentFormula[frame.step], steps.tangentNumbers[frame.step], tangent]) : hasTangents ? "does not change" : "";
+    const moved = tangent ? chain([tangentName(title), steps.tangentFormula[frame.step], steps.tangentNumbers[frame.step], tangent]) : hasTangents ? "does not change" : "";
     return [isComputed(frame) ? "Forward" : "Input", chain([title, steps.formula[frame.step], steps.numbers[frame.step], steps.value[frame.step]], 84), moved];
   }
   const { row } = frame, target = back.step[row];
-  const rows = arrivals[target], place = rows.indexOf(row) + 1;
-  const sum = place > 1 ? `${barred(titles[target])} = ${chain([sumOf(target, place, "value"), back.total[row]])}` : "";
-  const paths = rows.length > 1 ? `path ${place} of ${rows.length}` : "";
-  if (frame.kind === "seed") return ["Back", chain([barred(title), back.value[row]]), [`${title} is what is differentiated`, paths].filter(Boolean).join(" · ")];
-  const term = chain([barred(titles[target]), back.formula[row], back.numbers[row], back.value[row]], 84);
-  const adds = place > 1 ? term.replace(" = ", " gains ") : term;
+  const rows = arrivals[target], count = rows.indexOf(row) + 1;
+  const sum = count > 1 ? `${adjointName(titles[target])} = ${chain([sumOf(target, count, "value"), back.total[row]])}` : "";
+  const paths = rows.length > 1 ? `path ${count} of ${rows.length}` : "";
+  if (frame.kind === "seed") return ["Back", chain([adjointName(title), back.value[row]]), [`${title} is what is differentiated`, paths].filter(Boolean).join(" · ")];
+  const term = chain([adjointName(titles[target]), back.formula[row], back.numbers[row], back.value[row]], 84);
+  const adds = count > 1 ? term.replace(" = ", " gains ") : term;
   return ["Back", adds, [sum, paths || `through ${title}`].filter(Boolean).join(" · ")];
 }
 
-const tangents = () => data.outputs.slice(0, 4).map((step) => `${dotted(titles[step])} = ${steps.tangent[step] || 0}`).join(", ");
+const tangents = () => data.outputs.slice(0, 4).map((step) => `${tangentName(titles[step])} = ${steps.tangent[step] || 0}`).join(", ");
 
 const directions = () => data.inputs.slice(0, 5).map((name, i) => `d${name} = ${steps.tangent[i] || 0}`).join(", ");
 
@@ -78,17 +78,17 @@ function play() {
   last = performance.now();
   owed = 0.6;
   playing = requestAnimationFrame(tick);
-  shownAs("pause");
+  setPlayButton("pause");
 }
 
 function pause() {
   cancelAnimationFrame(playing);
   playing = 0;
-  shownAs("play");
+  setPlayButton("play");
 }
 
-// While it plays, a reader of the screen would fall behind.
-function shownAs(shape) {
+// While the page plays, a screen reader could not keep up.
+function setPlayButton(shape) {
   $("play-shape").setAttribute("d", SHAPES[shape]);
   $("play").setAttribute("aria-label", shape === "play" ? "Play" : "Pause");
   $("equation").setAttribute("aria-live", shape === "play" ? "polite" : "off");
@@ -149,6 +149,6 @@ $("name").textContent = `${data.name}(${data.inputs.slice(0, 5).join(", ")}${dat
 $("result").textContent = data.results.length === 1 ? `= ${data.results[0]}` : "";
 for (const [name, text] of [["leaf", "input"], ["value", "value"], ["data", "data"]])
   if (kinds.some((kind) => kind === name || (name === "value" && kind === "result"))) $("legend").append(element("span", `swatch ${name}`, text));
-shownAs("play");
+setPlayButton("play");
 graph.resize();
 go(0);

@@ -1,10 +1,10 @@
-// What can be drawn: boxes with their places, edges with their curves, groups with their members, and how wide texts are.
+// What can be drawn: boxes with positions, edges with curves, groups with members, and the width of strings.
 
 const SVG = "http://www.w3.org/2000/svg";
 const [BOX_WIDTH, BOX_HEIGHT] = drawing.box;
 const [LINE_WIDTH] = drawing.line;
 
-function drawn(tag, attributes, parent) {
+function draw(tag, attributes, parent) {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   if (parent) parent.append(made);
@@ -14,7 +14,7 @@ function drawn(tag, attributes, parent) {
 const pencil = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
-// How wide a text is, in units of its size; a little more than measured, as digits are all given the widest one's room.
+// The width of a string in font sizes: a little more than measured, as every digit counts as the widest one.
 function width(content, bold) {
   const key = bold ? `b${content}` : content;
   if (!widths.has(key)) {
@@ -25,7 +25,7 @@ function width(content, bold) {
   return widths.get(key);
 }
 
-// Which group a step belongs to, and when its members are done on the way back.
+// The group of each step, and when its members are done in the backward pass.
 const groupOf = new Int32Array(titles.length).fill(-1);
 const groups = drawing.groups.map((group, g) => {
   let step = 0;

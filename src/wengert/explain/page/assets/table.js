@@ -1,4 +1,4 @@
-// The trace as a table of which only the rows in view exist: a row for each value, with formula and number for each column.
+// The trace as a table: a row for each value, with formula and number in each column. Only the rows in view exist.
 
 class Trace {
   constructor(scroll, head, body) {
@@ -98,7 +98,7 @@ class Trace {
   }
 
   adjoint(step, time) {
-    const rows = arrivals[step], many = arrived(step, time);
+    const rows = arrivals[step], many = countArrived(step, time);
     const formula = rows.length ? rows.slice(0, 4).map((row) => back.formula[row] || (back.edge[row] < 0 ? "seed" : "parts")).join(" + ") + (rows.length > 4 ? " + …" : "") : "";
     const numbers = rows.length > 1 ? sumOf(step, many, "value") : rows.length ? back.numbers[rows[0]] : "";
     const cell = this.cell("adjoint", formula, many ? numbers : "", adjointAt(step, time));

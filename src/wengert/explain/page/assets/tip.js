@@ -1,4 +1,4 @@
-// The small window beside the pointer or the focus: the local derivative, and what flows through it.
+// The tooltip at the pointer or the focus: the local derivative, and what flows through it.
 
 const tip = $("tip");
 
@@ -15,8 +15,8 @@ function showTip(lines, box) {
 
 const hideTip = () => { tip.hidden = true; };
 
-// Hover, focus and tap show the same.
-function explained(target, lines, box = () => target.getBoundingClientRect()) {
+// Hover, focus and tap show the same tooltip.
+function showOn(target, lines, box = () => target.getBoundingClientRect()) {
   const show = (event) => {
     const at = event.clientX === undefined || event.type === "focus" ? box() : new DOMRect(event.clientX, event.clientY - 8, 0, 16);
     showTip(lines(), at);
@@ -40,10 +40,10 @@ function edgeTip(edge, time) {
   else if (edges.local[edge]) lines.push(["strong", `${derivative(edge)} = ${edges.local[edge]}`]);
   else lines.push(["strong", `${derivative(edge)} is a matrix, which is never built`]);
   if (hasTangents && edges.local[edge] && tangentAt(edges.from[edge], time) && isKnown(to, time))
-    lines.push(["forward", `on: ${dotted(titles[edges.from[edge]])} = ${tangentAt(edges.from[edge], time)}, times this`]);
+    lines.push(["forward", `on: ${tangentName(titles[edges.from[edge]])} = ${tangentAt(edges.from[edge], time)}, times this`]);
   if (row >= 0 && backFrame[row] <= time)
     lines.push(["back", `back: ${chain([back.formula[row], back.numbers[row], back.value[row]])}`]);
-  else if (row >= 0 && back.formula[row]) lines.push(["back", `on the way back: ${back.formula[row]}`]);
+  else if (row >= 0 && back.formula[row]) lines.push(["back", `in the backward pass: ${back.formula[row]}`]);
   else if (hasAdjoints && row < 0 && time >= turn) lines.push(["", "no derivative flows back here"]);
   return lines;
 }
@@ -53,9 +53,9 @@ function stepTip(step, time) {
   if (step < count) lines.push(["", chain([titles[step], steps.formula[step], isKnown(step, time) ? steps.numbers[step] : "", valueAt(step, time)])]);
   else lines.push(["", valueAt(step, time)]);
   for (const edge of entering[step].slice(0, 6)) if (edges.local[edge] && isKnown(step, time)) lines.push(["", `${derivative(edge)} = ${edges.local[edge]}`]);
-  if (tangentAt(step, time)) lines.push(["forward", chain([dotted(titles[step]), steps.tangentFormula[step], steps.tangentNumbers[step], steps.tangent[step]])]);
-  const many = arrived(step, time);
-  if (many) lines.push(["back", chain([barred(titles[step]), sumOf(step, many, "formula"), sumOf(step, many, "value"), adjointAt(step, time)])]);
+  if (tangentAt(step, time)) lines.push(["forward", chain([tangentName(titles[step]), steps.tangentFormula[step], steps.tangentNumbers[step], steps.tangent[step]])]);
+  const many = countArrived(step, time);
+  if (many) lines.push(["back", chain([adjointName(titles[step]), sumOf(step, many, "formula"), sumOf(step, many, "value"), adjointAt(step, time)])]);
   if (arrivals[step].length > 1) lines.push(["back", `${many} of ${arrivals[step].length} paths have arrived`]);
   return lines;
 }

@@ -2,11 +2,11 @@
 
 const WINDOW = 24;
 
-// Boxes in layers, each below what it is made of; what comes from outside the window is repeated beside each use.
+// Boxes in layers, each below its operands; operands from outside the window are repeated beside each use.
 function windowScene(group, time, canvas) {
   const { members } = group, frame = frames[time];
-  const place = frame.step !== undefined && groupOf[frame.step] === groupOf[members[0]] ? before(members, frame.step) - 1 : time >= turn ? members.length - 1 : 0;
-  const first = Math.max(0, Math.min(Math.floor(place / (WINDOW / 2)) * (WINDOW / 2), members.length - WINDOW));
+  const current = frame.step !== undefined && groupOf[frame.step] === groupOf[members[0]] ? before(members, frame.step) - 1 : time >= turn ? members.length - 1 : 0;
+  const first = Math.max(0, Math.min(Math.floor(current / (WINDOW / 2)) * (WINDOW / 2), members.length - WINDOW));
   const inside = members.slice(first, first + WINDOW);
   const boxes = inside.map((step) => ({ step, group: -1, width: BOX_WIDTH, height: BOX_HEIGHT, layer: 0 }));
   const index = new Map(inside.map((step, i) => [step, i]));

@@ -6,10 +6,10 @@ import inspect
 
 import numpy as np
 import pytest
-from tests.explain.marks import gradients, marked_line
+from tests.explain.why.marked_functions import gradients, marked_line
 
 import wengert as wg
-from wengert.explain.why import why_zero
+from wengert.explain.why.vanishing import why_zero
 
 
 def not_used(x, y):
@@ -175,7 +175,7 @@ def test_why_zero_names_the_line(f, args, kind, operation):
     assert reason.filename == __file__
     assert not reason.is_fine
     assert reason.remedy
-    assert f"test_why_zero.py:{reason.line}" in str(answer)
+    assert f"test_vanishing.py:{reason.line}" in str(answer)
     assert reason.kind in answer._repr_html_()
     place = list(inspect.signature(f).parameters).index("y")
     assert not np.any(gradients(f, *args)[1][place])
@@ -274,10 +274,10 @@ class TestWhyZero:
         answer = why_zero(f, 1.0)
         assert len(answer[0].path) == 100
         assert "... 92 more ..." in str(answer)
-        assert len(str(answer).splitlines()) < 20
+        assert len(str(answer).splitlines()) < 30
 
     def test_unknown_argument(self):
-        with pytest.raises(KeyError, match="none of the arguments x"):
+        with pytest.raises(KeyError, match="not an argument.*The arguments are x"):
             why_zero(lambda x: x * 1.0, 1.0)["z"]
 
     def test_parameters_in_a_tree(self):

@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.explain.textbook import neuron, running
 
-import wengert as wg
 from wengert.explain.explanation import explain
-from wengert.explain.page import embedded
-from wengert.explain.tables.numbers import value as shown
+from wengert.explain.page.document import embed_json
+from wengert.explain.tables.numbers import format_value as shown
 
 HOSTILE = "</script><script>alert(1)</script><!-- & \u2028"
 
@@ -42,19 +42,6 @@ class Parts(HTMLParser):
 
 def data_of(explanation):
     return json.loads(Parts(explanation.html()).texts["data:script"])
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def neuron(w0, w1, w2, x0, x1):
-    s0 = w0 * x0
-    s1 = w1 * x1
-    s2 = s0 + s1
-    s3 = s2 + w2
-    L = wg.sigmoid(s3)
-    return L  # noqa: RET504  # the name is what is tested
 
 
 def many(x):
@@ -131,7 +118,7 @@ def test_what_was_computed_is_told(name, mode):
     assert len({len(column) for column in data["steps"].values()}) == 1
     assert len({len(column) for column in data["edges"].values()}) == 1
     assert len({len(column) for column in data["back"].values()}) == 1
-    assert len(data["listing"]["place"]) == len(steps)
+    assert len(data["listing"]["span"]) == len(steps)
     assert ("tangent" in data["steps"]) == (mode != "reverse")
     if mode != "reverse":
         assert data["steps"]["tangent"] == [
@@ -195,8 +182,8 @@ def test_the_program_is_marked_where_each_value_is_made():
     data = data_of(explain(running, 2.0, 5.0))
     (block,) = data["listing"]["blocks"]
     marked = []
-    for place in data["listing"]["place"]:
-        _, line, begin, last, end = data["listing"]["places"][place]
+    for span in data["listing"]["span"]:
+        _, line, begin, last, end = data["listing"]["spans"][span]
         assert line == last
         marked.append(block["lines"][line][begin:end])
     assert marked == [
@@ -229,7 +216,7 @@ def test_letters_beyond_ascii_do_not_shift_the_marks():
         return np.sin(x * len("äöü…")) + x
 
     data = data_of(explain(f, 1.0))
-    block, line, begin, _, end = data["listing"]["places"][data["listing"]["place"][2]]
+    block, line, begin, _, end = data["listing"]["spans"][data["listing"]["span"][2]]
     assert data["listing"]["blocks"][block]["lines"][line][begin:end] == 'np.sin(x * len("äöü…"))'
 
 
@@ -237,7 +224,7 @@ def test_a_function_without_source_is_shown_without():
     space = {"np": np}
     exec("def f(x):\n    return np.sin(x)", space)
     data = data_of(explain(space["f"], 1.0))
-    assert data["listing"] == {"blocks": [], "places": [], "place": [-1, -1]}
+    assert data["listing"] == {"blocks": [], "spans": [], "span": [-1, -1]}
 
 
 def test_names_and_source_cannot_break_out():
@@ -260,7 +247,7 @@ def test_names_and_source_cannot_break_out():
 
 def test_embedded_data_comes_back_as_it_was():
     whole = {"text": HOSTILE + "'\"\\ \u2029 ]]>", "numbers": [1, -2.5]}
-    text = embedded(whole)
+    text = embed_json(whole)
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == whole
 

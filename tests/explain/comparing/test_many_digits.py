@@ -12,7 +12,7 @@ from tests.test_table import case_arguments, sample
 from wengert.core.primitive import TABLE, Primitive
 from wengert.explain import aspects  # noqa: F401  # fills `digits`
 from wengert.explain.comparing.digits import digits
-from wengert.explain.comparing.reference import DIGITS, lifted
+from wengert.explain.comparing.reference import DIGITS, to_mpmath
 
 MODULES = [module for name, module in sys.modules.items() if name.startswith("wengert.ops.")]
 BUILT_IN = {f.primitive for module in MODULES for f in vars(module).values() if hasattr(f, "primitive")}
@@ -21,13 +21,13 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "rig
 
 
 def arguments(primitive: Primitive) -> list[tuple[list, dict]]:
-    """Operands and metadata: those of the table's cases, as far as they have elements, or numbers inside of the domain."""
-    if primitive.trial.cases:
-        found = [(list(map(np.asarray, case_arguments(c))), c.params) for c in primitive.trial.cases]
+    """Operands and parameters: real and not empty cases of the table, or numbers inside the domain."""
+    if primitive.cases:
+        found = [(list(map(np.asarray, case_arguments(c))), c.params) for c in primitive.cases]
         return [(args, params) for args, params in found if all(a.size and a.dtype.kind != "c" for a in args)]
     if primitive.name in BITS:
         return [([np.array([1, 2, 3])] * len(primitive.inputs), {})]
-    return [(sample(primitive, [(3,)] * 3)[: len(primitive.inputs)], primitive.trial.params)]
+    return [(sample(primitive, [(3,)] * 3)[: len(primitive.inputs)], primitive.params or {})]
 
 
 @pytest.mark.parametrize("name", [p.name for p in TABLE.values() if p in BUILT_IN and p in digits])
@@ -42,7 +42,7 @@ def test_values(name):
         with mpmath.workdps(DIGITS):
             form = digits.of(primitive)
             assert form is not None
-            numbers = [lifted(mpmath, a) if a.dtype.kind == "f" else a for a in args]
+            numbers = [to_mpmath(mpmath, a) if a.dtype.kind == "f" else a for a in args]
             found = form(mpmath, *numbers, **params)
         for f, e in zip(found if isinstance(expected, tuple | list) else (found,), several, strict=True):
             plain = np.asarray(f)

@@ -12,8 +12,8 @@ import wengert as wg
 from wengert.explain.comparing import ways
 from wengert.explain.comparing.chart import Chart, Curve, ticks
 from wengert.explain.comparing.compare import compare, relative_error
-from wengert.explain.comparing.reference import UnknownToPrecision, precise_gradient
-from wengert.explain.observation import record
+from wengert.explain.comparing.reference import DIGITS, UnknownToPrecision, precise_gradient
+from wengert.explain.recorder import record_run
 
 STEPS = np.geomspace(1e-15, 1e-1, 15)
 
@@ -87,10 +87,10 @@ class TestRunningExample:
             calls.append(1)
             return (x * x).sum()
 
-        monkeypatch.setattr(ways, "timed", lambda function, budget=0.0: 1.0)
-        problem = ways.Problem(counting, (np.ones(5),))
+        monkeypatch.setattr(ways, "time_call", lambda function, budget=0.0: 1.0)
+        problem = ways.ComparedFunction(counting, (np.ones(5),))
         calls.clear()
-        for way in ways.numerical(problem):
+        for way in ways.numerical_ways(problem):
             checks = 5 if way.name == "complex step" else 0  # whether it is analytic, once
             assert len(calls) == way.evaluations + checks
             calls.clear()
@@ -245,7 +245,10 @@ class TestOtherFunctions:
         assert comparison["manual"].error == pytest.approx(0.5)
 
     def test_a_formula_of_another_size_is_told_of(self):
-        assert "1 entries" in compare(lambda x: x**2, 3.0, formula=lambda x: (x, x), steps=[1e-6])["manual"].note
+        assert (
+            "2 elements instead of 1"
+            in compare(lambda x: x**2, 3.0, formula=lambda x: (x, x), steps=[1e-6])["manual"].note
+        )
 
     def test_formulas_grow_and_graphs_do_not(self):
         def nested(x):
@@ -324,19 +327,19 @@ class TestReference:
     )
     def test_agrees_with_reverse_mode(self, f):
         x = np.array([0.3, 0.7, 1.1, 0.2])
-        found = precise_gradient(record(f, x).graph, [x])
+        found = precise_gradient(record_run(f, x).graph, [x])
         assert relative_error(wg.grad(f)(x).tolist(), found) < 1e-15
 
     def test_is_exact_beyond_double_precision(self):
-        (found,) = precise_gradient(record(np.exp, 1.0).graph, [1.0])
+        (found,) = precise_gradient(record_run(np.exp, 1.0).graph, [1.0])
         with mpmath.workdps(50):
             assert abs(mpmath.mpf(found.numerator) / found.denominator - mpmath.e) < mpmath.mpf(10) ** -35
 
     def test_says_what_it_does_not_know(self):
-        with pytest.raises(UnknownToPrecision, match="svd"):
-            precise_gradient(record(lambda x: np.linalg.svd(x * np.eye(2), compute_uv=False).sum(), 1.0).graph, [1.0])
+        with pytest.raises(UnknownToPrecision, match="fft"):
+            precise_gradient(record_run(lambda x: np.fft.fft(x * np.ones(2)).real.sum(), 1.0).graph, [1.0])
         x = np.ones(1000)
-        graph = record(lambda x: np.sin(x).sum(), x).graph
+        graph = record_run(lambda x: np.sin(x).sum(), x).graph
         with pytest.raises(UnknownToPrecision, match="too many"):
             precise_gradient(graph, [x])
 
@@ -363,3 +366,26 @@ def test_a_formula_of_astronomical_size():
 )
 def test_trees_with_one_leaf(f, args):
     assert compare(f, *args)["reverse mode"].gradient[0] == 6.0
+
+
+MATRIX = np.array([[3.0, 1.0], [0.5, 2.0]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.linalg.solve(a, np.ones(2)).sum(),
+        lambda a: np.linalg.slogdet(a)[1],
+        lambda a: np.linalg.eigh(a)[1][0, 0],
+        lambda a: np.linalg.svd(a)[1][0],
+        lambda a: np.linalg.qr(a)[0][0, 0],
+        lambda a: wg.linalg.lu(a)[1].sum(),
+        lambda a: wg.linalg.logm(a).sum(),
+        lambda a: wg.special.softmax(a)[0, 0],
+    ],
+    ids=["solve", "slogdet", "eigh", "svd", "qr", "lu", "logm", "softmax"],
+)
+def test_linear_algebra_is_judged_by_many_digits(f):
+    comparison = compare(f, MATRIX, steps=[1e-6])
+    assert comparison.judge == f"mpmath with {DIGITS} digits"
+    assert comparison["reverse mode"].error < 1e-13

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.explain.marks import gradients_are_finite, marked_line
+from tests.explain.why.marked_functions import gradients_are_finite, marked_line
 
 import wengert as wg
-from wengert.explain.why import why_nan
+from wengert.explain.why.nonfinite import why_nan
 
 # Functions whose result or gradient is not finite
 
@@ -168,7 +168,7 @@ def test_why_nan_names_the_line(f, args, direction, operation, index):
     assert answer.index == index
     assert answer.remedy
     text = str(answer)
-    assert f"test_why.py:{answer.line}" in text
+    assert f"test_nonfinite.py:{answer.line}" in text
     assert answer.operation in text
     assert answer.operation in answer._repr_html_()
 
@@ -184,7 +184,7 @@ class TestWhyNan:
 
     def test_what_became_of_it(self):
         answer = why_nan(masked_by_multiplication, np.array([2.0, 0.0]))
-        assert [event.place.operation for event in answer.events] == ["divide", "multiply"]
+        assert [event.source_line.operation for event in answer.events] == ["divide", "multiply"]
         assert "wg.where(mask" in answer.events[1].remedy
         assert "0 times an infinity" in str(answer)
 
@@ -252,7 +252,7 @@ class TestWhyNan:
         assert not gradients_are_finite(f, np.array([0.0, 1.0]))
         assert answer.line == marked_line(f)
         assert answer.index == (0,)
-        assert "something else is chosen" in answer.remedy
+        assert "something else is selected" in answer.remedy
 
     def test_elements_are_followed_through_rearrangement(self):
         def f(x):

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.explain.textbook import running
 from tests.test_modes import problems
 from tests.test_table import SHAPES, by_name, live_arguments, op_of, sample
 
@@ -14,14 +15,10 @@ import wengert as wg
 from wengert.core.primitive import TABLE
 from wengert.explain.explanation import explain
 from wengert.explain.tables.formulas import Formulas
-from wengert.explain.tables.numbers import array, number, value
+from wengert.explain.tables.numbers import format_array, format_number, format_value
 from wengert.graph.typesetting import Latex, Plain
 
 ELEMENTWISE = [p for p in TABLE.values() if p.kind == "elementwise"]
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
 def formulas(f, *args, style=None, mode="both"):
@@ -32,30 +29,33 @@ def formulas(f, *args, style=None, mode="both"):
 @pytest.mark.parametrize(
     ("x", "text"),
     [
-        (math.log(2.0), "0.693"), (10.0, "10"), (1.7163378, "1.716"), (-0.28366, "-0.284"), (1.2e-05, "1.2e-05"), (10.69314, "10.693"),
-        (0.1 + 0.2, "0.3"), (np.float32(0.1), "0.1"), (0.99996, "1.000"), (0.012345, "0.0123"), (0.5, "0.5"), (-1.0, "-1"), (7, "7"),
-        (1234.5678, "1234.57"), (1.5e10, "1.5e+10"), (5e-324, "4.941e-324"), (np.nan, "nan"), (-np.inf, "-inf"), (True, "True"),
+        (math.log(2.0), "0.693"), (10.0, "10"), (1.7163378, "1.716"), (-0.28366, "-0.284"), (1.2e-05, "1.2e-05"),
+        (10.69314, "10.693"),
+        (0.1 + 0.2, "0.3"), (np.float32(0.1), "0.1"), (0.99996, "1.000"), (0.012345, "0.0123"), (0.5, "0.5"),
+        (-1.0, "-1"), (7, "7"),
+        (1234.5678, "1234.57"), (1.5e10, "1.5e+10"), (5e-324, "4.941e-324"), (np.nan, "nan"), (-np.inf, "-inf"),
+        (True, "True"),
         (1.0 + 2.5j, "1+2.5j"), (-0.5j, "0-0.5j"), (np.int64(3), "3"), (0.0, "0"),
     ],
 )  # fmt: skip
 def test_number(x, text):
-    assert number(x) == text
+    assert format_number(x) == text
 
 
 def test_number_of_digits():
-    assert [number(math.pi, digits) for digits in (2, 4, 6)] == ["3.1", "3.142", "3.14159"]
+    assert [format_number(math.pi, digits) for digits in (2, 4, 6)] == ["3.1", "3.142", "3.14159"]
 
 
 def test_arrays_are_shown_in_full_while_they_are_small():
-    assert array(np.arange(6.0).reshape(2, 3)) == "[[0, 1, 2], [3, 4, 5]]"
-    assert array(np.arange(7.0)) == "f64[7] mean 3, from 0 to 6"
-    assert array(np.full((4, 5), 0.25)) == "f64[4,5] all 0.25"
-    assert array(np.r_[np.nan, np.arange(9.0)]) == "f64[10] 1 not finite, others from 0 to 8"
-    assert array(np.arange(9) > 5) == "bool[9] 3 of 9 true"
-    assert array(np.full(9, np.inf)) == "f64[9] nothing finite"
-    assert value((np.ones(2), None)) == "([1, 1], none)"
-    assert value((np.ones(9), np.ones(2))) == "(f64[9], f64[2])"
-    assert value(wg.tensor([1.0, 2.0])) == "[1, 2]"
+    assert format_array(np.arange(6.0).reshape(2, 3)) == "[[0, 1, 2], [3, 4, 5]]"
+    assert format_array(np.arange(7.0)) == "f64[7] mean 3, from 0 to 6"
+    assert format_array(np.full((4, 5), 0.25)) == "f64[4,5] all 0.25"
+    assert format_array(np.r_[np.nan, np.arange(9.0)]) == "f64[10] 1 not finite, others from 0 to 8"
+    assert format_array(np.arange(9) > 5) == "bool[9] 3 of 9 true"
+    assert format_array(np.full(9, np.inf)) == "f64[9] nothing finite"
+    assert format_value((np.ones(2), None)) == "([1, 1], none)"
+    assert format_value((np.ones(9), np.ones(2))) == "(f64[9], f64[2])"
+    assert format_value(wg.tensor([1.0, 2.0])) == "[1, 2]"
 
 
 def test_running_example_in_names_and_numbers():
@@ -173,8 +173,10 @@ def test_one_derivation_serves_all_rounds_of_a_loop():
 
 
 SIGNS = {
-    "; order = ": ", order=", "×": "*", "·": "*", "⊙": "*", "²": "**2", "³": "**3", "^": "**", "√": "sqrt ", "{": "(", "}": ")",
-    ", else": " else", " mod ": " % ", " = ": " == ", "σ": "sigmoid", "sgn": "sign", "Re(": "real(", "Im(": "imag(", "arg(": "angle(",
+    "; order = ": ", order=", "×": "*", "·": "*", "⊙": "*", "²": "**2", "³": "**3", "^": "**", "√": "sqrt ",
+    "{": "(", "}": ")",
+    ", else": " else", " mod ": " % ", " = ": " == ", "σ": "sigmoid", "sgn": "sign", "Re(": "real(", "Im(": "imag(",
+    "arg(": "angle(",
     "log₂": "log2", "log₁₀": "log10", "ln": "log",
 }  # fmt: skip
 CALLS = r"\b(log2|log10|log|sin|cos|tan|sinh|cosh|tanh|arcsin|arccos|arctan|exp|sqrt) (\w+|\([^()]*\))"

@@ -13,29 +13,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
+from tests.explain.textbook import neuron, running
 
 import wengert as wg
 from wengert.explain.explanation import explain
-from wengert.explain.pictures import bitmap
-from wengert.explain.pictures.grouping import LARGE
-from wengert.explain.pictures.layers import apart, crossings, layers, place, succession
-from wengert.explain.pictures.layout import MOST, Drawing, grouped, layout
-from wengert.explain.pictures.picture import DARK, LIGHT, SANS
+from wengert.explain.pictures import png
+from wengert.explain.pictures.grouping import LARGE, find_groups
+from wengert.explain.pictures.layers import assign_layers, count_crossings, keep_apart, place_boxes, topological_ranks
+from wengert.explain.pictures.layout import MOST, Drawing, lay_out_drawing
+from wengert.explain.pictures.svg import DARK, LIGHT, SANS
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def neuron(w0, w1, w2, x0, x1):
-    s0 = w0 * x0
-    s1 = w1 * x1
-    s2 = s0 + s1
-    s3 = s2 + w2
-    L = wg.sigmoid(s3)
-    return L  # noqa: RET504  # the name is what is tested
 
 
 def wandering(seed, count):
@@ -120,19 +108,19 @@ def check_geometry(drawing: Drawing) -> None:
 def test_nothing_overlaps(seed, direction):
     count = 3 + seed * 3
     explanation = explain(wandering(seed, count), 0.3, 0.5, -0.2, mode=["reverse", "forward", "both"][seed % 3])
-    check_geometry(layout(explanation, False, edges=seed % 2 == 0, direction=direction))
+    check_geometry(lay_out_drawing(explanation, False, edges=seed % 2 == 0, direction=direction))
 
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("groups", ["line", "function", True])
 def test_nothing_overlaps_in_groups(groups):
-    check_geometry(layout(explain(alternating(20), 0.5, 0.4), groups))
-    check_geometry(layout(explain(neuron, 1.0, 2.0, 3.0, -1.0, -2.0), groups))
+    check_geometry(lay_out_drawing(explain(alternating(20), 0.5, 0.4), groups))
+    check_geometry(lay_out_drawing(explain(neuron, 1.0, 2.0, 3.0, -1.0, -2.0), groups))
 
 
 def test_every_use_of_a_value_is_an_edge():
     explanation = explain(wandering(3, 30), 0.3, 0.5, -0.2)
-    drawing = layout(explanation, False)
+    drawing = lay_out_drawing(explanation, False)
     uses = {(edge.step, edge.operand) for edge in drawing.edges if edge.step is not None}
     assert uses == {
         (i, j) for i, step in enumerate(explanation.steps) if step.operation for j in range(len(step.node.args))
@@ -143,7 +131,7 @@ def test_every_use_of_a_value_is_an_edge():
 
 
 def test_running_example():
-    drawing = layout(explain(running, 2.0, 5.0, mode="both"), edges=True)
+    drawing = lay_out_drawing(explain(running, 2.0, 5.0, mode="both"), edges=True)
     texts = [node.title for node in drawing.nodes if node.kind != "operator"]
     assert ["v₋₁ = x1 = 2", "v\u0307₋₁ = 1", "v\u0304₋₁ = 5.5"] in texts
     assert ["v₀ = x2 = 5", "v\u0307₀ = 0", "v\u0304₀ = 1.716"] in texts
@@ -169,7 +157,7 @@ def drawing_title(drawing, name):
 
 
 def test_users_names():
-    drawing = layout(explain(neuron, 1.0, 2.0, 3.0, -1.0, -2.0))
+    drawing = lay_out_drawing(explain(neuron, 1.0, 2.0, 3.0, -1.0, -2.0))
     shown = {text for node in drawing.nodes for text in node.title}
     assert {"s0 = -1", "s1 = -4", "s2 = -5", "s3 = -2", "grad_L = 1", "grad_s3 = 0.105", "grad_x1 = 0.210"} <= shown
 
@@ -181,7 +169,7 @@ def test_data_without_gradient():
         positive = x > 0.0
         return np.where(positive, x, 0.1 * x) @ weights * n
 
-    drawing = layout(explain(f, np.array([1.0, -2.0]), 3))
+    drawing = lay_out_drawing(explain(f, np.array([1.0, -2.0]), 3))
     kinds = {node.title[0]: node.kind for node in drawing.nodes}
     assert kinds["positive = [True, False]"] == "data"
     assert kinds["n = 3"] == "data"
@@ -195,7 +183,7 @@ def test_several_results_of_one_operation():
         first, second = np.split(x, 2)
         return (first * second).sum()
 
-    drawing = layout(explain(f, np.arange(4.0)), edges=True)
+    drawing = lay_out_drawing(explain(f, np.arange(4.0)), edges=True)
     operator = next(node for node in drawing.nodes if node.title[0] == "split")
     parts = [edge.target for edge in drawing.edges if edge.source == operator.id]
     assert [node.title[0] for node in drawing.nodes if node.id in parts] == ["v₂ = [0, 1]", "v₃ = [2, 3]"]
@@ -209,23 +197,23 @@ def test_operations_with_rules_of_their_own():
         return x * x * x
 
     cube.defvjp(lambda x: (x * x * x, x), lambda x, t: (3.0 * x * x * t,))
-    drawing = layout(explain(lambda x: cube(x) * x, 2.0), edges=True)
+    drawing = lay_out_drawing(explain(lambda x: cube(x) * x, 2.0), edges=True)
     assert "cube" in [node.title[0] for node in drawing.nodes if node.kind == "operator"]
     assert sorted([edge.label for edge in drawing.edges if edge.label]) == ["2", "8"]
     check_geometry(drawing)
 
 
 def test_results_that_are_given():
-    drawing = layout(explain(lambda x, y: (x, 2.0, x * x), 3.0, 4.0))
+    drawing = lay_out_drawing(explain(lambda x, y: (x, 2.0, x * x), 3.0, 4.0))
     assert sorted(node.kind for node in drawing.nodes if node.is_result) == ["data", "leaf", "value"]
     check_geometry(drawing)
 
 
 def test_a_loop_over_two_lines_goes_round():
     explanation = explain(alternating(60), 0.5, 0.4)
-    groups = grouped(explanation)
+    groups = find_groups(explanation)
     assert [(group.rounds, len(group.steps)) for group in groups] == [(60, 120), (60, 60)]
-    drawing = layout(explanation)
+    drawing = lay_out_drawing(explanation)
     assert [edge.backward for edge in drawing.edges if edge.source != edge.target].count(True) == 1
     box = next(node for node in drawing.nodes if node.group == groups[0].id)
     assert f"line {groups[0].line}" in box.title[0]
@@ -236,26 +224,26 @@ def test_a_loop_over_two_lines_goes_round():
 def test_groups_share_out_the_operations():
     explanation = explain(wandering(1, 200), 0.3, 0.5, -0.2)
     for groups in (None, True, "line", "function"):
-        steps = [i for group in grouped(explanation, groups) for i in group.steps]
+        steps = [i for group in find_groups(explanation, groups) for i in group.steps]
         assert sorted(steps) == [i for i, step in enumerate(explanation.steps) if step.operation]
-    assert grouped(explanation, False) == []
-    assert grouped(explain(running, 2.0, 5.0)) == []
+    assert find_groups(explanation, False) == []
+    assert find_groups(explain(running, 2.0, 5.0)) == []
 
 
 def test_groups_open():
     explanation = explain(alternating(60), 0.5, 0.4)
-    first, second = grouped(explanation)
-    drawing = layout(explanation, expanded=[second.id])
+    first, second = find_groups(explanation)
+    drawing = lay_out_drawing(explanation, expanded=[second.id])
     assert [group.id for group in drawing.groups] == [first.id]
     assert {node.step for node in drawing.nodes if node.kind == "operator"} == set(second.steps)
-    inside = layout(explanation, only=first.steps[:4])
+    inside = lay_out_drawing(explanation, only=first.steps[:4])
     assert {node.step for node in inside.nodes if node.kind == "operator"} == set(first.steps[:4])
     check_geometry(inside)
 
 
 def test_many_inputs_are_one_box():
     explanation = explain(lambda xs: sum(xs), [float(i) for i in range(200)])
-    drawing = layout(explanation)
+    drawing = lay_out_drawing(explanation)
     assert next(node.title[0] for node in drawing.nodes if node.kind == "leaf") == "200 inputs"
     assert len(drawing.nodes) < LARGE
 
@@ -276,7 +264,7 @@ def test_large_graphs_are_quick():
     explanation.dot()
     assert time.process_time() - start < 5.0
     by_line = explain(program(300), 0.5, 0.4)
-    assert [group.kind for group in grouped(by_line)] == ["function"]
+    assert [group.kind for group in find_groups(by_line)] == ["function"]
     many = explain(wandering(5, 190), 0.3, 0.5, -0.2)
     start = time.process_time()
     many.svg(groups=False, edges=True)
@@ -285,7 +273,7 @@ def test_large_graphs_are_quick():
 
 def test_too_large_to_draw_one_by_one():
     explanation = explain(alternating(MOST), 0.5, 0.4)
-    with pytest.raises(ValueError, match=r"too many to draw one by one.*test_picture\.py.*groups=None"):
+    with pytest.raises(ValueError, match=r"too many to draw one by one.*test_pictures\.py.*groups=None"):
         explanation.svg(groups=False)
 
 
@@ -365,7 +353,7 @@ def test_dot_quotes():
     assert '"' not in re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
 
 
-def has_typeface() -> bool:
+def has_font() -> bool:
     """Whether anything that pictures are written in is on this machine, asked without the code under test."""
     resvg = pytest.importorskip("resvg_py")
     draw = lambda text: resvg.svg_to_bytes(
@@ -378,8 +366,8 @@ def has_typeface() -> bool:
 
 
 def test_png(tmp_path):
-    if not has_typeface():
-        pytest.skip("no typeface on this machine")
+    if not has_font():
+        pytest.skip("no font on this machine")
     explanation = explain(running, 2.0, 5.0)
     root = ElementTree.fromstring(explanation.svg())
     for scale in (1.0, 2.0):
@@ -395,15 +383,15 @@ def test_png(tmp_path):
 
 
 @pytest.mark.parametrize("has_matplotlib", [False, True])
-def test_png_without_the_typefaces_of_the_system(tmp_path, monkeypatch, has_matplotlib):
+def test_png_without_the_fonts_of_the_system(tmp_path, monkeypatch, has_matplotlib):
     resvg = pytest.importorskip("resvg_py")
     draw = resvg.svg_to_bytes
     monkeypatch.setattr(resvg, "svg_to_bytes", lambda **options: draw(skip_system_fonts=True, **options))
     if has_matplotlib:
         pytest.importorskip("matplotlib")
     else:
-        monkeypatch.setattr(bitmap, "find_spec", lambda name: None)
-    bitmap.fonts.cache_clear()
+        monkeypatch.setattr(png, "find_spec", lambda name: None)
+    png.font_folders.cache_clear()
     explanation = explain(running, 2.0, 5.0)
     try:
         if has_matplotlib:
@@ -412,11 +400,11 @@ def test_png_without_the_typefaces_of_the_system(tmp_path, monkeypatch, has_matp
                 bytes(draw(svg_string=explanation.svg(), skip_system_fonts=True, zoom=2))
             )
         else:
-            with pytest.raises(RuntimeError, match="A PNG needs a typeface"):
+            with pytest.raises(RuntimeError, match="A PNG needs a font"):
                 explanation.png(tmp_path / "graph.png")
             assert not (tmp_path / "graph.png").exists()
     finally:
-        bitmap.fonts.cache_clear()
+        png.font_folders.cache_clear()
 
 
 def test_png_names_the_remedy(tmp_path, monkeypatch):
@@ -436,7 +424,7 @@ def test_crossings_by_counting_pairs(seed):
     for a, b in edges:
         below.setdefault(a, []).append(b)
     pairs = itertools.combinations([(upper.index(a), lower.index(b)) for a, b in edges], 2)
-    assert crossings([upper, lower], below) == sum((a - c) * (b - d) < 0 for (a, b), (c, d) in pairs)
+    assert count_crossings([upper, lower], below) == sum((a - c) * (b - d) < 0 for (a, b), (c, d) in pairs)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -445,20 +433,20 @@ def test_places_are_the_nearest_in_least_squares(seed):
     goals, weights = rng.normal(scale=3.0, size=9), rng.uniform(0.1, 2.0, size=9)
     offsets = np.concatenate([[0.0], np.cumsum(rng.uniform(0.5, 2.0, size=8))])
     expected = isotonic_regression(goals - offsets, weights=weights).x + offsets
-    np.testing.assert_allclose(apart(goals, weights, offsets), expected, atol=1e-12)
+    np.testing.assert_allclose(keep_apart(goals, weights, offsets), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_layers_follow_the_edges(seed):
     rng = np.random.default_rng(seed)
     edges = [(int(a), int(b)) for a, b in rng.integers(12, size=(20, 2)) if a < b]
-    rank = succession(12, edges)
+    rank = topological_ranks(12, edges)
     assert sorted(rank) == list(range(12))
-    layer = layers(12, edges, rank, [False] * 12)
+    layer = assign_layers(12, edges, rank, [False] * 12)
     assert all(rank[a] < rank[b] and layer[a] < layer[b] for a, b in edges)
 
 
 def test_cycles_are_opened_at_one_edge():
-    found = place([10.0] * 3, [(0, 1), (1, 2), (2, 0)], [False] * 3, 5.0)
+    found = place_boxes([10.0] * 3, [(0, 1), (1, 2), (2, 0)], [False] * 3, 5.0)
     assert found.backward == [False, False, True]
     assert found.layer == [0, 1, 2]

@@ -1,6 +1,6 @@
-"""A function run once with everything written down: each operation, its value, the user's line and name for it.
+"""A run of a function with everything recorded: each operation, its value, the user's source line and name for it.
 
-Numbers are known while it runs, so `if` and `while` go the way that they would go without being watched.
+The function runs on numbers, so `if` and `while` take the same branches as without recording.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from wengert.core.primitive import OUTPUT, Primitive, gives_constants
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
+from wengert.core.tree import map as map_tree
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording as switches
@@ -25,9 +26,9 @@ from wengert.transforms.tracing import leaf_names
 
 
 class Recording:
-    """What happened: a graph, the value of each of its nodes, and the rounds of loops in which they were made.
+    """A graph, the value of each of its nodes, and the iterations of loops in which they were computed.
 
-    `inputs` are the arguments that a derivative can be taken in, in the order in which they were given.
+    `inputs` are the arguments that a derivative can be taken with respect to, in the order of the call.
     """
 
     def __init__(self) -> None:
@@ -45,35 +46,32 @@ class Recording:
         return Graph(self.inputs, self.outputs, self.arguments, self.result)
 
     def add(self, primitive: Primitive, args: tuple[Node, ...], params: dict[str, Any], out: Any) -> Operation:
-        """A node for an operation that was run."""
+        """Add a node for an operation that has run."""
         spec = Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
-        place = source()
-        node = Operation(primitive, args, params, spec, None, None, place)
+        origin = source()
+        node = Operation(primitive, args, params, spec, None, None, origin)
         self.values[node] = out
-        if place is not None:
-            self.rounds[node] = self.visit(place)
+        if origin is not None:
+            self.rounds[node] = self.count_visit(origin)
         return node
 
-    def visit(self, place: Source) -> int:
+    def count_visit(self, origin: Source) -> int:
         """How often this instruction has run before."""
-        key = place.code, place.instruction
+        key = origin.code, origin.instruction
         self.visits[key] = self.visits.get(key, -1) + 1
         return self.visits[key]
 
 
 class Mark(NamedTuple):
-    """What a recorded value carries beside its number.
-
-    `varies` says that a derivative flows from the arguments to it.
-    """
+    """What a recorded array has beside its value. `varies`: a derivative flows from the arguments to it."""
 
     node: Node
     recording: Recording
     varies: bool
 
 
-class Recorded(Array):
-    """A value that is watched."""
+class RecordedArray(Array):
+    """A value whose operations are recorded."""
 
     __slots__ = ()
 
@@ -83,10 +81,10 @@ class Recorded(Array):
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         if params.get("reuse"):
-            params = params | {"reuse": False}  # what was written down stays as it was
-        mine = [isinstance(a, Recorded) and a.level == level for a in args]
+            params = params | {"reuse": False}  # the recorded value must not change
+        mine = [isinstance(a, RecordedArray) and a.level == level for a in args]
         recording = next(a.extra.recording for a, m in zip(args, mine, strict=True) if m)
-        nodes = tuple([a.extra.node if m else known(recording, a) for a, m in zip(args, mine, strict=True)])
+        nodes = tuple([a.extra.node if m else constant_node(recording, a) for a, m in zip(args, mine, strict=True)])
         out = primitive.op(*[a.value if m else a for a, m in zip(args, mine, strict=True)], **params)
         node = recording.add(primitive, nodes, params, out)
         recorded = switches.is_recording()
@@ -96,14 +94,14 @@ class Recorded(Array):
             and any(a.extra.varies for a, m in zip(args, mine, strict=True) if m)
         )
         if primitive.outputs == 1:
-            if not recorded:  # inside of no_grad
+            if not recorded:  # inside no_grad
                 node = recording.add(STOP_GRADIENT, (node,), {}, out)
-            return Recorded(out, level, Mark(node, recording, varies))
+            return RecordedArray(out, level, Mark(node, recording, varies))
         parts = []
         for i, part in enumerate(out):
             picked = Operation(OUTPUT, (node,), {"index": i}, Spec.of(part), None, None, node.source)
             recording.values[picked] = part
-            parts.append(Recorded(part, level, Mark(picked, recording, varies)))
+            parts.append(RecordedArray(part, level, Mark(picked, recording, varies)))
         return tuple(parts)
 
     @property
@@ -111,46 +109,60 @@ class Recorded(Array):
         return self.extra.varies and super().is_live
 
     def detach(self) -> Any:
-        """The value alone."""
+        """The value without its history."""
         return self.value
 
     def __repr__(self) -> str:
         return f"recorded({self.value!r})"
 
 
-def known(recording: Recording, value: Any) -> Node:
-    """The node of a value that does not depend on the arguments."""
-    node = Constant(
-        value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value
-    )  # the user may still change it
+def constant_node(recording: Recording, value: Any) -> Node:
+    """The node of a value that does not depend on the arguments: a copy, since the user may change it later."""
+    node = Constant(value.copy() if isinstance(value, np.ndarray) and any(value.strides) else value)
     recording.values[node] = node.value
     return node
 
 
-def record(f: Callable, *args: Any, **kwargs: Any) -> Recording:
-    """Run a function and write everything down."""
+def record_run(f: Callable, *args: Any, **kwargs: Any) -> Recording:
+    """Run a function and record it."""
     recording, level = Recording(), new_level()
     recording.function = f
     leaves, recording.arguments = flatten((args, kwargs))
     names = leaf_names(f, recording.arguments)
-    watched: list[Any] = []
+    values: list[Any] = []
     for leaf, name in zip(leaves, names, strict=True):
         if not is_traced(leaf):
-            watched.append(leaf)
+            values.append(leaf)
             continue
         value = leaf if isinstance(leaf, Array) else np.array(leaf)[()]
         node = Input(Spec.of(value), name=name)
         recording.inputs.append(node)
         recording.values[node] = value
-        watched.append(Recorded(value, level, Mark(node, recording, True)))
-    given, named = unflatten(recording.arguments, watched)
+        values.append(RecordedArray(value, level, Mark(node, recording, True)))
+    given, named = unflatten(recording.arguments, values)
     with np.errstate(all="ignore"):
         outs, recording.result = flatten(f(*given, **named))
     recording.outputs = [
-        y.extra.node if isinstance(y, Recorded) and y.level == level else known(recording, y) for y in outs
+        y.extra.node if isinstance(y, RecordedArray) and y.level == level else constant_node(recording, y) for y in outs
     ]
     if not recording.outputs:
         raise user_error(
             TypeError, "The function returned nothing that could be explained", "Return a number or an array."
         )
     return recording
+
+
+def plain_arrays(value: Any) -> Any:
+    """The NumPy array of a value of any mode; for several outputs, a tuple of arrays."""
+    if isinstance(value, tuple | list):
+        return tuple([plain_arrays(part) for part in value])
+    while isinstance(value, Array):
+        value = value.value
+    return None if value is None else np.asarray(value)
+
+
+def plain_arguments(args: Any) -> Any:
+    """Trees of arguments with plain arrays in place of the user's tensors."""
+    return map_tree(
+        lambda leaf: np.asarray(leaf.value)[()] if isinstance(leaf, Array) and not leaf.level else leaf, args
+    )

@@ -8,25 +8,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.explain.textbook import neuron, running
 
 import wengert as wg
 from wengert.explain.explanation import explain
-from wengert.explain.tables.lines import Lines
-from wengert.explain.tables.rows import bottom_up, tables, walked_back
-from wengert.explain.tables.table import text
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def neuron(w0, w1, w2, x0, x1):
-    s0 = w0 * x0
-    s1 = w1 * x1
-    s2 = s0 + s1
-    s3 = s2 + w2
-    L = wg.sigmoid(s3)
-    return L  # noqa: RET504  # the name is what is tested
+from wengert.explain.tables.equations import Equations
+from wengert.explain.tables.plain_text import write_text
+from wengert.explain.tables.rows import backward_rows, bottom_up_rows, lay_out_tables
 
 
 def loop(x):
@@ -63,11 +51,11 @@ def evaluation(lines):
 
 
 def adjoints(lines):
-    return [str(row.made(lines).first) for row in walked_back(lines)]
+    return [str(row.make(lines).first) for row in backward_rows(lines)]
 
 
 def test_evaluation_trace_of_the_running_example():
-    assert evaluation(Lines(explain(running, 2.0, 5.0))) == [
+    assert evaluation(Equations(explain(running, 2.0, 5.0))) == [
         "v-1 = x1 = 2",
         "v0 = x2 = 5",
         "v1 = ln v-1 = ln 2 = 0.693",
@@ -80,7 +68,7 @@ def test_evaluation_trace_of_the_running_example():
 
 def test_tangent_trace_of_the_running_example():
     """Table 2 of Baydin et al. (2018)."""
-    lines = Lines(explain(running, 2.0, 5.0, mode="forward"))
+    lines = Equations(explain(running, 2.0, 5.0, mode="forward"))
     assert [str(lines.tangent(step)) for step in lines.steps] == [
         "v̇-1 = 1",
         "v̇0 = 0",
@@ -94,7 +82,7 @@ def test_tangent_trace_of_the_running_example():
 
 def test_adjoint_trace_of_the_running_example():
     """Table 3 of Baydin et al. (2018), from its last line to its first."""
-    assert adjoints(Lines(explain(running, 2.0, 5.0))) == [
+    assert adjoints(Equations(explain(running, 2.0, 5.0))) == [
         "v̄5 = 1",
         "v̄4 = v̄5 · 1 = 1 · 1 = 1",
         "v̄3 = v̄5 · (-1) = 1 · (-1) = -1",
@@ -108,8 +96,8 @@ def test_adjoint_trace_of_the_running_example():
 
 
 def test_side_by_side_each_operation_stands_beside_what_it_sends_back():
-    lines = Lines(explain(running, 2.0, 5.0))
-    rows = [row.made(lines) for row in bottom_up(lines)]
+    lines = Equations(explain(running, 2.0, 5.0))
+    rows = [row.make(lines) for row in bottom_up_rows(lines)]
     assert [
         (row.first and row.first.left, row.second and f"{row.second.left} = {row.second.value}") for row in rows
     ] == [
@@ -153,7 +141,7 @@ line        evaluation ↓                                   adjoints ↑
 
 
 def test_the_sigmoid_neuron_in_the_users_own_names():
-    lines = Lines(explain(neuron, 1.0, 2.0, 3.0, -1.0, -2.0))
+    lines = Equations(explain(neuron, 1.0, 2.0, 3.0, -1.0, -2.0))
     assert evaluation(lines) == [
         "w0 = 1",
         "w1 = 2",
@@ -179,11 +167,11 @@ def test_the_sigmoid_neuron_in_the_users_own_names():
         "grad_x0 = grad_s0 · w0 = 0.105 · 1 = 0.105",
     ]
     first = neuron.__code__.co_firstlineno
-    assert [lines.place(step) for step in lines.steps] == [""] * 5 + [str(first + i) for i in range(1, 6)]
+    assert [lines.source_line(step) for step in lines.steps] == [""] * 5 + [str(first + i) for i in range(1, 6)]
 
 
 def test_loops_count_their_rounds():
-    lines = Lines(explain(loop, 2.0, mode="both"))
+    lines = Equations(explain(loop, 2.0, mode="both"))
     assert [lines.formulas.name(step) for step in lines.steps] == ["x", "v1", "y[0]", "v3", "y[1]", "v5", "y[2]"]
     assert str(lines.evaluation(lines.steps[4])) == "y[1] = v3 × x = 0.969 × 2 = 1.939"
     assert str(lines.tangent(lines.steps[4])) == "d_y[1] = v̇3 · x + d_x · v3 = -0.0189 · 2 + 1 · 0.969 = 0.932"
@@ -192,7 +180,7 @@ def test_loops_count_their_rounds():
 
 
 def test_helpers_and_methods_are_named_with_their_lines():
-    lines = Lines(explain(Model(), np.array([1.0, 2.0]), np.array([[0.1, 0.2], [0.3, 0.4]])))
+    lines = Equations(explain(Model(), np.array([1.0, 2.0]), np.array([[0.1, 0.2], [0.3, 0.4]])))
     assert [lines.formulas.name(step) for step in lines.steps] == [
         "x",
         "w",
@@ -204,8 +192,13 @@ def test_helpers_and_methods_are_named_with_their_lines():
         "v6",
         "v7",
     ]
-    assert [lines.place(step).split(":")[0] for step in lines.steps[2:6]] == ["layer", "squashed", "layer", "layer"]
-    assert lines.place(lines.steps[3]) == f"squashed:{squashed.__code__.co_firstlineno + 1}"
+    assert [lines.source_line(step).split(":")[0] for step in lines.steps[2:6]] == [
+        "layer",
+        "squashed",
+        "layer",
+        "layer",
+    ]
+    assert lines.source_line(lines.steps[3]) == f"squashed:{squashed.__code__.co_firstlineno + 1}"
     assert "grad_w = grad_w + grad_z[0][:, None] ⊙ x" in " ".join(adjoints(lines))
 
 
@@ -231,7 +224,7 @@ def test_text_fits_the_terminal(mode):
         (Model(), (np.ones(2), np.ones((2, 2)) / 3)),
     ):
         for width in (60, 100):
-            shown = text(explain(f, *args, mode=mode), width=width)
+            shown = write_text(explain(f, *args, mode=mode), width=width)
             assert max(len(re.sub("[\u0304\u0307]", "", line)) for line in shown.splitlines()) <= width
             assert all(line == line.rstrip() for line in shown.splitlines())
 
@@ -253,7 +246,7 @@ def test_long_traces_show_their_ends():
     assert len(shown.splitlines()) < 140
     assert "x[99]" in shown
     assert "x[50]" not in shown
-    whole = text(explanation, limit=None)
+    whole = write_text(explanation, limit=None)
     assert "left out" not in whole
     assert all(f" x[{i}] " in whole for i in range(100))
     written = explanation.markdown()
@@ -266,7 +259,7 @@ def test_a_weight_of_the_results_and_results_that_are_used():
         y = np.exp(x)
         return y, y * x
 
-    lines = Lines(explain(f, 1.0, seed=(2.0, 1.0)))
+    lines = Equations(explain(f, 1.0, seed=(2.0, 1.0)))
     assert adjoints(lines) == [
         "grad_y = 2",
         "v̄2 = 1",
@@ -282,7 +275,7 @@ def test_operations_of_several_results():
         a, b = np.split(x, 2)
         return a * b
 
-    lines = Lines(explain(f, np.array([1.0, 2.0]), mode="both"))
+    lines = Equations(explain(f, np.array([1.0, 2.0]), mode="both"))
     assert [line.split(" = ")[-1] for line in evaluation(lines)] == ["[1, 2]", "([1], [2])", "[1]", "[2]", "[2]"]
     assert adjoints(lines)[-1] == "v̄0 = concatenate(v̄2, v̄3; axis = 0) = concatenate([2], [1]; axis = 0) = [2, 1]"
     assert [lines.tangent(step) is None for step in lines.steps] == [False, True, False, False, False]
@@ -294,10 +287,12 @@ def test_functions_without_operations():
 
 
 def test_what_the_derivative_of_the_arguments_is_called():
-    assert Lines(explain(running, 2.0, 5.0)).results() == [("∂running/∂x1", "5.5"), ("∂running/∂x2", "1.716")]
-    assert Lines(explain(running, 2.0, 5.0, mode="forward", seed=(0.0, 1.0))).results() == [("∂running/∂x2", "1.716")]
-    assert Lines(explain(running, 2.0, 5.0, mode="forward", seed=(1.0, 1.0))).results() == [("drunning", "7.216")]
-    assert Lines(explain(running, 2.0, 5.0, seed=2.0)).results() == [("grad_x1", "11"), ("grad_x2", "3.433")]
+    assert Equations(explain(running, 2.0, 5.0)).results() == [("∂running/∂x1", "5.5"), ("∂running/∂x2", "1.716")]
+    assert Equations(explain(running, 2.0, 5.0, mode="forward", seed=(0.0, 1.0))).results() == [
+        ("∂running/∂x2", "1.716")
+    ]
+    assert Equations(explain(running, 2.0, 5.0, mode="forward", seed=(1.0, 1.0))).results() == [("drunning", "7.216")]
+    assert Equations(explain(running, 2.0, 5.0, seed=2.0)).results() == [("grad_x1", "11"), ("grad_x2", "3.433")]
 
 
 def test_markdown():
@@ -380,12 +375,12 @@ def test_notebook():
 
 
 def test_tables_go_below_each_other_where_they_do_not_fit():
-    lines = Lines(explain(running, 2.0, 5.0))
-    assert [table.titles for table in tables(lines, None, lambda table: False)] == [
+    lines = Equations(explain(running, 2.0, 5.0))
+    assert [table.titles for table in lay_out_tables(lines, None, lambda table: False)] == [
         ("evaluation",),
         ("adjoints, from the result back",),
     ]
-    assert [table.titles for table in tables(lines, None)] == [("evaluation ↓", "adjoints ↑")]
+    assert [table.titles for table in lay_out_tables(lines, None)] == [("evaluation ↓", "adjoints ↑")]
 
 
 def test_ten_thousand_operations():

@@ -15,7 +15,7 @@ const count = steps.title.length;
 const hasTangents = "tangent" in steps;
 const hasAdjoints = data.mode !== "forward";
 
-// The arrays that the program brought along come after the steps.
+// Captured arrays come after the steps.
 const titles = steps.title.concat(data.data.title);
 const kinds = steps.kind.concat(data.data.title.map(() => "data"));
 
@@ -52,7 +52,7 @@ edges.from.forEach((from, edge) => {
 const isKnown = (step, time) => step >= count || time >= valueFrame[step];
 
 // How many terms of a step's adjoint have arrived.
-function arrived(step, time) {
+function countArrived(step, time) {
   const rows = arrivals[step];
   let low = 0, high = rows.length;
   while (low < high) {
@@ -71,14 +71,14 @@ function valueAt(step, time) {
 const tangentAt = (step, time) => (hasTangents && step < count && isKnown(step, time) ? steps.tangent[step] : "");
 
 function adjointAt(step, time) {
-  const many = arrived(step, time);
+  const many = countArrived(step, time);
   return many ? back.total[arrivals[step][many - 1]] : "";
 }
 
 // Adjoints and tangents are called as in the formulas: v̄1 and v̇1, or after the user's names grad_s3 and d_s3.
 const isLabel = (title) => /^v-?\d+'*$/.test(title);
-const barred = (title) => (isLabel(title) ? `v\u0304${title.slice(1)}` : `grad_${title}`);
-const dotted = (title) => (isLabel(title) ? `v\u0307${title.slice(1)}` : `d_${title}`);
+const adjointName = (title) => (isLabel(title) ? `v\u0304${title.slice(1)}` : `grad_${title}`);
+const tangentName = (title) => (isLabel(title) ? `v\u0307${title.slice(1)}` : `d_${title}`);
 
 // The terms of an adjoint so far, as one sum; the first and the last few where there are many.
 function sumOf(step, many, column) {
@@ -88,7 +88,7 @@ function sumOf(step, many, column) {
   return shown.map((text, i) => (i && text.startsWith("-") && column === "value" ? `(${text})` : text)).join(" + ");
 }
 
-// One thing after the other with signs of equality between; what has numbers in it is left out where that would be long.
+// Strings with equals signs between them; the one with numbers is left out if the result would be long.
 function chain(parts, limit = 120) {
   const joined = (some) => some.filter((part, i) => part && part !== some[i - 1]).join(" = ");
   const all = joined(parts);

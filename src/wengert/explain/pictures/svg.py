@@ -1,32 +1,28 @@
-"""The graph of an explanation as SVG: one file that needs nothing else, light by default and dark where the reader
-prefers it.
+"""The graph of an explanation as a self-contained SVG, in light colours, or dark ones if the reader prefers them.
 
-Colours are plain rules of a style sheet, not variables, so that drawing programs and printers understand them. The
-kinds differ in shape and border too, so that they can be told apart without colours.
+Colours are plain CSS rules without variables, so that drawing programs and printers understand them. Kinds also differ
+in shape and border, so that they can be told apart without colours.
 """
 
 from __future__ import annotations
 
+import html
 import math
 from typing import NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
-from wengert.explain.explanation import Explanation
+from wengert.explain.explanation import Explanation, writes
 from wengert.explain.pictures.diagram import PILE
 from wengert.explain.pictures.grouping import Grouping
-from wengert.explain.pictures.labels import SIZES, Line, width
-from wengert.explain.pictures.layout import LABEL, MARGIN, Drawing, DrawnEdge, DrawnNode, layout
-from wengert.explain.tables.numbers import value
+from wengert.explain.pictures.labels import SIZES, Line, text_extent
+from wengert.explain.pictures.layout import LABEL, MARGIN, Drawing, DrawnEdge, DrawnNode, lay_out_drawing
+from wengert.explain.tables.numbers import format_value
 
 SANS = "Inter, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 MONO = f"ui-monospace, 'SF Mono', Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace, {SANS}"
 
 
 class Theme(NamedTuple):
-    """The colours: pairs are the inside and the border of a box.
-
-    Text must stand out from both ground and boxes by 4.5 to 1.
-    """
+    """Colours; pairs are the fill and the border of a box. Text has a contrast of at least 4.5 to 1."""
 
     ground: str
     ink: str
@@ -44,13 +40,15 @@ class Theme(NamedTuple):
 
 LIGHT = Theme(
     ground="#ffffff", ink="#1b2430", muted="#56606e", line="#77828f",
-    data=("#eceef0", "#7b8491"), leaf=("#dcebfa", "#1f6fb5"), value=("#fdf0cf", "#a9760a"), operator=("#d6f1e6", "#0b7a5b"),
-    group=("#f1ebfa", "#7a5bb0"), adjoint="#a3214b", tangent="#0a6150", local="#6a4a00",
+    data=("#eceef0", "#7b8491"), leaf=("#dcebfa", "#1f6fb5"), value=("#fdf0cf", "#a9760a"),
+    operator=("#d6f1e6", "#0b7a5b"), group=("#f1ebfa", "#7a5bb0"),
+    adjoint="#a3214b", tangent="#0a6150", local="#6a4a00",
 )  # fmt: skip
 DARK = Theme(
     ground="#12161c", ink="#e8ecf1", muted="#a5afbb", line="#8b96a4",
-    data=("#2a3038", "#8f99a6"), leaf=("#15324d", "#6db3f2"), value=("#3d3110", "#e0b040"), operator=("#0f3b2f", "#4fcfa3"),
-    group=("#2e2540", "#b79bea"), adjoint="#ff9db8", tangent="#7fe3c9", local="#f0cf85",
+    data=("#2a3038", "#8f99a6"), leaf=("#15324d", "#6db3f2"), value=("#3d3110", "#e0b040"),
+    operator=("#0f3b2f", "#4fcfa3"), group=("#2e2540", "#b79bea"),
+    adjoint="#ff9db8", tangent="#7fe3c9", local="#f0cf85",
 )  # fmt: skip
 KINDS = {
     "leaf": "leaf (input)",
@@ -61,44 +59,40 @@ KINDS = {
 }
 
 
-def svg(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
-    """The graph as a picture with a legend.
-
-    `edges` labels edges with local derivatives, `groups` joins what one line or function made.
-    """
-    drawing = layout(explanation, groups, edges=edges)
-    entries = legend(explanation, drawing)
+@writes("svg")
+def write_svg(explanation: Explanation, edges: bool = False, groups: Grouping = None) -> str:
+    """The graph with a legend. `edges` labels edges with local derivatives."""
+    drawing = lay_out_drawing(explanation, groups, edges=edges)
+    entries = legend_entries(explanation, drawing)
     least = max([MARGIN * 2 + room for *_, room in entries])
     wide = max(drawing.width, least, min(560.0, sum([room for *_, room in entries]) + 2 * MARGIN))
-    rows = flowed(entries, wide - 2 * MARGIN)
+    rows = wrap_legend(entries, wide - 2 * MARGIN)
     high = drawing.height + 26.0 * len(rows) + MARGIN / 2
     left = (wide - drawing.width) / 2
     name = getattr(explanation.recording.function, "__name__", "f").replace("<lambda>", "f")
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="wengert-graph" role="img" width="{wide:.0f}" '
-            f'height="{high:.0f}" '
-            f'viewBox="0 0 {wide:.0f} {high:.0f}">',
-            f"<title>Computational graph of {escape(name)}</title>",
-            f"<style>{style()}</style>",
+            '<svg xmlns="http://www.w3.org/2000/svg" class="wengert-graph" role="img" '
+            f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}">',
+            f"<title>Computational graph of {html.escape(name)}</title>",
+            f"<style>{graph_style()}</style>",
             '<defs><marker id="wengert-arrow" viewBox="0 0 10 10" refX="9.2" refY="5" markerWidth="7.5" '
-            'markerHeight="7.5" '
-            'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0.5 0.8 9.5 5 0.5 9.2 2.6 '
-            '5z"/></marker></defs>',
+            'markerHeight="7.5" markerUnits="userSpaceOnUse" orient="auto">'
+            '<path class="tip" d="M0.5 0.8 9.5 5 0.5 9.2 2.6 5z"/></marker></defs>',
             f'<rect class="ground" width="{wide:.0f}" height="{high:.0f}"/>',
             f'<g transform="translate({left:g} 0)">',
-            *[drawn_edge(edge) for edge in drawing.edges],
-            *[drawn_node(node, explanation) for node in drawing.nodes],
-            *[label(edge) for edge in drawing.edges if edge.label and edge.label_at],
+            *[draw_edge(edge) for edge in drawing.edges],
+            *[draw_node(node, explanation) for node in drawing.nodes],
+            *[draw_label(edge) for edge in drawing.edges if edge.label and edge.label_at],
             "</g>",
-            *drawn_legend(rows, wide, drawing.height),
+            *draw_legend(rows, wide, drawing.height),
             "</svg>\n",
         ]
     )
 
 
-def style() -> str:
-    """The rules for shapes and text, the light colours, and the dark ones for those who prefer them."""
+def graph_style() -> str:
+    """The style sheet: shapes and text, light colours, and dark ones for those who prefer them."""
     fixed = [
         f"text{{font-family:{SANS};text-anchor:middle}}",
         *[f".{role}{{font-size:{size:g}px}}" for role, size in SIZES.items()],
@@ -110,19 +104,19 @@ def style() -> str:
         ".result rect{stroke-width:2.6}.local{font-size:12px;font-weight:600}",
         ".legend text{font-size:12px;text-anchor:start}",
     ]
-    scoped = [f".wengert-graph {rule}" for line in fixed for rule in split(line)]
-    dark = "".join([f".wengert-graph {rule}" for rule in colours(DARK)])
-    light = [f".wengert-graph {rule}" for rule in colours(LIGHT)]
+    scoped = [f".wengert-graph {rule}" for line in fixed for rule in split_rules(line)]
+    dark = "".join([f".wengert-graph {rule}" for rule in theme_rules(DARK)])
+    light = [f".wengert-graph {rule}" for rule in theme_rules(LIGHT)]
     return "\n".join([*scoped, *light, f"@media (prefers-color-scheme: dark){{{dark}}}"])
 
 
-def split(line: str) -> list[str]:
-    """Rules of one line, each with one selector, so that each can be put below the picture's own class."""
+def split_rules(line: str) -> list[str]:
+    """The rules of one line, each with one selector, which can then be scoped."""
     rules = [rule.partition("{") for rule in line.split("}") if rule]
     return [f"{selector}{{{body}}}" for selectors, _, body in rules for selector in selectors.split(",")]
 
 
-def colours(theme: Theme) -> list[str]:
+def theme_rules(theme: Theme) -> list[str]:
     """The rules that depend on the theme."""
     boxes = [(kind, getattr(theme, kind)) for kind in KINDS]
     return [
@@ -140,17 +134,18 @@ def colours(theme: Theme) -> list[str]:
     ]
 
 
-def drawn_edge(edge: DrawnEdge) -> str:
-    told = f' data-step="{edge.step}" data-operand="{edge.operand}"' if edge.step is not None else ""
+def draw_edge(edge: DrawnEdge) -> str:
+    """An arrow."""
+    data = f' data-step="{edge.step}" data-operand="{edge.operand}"' if edge.step is not None else ""
     loop = " loop" if edge.backward else ""
     tip = f"<title>{edge.count} uses</title>" if edge.count > 1 else ""
-    return f'<path class="edge{loop}"{told} d="{edge.path}" marker-end="url(#wengert-arrow)">{tip}</path>'
+    return f'<path class="edge{loop}"{data} d="{edge.path}" marker-end="url(#wengert-arrow)">{tip}</path>'
 
 
-def drawn_node(node: DrawnNode, explanation: Explanation) -> str:
-    """A box or an operator with its text, and what does not fit into it as a tooltip."""
+def draw_node(node: DrawnNode, explanation: Explanation) -> str:
+    """A box or an operator with its text and its tooltip."""
     classes = f"node {node.kind}{' result' if node.is_result else ''}"
-    told = "".join(
+    data = "".join(
         [f' data-{key}="{known}"' for key, known in (("step", node.step), ("group", node.group)) if known is not None]
     )
     pile = PILE if node.kind == "group" else 0.0
@@ -162,22 +157,23 @@ def drawn_node(node: DrawnNode, explanation: Explanation) -> str:
         texts.append(
             f'<text class="{line.role}" x="{centre:g}" y="{y - line.height * 0.29:.1f}">{typeset(line)}</text>'
         )
-    return f"<g class={quoteattr(classes)}{told}>{tooltip(node, explanation)}{shape(node)}{''.join(texts)}</g>"
+    return f'<g class="{classes}"{data}>{tooltip(node, explanation)}{draw_shape(node)}{"".join(texts)}</g>'
 
 
 def typeset(line: Line) -> str:
-    """The text of a line, the name in it apart from the number."""
+    """The text of a line, with its name as an element."""
     if line.role != "name":
-        return escape(line.text)
+        return html.escape(line.text)
     name, equals, number = line.text.partition(" = ")
-    return f"<tspan>{escape(name)}</tspan>{escape(equals + number)}"
+    return f"<tspan>{html.escape(name)}</tspan>{html.escape(equals + number)}"
 
 
-def shape(node: DrawnNode) -> str:
+def draw_shape(node: DrawnNode) -> str:
     """Operators are round, data has corners, and a group lies on a pile."""
     radius = {"operator": node.height / 2, "data": 0.0}.get(node.kind, 7.0)
     pile = PILE if node.kind == "group" else 0.0
-    box = f'<rect x="{node.x:g}" y="{node.y:g}" width="{node.width - pile:g}" height="{node.height - pile:g}" rx="{radius:g}"/>'
+    size = f'width="{node.width - pile:g}" height="{node.height - pile:g}"'
+    box = f'<rect x="{node.x:g}" y="{node.y:g}" {size} rx="{radius:g}"/>'
     right, low = node.x + node.width, node.y + node.height
     sheets = [
         f'<path d="M{node.x + 11 - d:g} {low - d:g}H{right - 7 - d:g}a7 7 0 0 0 7 -7V{node.y + 11 - d:g}"/>'
@@ -187,25 +183,26 @@ def shape(node: DrawnNode) -> str:
 
 
 def tooltip(node: DrawnNode, explanation: Explanation) -> str:
+    """Name, value and source line of a step."""
     if node.step is None:
         return ""
     step = explanation.steps[node.step]
-    place = f"\nline {step.line}: {step.code}" if step.line else ""
-    return f"<title>{escape(f'{step.title} = {value(step.value)}{place}')}</title>"
+    source = f"\nline {step.line}: {step.code}" if step.line else ""
+    return f"<title>{html.escape(f'{step.title} = {format_value(step.value)}{source}')}</title>"
 
 
-def label(edge: DrawnEdge) -> str:
-    """The local derivative, on a piece of ground that keeps it clear of the lines."""
+def draw_label(edge: DrawnEdge) -> str:
+    """The local derivative, on a background that hides the lines below it."""
     (x, y), text = edge.label_at or (0.0, 0.0), edge.label or ""
-    wide = width(text) * LABEL
+    wide = text_extent(text) * LABEL
     ground = (
         f'<rect class="ground" x="{x - wide / 2 - 2:.1f}" y="{y - 7:.1f}" width="{wide + 4:.1f}" height="14" rx="4"/>'
     )
-    return f'{ground}<text class="local" x="{x:g}" y="{y + 4:g}">{escape(text)}</text>'
+    return f'{ground}<text class="local" x="{x:g}" y="{y + 4:g}">{html.escape(text)}</text>'
 
 
-def legend(explanation: Explanation, drawing: Drawing) -> list[tuple[str, str, float]]:
-    """What the colours and signs mean: kind, words, and how much room they take."""
+def legend_entries(explanation: Explanation, drawing: Drawing) -> list[tuple[str, str, float]]:
+    """The legend: kind, text, and width of each entry."""
     kinds = {node.kind for node in drawing.nodes}
     entries = [(kind, words) for kind, words in KINDS.items() if kind in kinds or kind != "group"]
     entries.append(("result", "result"))
@@ -217,11 +214,11 @@ def legend(explanation: Explanation, drawing: Drawing) -> list[tuple[str, str, f
         entries.append(("local", "local derivative"))
     if any(edge.backward for edge in drawing.edges):
         entries.append(("loop", "next round of a loop"))
-    return [(kind, words, 30.0 + width(words) * 12 + 20.0) for kind, words in entries]
+    return [(kind, words, 30.0 + text_extent(words) * 12 + 20.0) for kind, words in entries]
 
 
-def flowed(entries: list[tuple[str, str, float]], wide: float) -> list[list[tuple[str, str, float]]]:
-    """The entries in as many rows as they need, about equally long."""
+def wrap_legend(entries: list[tuple[str, str, float]], wide: float) -> list[list[tuple[str, str, float]]]:
+    """The entries in as many rows as they need, of about the same length."""
     total = sum([room for *_, room in entries])
     even = max(total / math.ceil(total / wide) * 1.15, *[room for *_, room in entries])
     rows: list[list[tuple[str, str, float]]] = [[]]
@@ -232,24 +229,26 @@ def flowed(entries: list[tuple[str, str, float]], wide: float) -> list[list[tupl
     return rows
 
 
-def drawn_legend(rows: list[list[tuple[str, str, float]]], wide: float, top: float) -> list[str]:
+def draw_legend(rows: list[list[tuple[str, str, float]]], wide: float, top: float) -> list[str]:
+    """The legend below the picture."""
     found = ['<g class="legend">']
     for n, row in enumerate(rows):
         x, y = (wide - sum([room for *_, room in row]) + 20.0) / 2, top + 26.0 * n + 13.0
         for kind, words, room in row:
-            found.append(f'{key(kind, x, y)}<text x="{x + 30:.1f}" y="{y + 4:.1f}">{words}</text>')
+            found.append(f'{legend_key(kind, x, y)}<text x="{x + 30:.1f}" y="{y + 4:.1f}">{words}</text>')
             x += room
     return [*found, "</g>"]
 
 
-def key(kind: str, x: float, y: float) -> str:
-    """The sign before an entry of the legend."""
+def legend_key(kind: str, x: float, y: float) -> str:
+    """The symbol before an entry of the legend."""
     if kind == "loop":
         return f'<path class="edge loop" d="M{x:.1f} {y:.1f}h22" marker-end="url(#wengert-arrow)"/>'
     if kind in ("tangent", "adjoint", "local"):
         sample = {"tangent": "v\u0307", "adjoint": "v\u0304", "local": "0.5"}[kind]
         return f'<text class="{kind}" x="{x + (0 if kind == "local" else 8):.1f}" y="{y + 4:.1f}">{sample}</text>'
     if kind == "result":
-        return f'<g class="value result"><rect class="value" x="{x:.1f}" y="{y - 7:.1f}" width="22" height="14" rx="4"/></g>'
+        box = f'<rect class="value" x="{x:.1f}" y="{y - 7:.1f}" width="22" height="14" rx="4"/>'
+        return f'<g class="value result">{box}</g>'
     radius = {"operator": 7, "data": 0}.get(kind, 4)
     return f'<rect class="key {kind}" x="{x:.1f}" y="{y - 7:.1f}" width="22" height="14" rx="{radius}"/>'

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.explain.textbook import running
 
 from wengert.explain.explanation import explain
 
@@ -18,16 +19,12 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="The browser tests need Chromium: apt-get install chromium")
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 SIZES = {"desktop": (1280, 720), "phone": (390, 844)}
 BACK = 8
 """The first frame of the way back in the running example: the start, two inputs and five operations come before it."""
-
-
-def running(x1, x2):
-    return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
 def network(weights, bias, x):
@@ -138,7 +135,8 @@ def boxed(page, part):
 def rectangles(page, selector):
     """Of what can be seen: left, top, right, bottom."""
     return page.evaluate(
-        """selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
+        """selector => [...document.querySelectorAll(selector)]
+            .filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
             .filter(r => r.width && r.height).map(r => [r.left, r.top, r.right, r.bottom])""",
         selector,
     )

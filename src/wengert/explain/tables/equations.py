@@ -1,27 +1,25 @@
-"""The lines of the tables: equations of values, tangents and adjoints, in the order in which they are computed.
+"""The lines of the tables: equations of values, tangents and adjoints, in order of computation.
 
-What is said is the same in text, Markdown, LaTeX and HTML; a style decides how it is set.
+Text, Markdown, LaTeX and HTML have the same equations; a style decides how they are written.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.explain.explanation import Explanation
+from wengert.explain.steps import TraceStep
 from wengert.explain.sweeps import Term
-from wengert.explain.tables.formulas import Formulas, literal, numeral
+from wengert.explain.tables.formulas import Formulas, numeral, value_text
 from wengert.graph.ir import Input, Node
-
-if TYPE_CHECKING:
-    from wengert.explain.explanation import Explanation
-    from wengert.explain.steps import Step
-    from wengert.graph.typesetting import Style
+from wengert.graph.typesetting import Style
 
 
 class Equation(NamedTuple):
-    """`left = formula = numbers = value`; a formula without names or numbers of its own is left out."""
+    """`left = formula = numbers = value`."""
 
     left: str
     formula: str
@@ -30,7 +28,7 @@ class Equation(NamedTuple):
 
     @property
     def rights(self) -> list[str]:
-        """Each side once."""
+        """The right sides, each once."""
         return [text for text in dict.fromkeys((self.formula, self.numbers, self.value)) if text]
 
     def __str__(self) -> str:
@@ -38,9 +36,9 @@ class Equation(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """What reaches an adjoint on the way back: a seed, or a term.
+    """A contribution to an adjoint: a seed, or a term.
 
-    `before` is what the adjoint was, None if this is the first to come.
+    `before` is the adjoint without it, None if it is the first.
     """
 
     target: Node
@@ -49,24 +47,24 @@ class Arrival(NamedTuple):
     after: Any
 
 
-class Lines:
+class Equations:
     """The equations of an explanation in one style."""
 
     def __init__(self, explanation: Explanation, style: Style | None = None):
         self.explanation = explanation
         self.formulas = Formulas(explanation, style)
         self.style = self.formulas.style
-        self.steps: list[Step] = self.formulas.steps
+        self.steps: list[TraceStep] = self.formulas.steps
 
-    def evaluation(self, step: Step) -> Equation:
+    def evaluation(self, step: TraceStep) -> Equation:
         of = self.formulas
         return Equation(of.name(step), of.value(step), of.value_numbers(step), of.literal(step.value))
 
-    def changes(self, step: Step) -> bool:
-        """Whether a step has a tangent of its own."""
+    def changes(self, step: TraceStep) -> bool:
+        """Whether a step has a tangent."""
         return step.node in (self.explanation.tangents or {}) and not isinstance(step.value, tuple)
 
-    def tangent(self, step: Step) -> Equation | None:
+    def tangent(self, step: TraceStep) -> Equation | None:
         of, tangents = self.formulas, self.explanation.tangents
         if tangents is None or not self.changes(step):
             return None
@@ -75,22 +73,22 @@ class Lines:
         )
 
     def adjoint(self, arrival: Arrival) -> Equation:
-        """`v̄0 = v̄3 · cos v0`, and later `v̄0 = v̄0 + v̄2 · v-1`."""
+        """`v̄0 = v̄3 · cos v0`, or `v̄0 = v̄0 + v̄2 · v-1`."""
         of = self.formulas
         left = of.names.adjoint(arrival.target)
         if arrival.term is None:
             return Equation(left, "", "", of.literal(arrival.after))
-        formula = of.term(arrival.term, of.named, of.adjoint_named)
-        numbers = of.term(arrival.term, of.numbered, of.adjoint_numbered)
+        formula = of.term(arrival.term, of.by_name, of.adjoint_by_name)
+        numbers = of.term(arrival.term, of.by_number, of.adjoint_by_number)
         if arrival.before is not None:
             known = numeral(arrival.before, self.style)
-            formula = added(left, formula)
-            numbers = added(of.program.with_sign(known) if known else left, numbers)
+            formula = join_sum(left, formula)
+            numbers = join_sum(of.program.signed(known) if known else left, numbers)
         return Equation(left, formula, numbers, of.literal(arrival.after))
 
     @cached_property
     def seeds(self) -> list[Arrival]:
-        """Where the walk back begins."""
+        """The seeds of the backward pass."""
         adjoints = self.explanation.adjoints
         if adjoints is None:
             return []
@@ -98,9 +96,7 @@ class Lines:
 
     @cached_property
     def arrivals(self) -> dict[Node, list[Arrival]]:
-        """What each operation sends back to its operands, in the order of the walk: the last line first, then operand
-        by operand.
-        """
+        """What each operation contributes to its operands, in the order of the backward pass, operand by operand."""
         found: dict[Node, list[Arrival]] = {}
         if self.explanation.adjoints is None:
             return found
@@ -119,8 +115,8 @@ class Lines:
 
     # Around the table
 
-    def place(self, step: Step) -> str:
-        """The user's line, with the function where there are several."""
+    def source_line(self, step: TraceStep) -> str:
+        """The number of the source line, with the function if there are several."""
         if step.line is None:
             return ""
         return f"{step.line}" if self.one_function else f"{(step.function or '').split('.')[-1]}:{step.line}"
@@ -138,14 +134,16 @@ class Lines:
         return node.name or self.formulas.names.called[node]
 
     def heading(self) -> str:
-        """`f(x1, x2) = 11.652`, in plain text."""
+        """`f(x1, x2) = 11.652`."""
         outputs = self.explanation.outputs
-        results = ", ".join([literal(self.explanation.recording.values[node], self.formulas.style) for node in outputs])
+        results = ", ".join(
+            [value_text(self.explanation.recording.values[node], self.formulas.style) for node in outputs]
+        )
         inside = ", ".join([self.given_name(node) for node in self.explanation.recording.inputs])
         return f"{self.function}({inside}) = {results if len(outputs) == 1 else f'({results})'}"
 
     def results(self) -> list[tuple[str, str]]:
-        """The derivatives that were asked for: `∂f/∂x1`, `5.5`."""
+        """The derivatives: `∂f/∂x1`, `5.5`."""
         recording, found = self.explanation.recording, []
         single = len(recording.outputs) == 1 and recording.outputs[0].size == 1
         tangents, adjoints = self.explanation.tangents, self.explanation.adjoints
@@ -153,7 +151,7 @@ class Lines:
             changed = [node for node in recording.inputs if node in tangents and np.any(tangents[node])]
             one = len(changed) == 1 and changed[0].size == 1 and tangents[changed[0]] == 1
             name = f"∂{self.function}/∂{self.given_name(changed[0])}" if one else f"d{self.function}"
-            if not one or adjoints is None:  # else it is among the adjoints too
+            if not one or adjoints is None:  # else it is one of the adjoints
                 found += [
                     (name, self.formulas.literal(tangents[node])) for node in recording.outputs if node in tangents
                 ]
@@ -163,17 +161,11 @@ class Lines:
                 if node.dtype.kind in "fc":
                     name = self.given_name(node)
                     left = f"∂{self.function}/∂{name}" if plain else f"grad_{name}"
-                    found.append(
-                        (
-                            left,
-                            self.formulas.literal(adjoints.values[node])
-                            if node in adjoints.values
-                            else "0, by no path",
-                        )
-                    )
+                    known = node in adjoints.values
+                    found.append((left, self.formulas.literal(adjoints.values[node]) if known else "0, by no path"))
         return found
 
 
-def added(left: str, right: str) -> str:
-    """A sum, in which a term's own sign takes the place of the plus."""
+def join_sum(left: str, right: str) -> str:
+    """A sum, or a difference if the second term has a minus sign."""
     return f"{left} - {right[1:].lstrip()}" if right.startswith("-") else f"{left} + {right}"

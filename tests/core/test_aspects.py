@@ -40,7 +40,7 @@ def test_one_entry_for_each_operation(colour):
 
 def test_only_operations_have_aspects(colour):
     for other in (np.sin, public_sum, "sin"):
-        with pytest.raises(TypeError, match="no operation of the table"):
+        with pytest.raises(TypeError, match="not an operation of the table"):
             colour.enter("red", other)
 
 

@@ -144,7 +144,7 @@ def test_operators_that_convert_are_loud(derivative):
 
 
 def test_what_is_not_made_of_numbers_is_refused():
-    with pytest.raises(TypeError, match=r"Readable of <U1 is no array of numbers, at .*test_foreign\.py"):
+    with pytest.raises(TypeError, match=r"Readable of <U1 is not an array of numbers, at .*test_foreign\.py"):
         wg.tensor(X) * Readable(np.array(["a", "b", "c"]))
 
 

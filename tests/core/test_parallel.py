@@ -86,7 +86,7 @@ def test_a_number_of_threads_that_is_none_is_said_once(monkeypatch, asked):
     cores = parallel.num_threads()
     monkeypatch.setenv("WENGERT_NUM_THREADS", asked)
     with pytest.warns(
-        RuntimeWarning, match=f"WENGERT_NUM_THREADS is '{asked[:40]}', which is no integer from 1 to 1024: all cores"
+        RuntimeWarning, match=f"WENGERT_NUM_THREADS is '{asked[:40]}', which is not an integer from 1 to 1024: all cores"
     ):
         assert parallel.num_threads() == cores
     assert parallel.num_threads() == cores

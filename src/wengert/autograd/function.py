@@ -22,8 +22,9 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, make_node, output_nodes
-from wengert.modes.tensor import Tensor, as_tensor, internal, public, snapshot
+from wengert.modes.tensor import Tensor, as_tensor, internal, public
 
 OPAQUE = Spec((), np.dtype(object))
 """Stands for an output that is no array."""

@@ -37,9 +37,10 @@ from wengert.graph.ir import Input, Node, Operation, constant
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
+from wengert.modes.in_place import is_sole_owner
 from wengert.modes.symbolic import Assignment, Symbol
 from wengert.modes.taylor import Jet
-from wengert.modes.tensor import Tensor, is_sole_owner
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
 from wengert.transforms.tracing import Traced, described
 

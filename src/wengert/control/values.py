@@ -12,7 +12,8 @@ from wengert.core.errors import user_error
 from wengert.core.levels import is_users
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
-from wengert.modes.tensor import Tensor, is_traced, snapshot
+from wengert.modes.in_place import is_traced, snapshot
+from wengert.modes.tensor import Tensor
 
 
 def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:

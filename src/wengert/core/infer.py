@@ -1,8 +1,8 @@
-"""What an operation's result will be, before there are numbers: the shape rule of each kind, the dtype by NumPy itself.
+"""The spec of an operation's result, inferred without numbers.
 
-NumPy is the specification of shapes and dtypes, so it is asked: elementwise operations and reductions run once on one
-element for the dtype, the rest runs on arrays that take no memory. Operations whose result would be costly to make, or
-whose shape depends on numbers, say so in the table (`Definition.spec`).
+NumPy is the specification of shapes and dtypes. Elementwise operations and reductions run on one element for the dtype;
+all others run on arrays that take no memory. Operations that would be expensive to run, or whose shape depends on
+numbers, have their own rule in the table (`Definition.spec`).
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
 Operand = Spec | type
-"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array in
-elementwise operations.
-"""
+"""The spec of an array, or the type of a Python number, which does not change the dtype of an elementwise operation."""
 
 
 def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
-    """The spec of an operation's result, a tuple of them if it has several."""
+    """The spec of an operation's result, or a tuple of specs if it has several."""
     if params:
         return _inferred(primitive, operands, tuple(params.items()))
     return _inferred(primitive, operands, ())
 
 
 @lru_cache(1 << 14)
-def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
+def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple[Any, ...]) -> Any:
     if primitive.definition.spec is None and is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
@@ -51,13 +49,13 @@ def is_elementwise(primitive: Primitive) -> bool:
 
 
 @lru_cache(1 << 12)
-def _dtype(primitive: Primitive, kinds: tuple, shape: tuple[int, ...], params: tuple) -> np.dtype:
+def _dtype(primitive: Primitive, kinds: tuple[Any, ...], shape: tuple[int, ...], params: tuple[Any, ...]) -> np.dtype:
     examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):
         return np.asarray(primitive.impl(*examples, **dict(params))).dtype
 
 
-def _reduced(primitive: Primitive, x: Spec, params: tuple) -> Spec:
+def _reduced(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> Spec:
     axis, keepdims = dict(params)["axis"], dict(params)["keepdims"]
     axes = axis if isinstance(axis, tuple) else (axis,)
     if keepdims:
@@ -74,10 +72,10 @@ def _by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, A
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
 
 
-def depends_on_numbers(what: str) -> Callable:
-    """The shape rule of an operation whose result has a shape that only its numbers tell."""
+def depends_on_numbers(what: str) -> Callable[..., Any]:
+    """The spec rule of an operation whose shape depends on the numbers: it raises an error."""
 
-    def refuse(*operands: Any, **params: Any) -> Spec:
+    def refuse(*_operands: Any, **_params: Any) -> Spec:
         raise user_error(
             TrackedValueError,
             f"The shape of {what} depends on the numbers in it, which are not known while a function is traced",

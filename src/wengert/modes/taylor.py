@@ -1,9 +1,9 @@
-"""Taylor mode: Jet, a value with the coefficients of a truncated power series.
+"""Taylor mode: Jet, a value with the coefficients of a truncated Taylor series.
 
 Linear operations act on each coefficient, products convolve, and a few operations have a recurrence in the table. For
-all others the rule that pushes tangents forward is a differential equation, `out' = rule(x', x, out)`, and is solved
-order by order: the rule runs once, on series whose coefficients are computed when they are asked for, `out` itself
-among them. So the work is quadratic in the order, and the table needs to know nothing but the derivative.
+all others, the rule that pushes tangents is a differential equation, `out' = rule(x', x, out)`, which is solved order
+by order: the rule runs once on series whose coefficients are computed on demand, including those of `out`. The work is
+quadratic in the order, and the table needs derivatives only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Extension = Callable[[int], Any]
 
 
 class Run:
-    """One run of Taylor mode: the order, and what the rule that is running at this moment has made so far."""
+    """One run of Taylor mode: the order, and the jets that the running rule has made so far."""
 
     __slots__ = ("depth", "known", "order")
 
@@ -35,11 +35,11 @@ class Run:
 
 
 class Series:
-    """Coefficients of a power series, computed as far as they were asked for; None is a coefficient that is zero."""
+    """The coefficients of a Taylor series, computed on demand. None stands for a coefficient that is zero."""
 
     __slots__ = ("extend", "run", "terms")
 
-    def __init__(self, run: Run, terms: list, extend: Extension | None = None):
+    def __init__(self, run: Run, terms: list[Any], extend: Extension | None = None):
         self.run, self.terms, self.extend = run, terms, extend
 
     def __getitem__(self, k: int) -> Any:
@@ -49,7 +49,7 @@ class Series:
 
 
 class ConstantSeries:
-    """The series of what does not change."""
+    """The series of a constant."""
 
     __slots__ = ("value",)
 
@@ -61,7 +61,7 @@ class ConstantSeries:
 
 
 class Jet(Array):
-    """A value and the Taylor coefficients of how it changes along a curve; `value` is the one of order 0."""
+    """A value and its Taylor coefficients along a curve; `value` is the coefficient of order 0."""
 
     if TYPE_CHECKING:
         series: Series
@@ -73,7 +73,7 @@ class Jet(Array):
         self.value, self.series, self.level = series[0], series, level
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         live = find_own(args, Jet, level)
         run = next(a.series.run for a, alive in zip(args, live, strict=True) if alive)
         key = (
@@ -98,7 +98,7 @@ class Jet(Array):
         return jet
 
     def detach(self) -> Any:
-        """The value alone."""
+        """The coefficient of order 0."""
         return self.value
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class Jet(Array):
 
 
 def complete(series: Series) -> None:
-    """Compute all coefficients, and forget how: what rules made in between refers to itself."""
+    """Compute all coefficients, and release the functions that compute them, which form reference cycles."""
     run = series.run
     series[run.order]
     for other in (series, *[jet.series for jet in run.known.values()]):
@@ -121,9 +121,9 @@ def several(
     live: Sequence[bool],
     values: Sequence[Any],
     outs: Any,
-    params: dict,
+    params: dict[str, Any],
     run: Run,
-) -> tuple:
+) -> tuple[Any, ...]:
     """The outputs of an operation that has several."""
     jets = tuple([Jet(Series(run, [out]), level) for out in outs])
     if primitive.kind == "linear":
@@ -151,7 +151,7 @@ def extension(
     out: Jet,
     params: dict[str, Any],
 ) -> Extension:
-    """How the next coefficient of an operation's output is computed."""
+    """The function that computes the next coefficient of an operation's output."""
     terms = [a.series if alive else ConstantSeries(a) for a, alive in zip(args, live, strict=True)]
     if is_linear(primitive, live):
         return lambda k: push(
@@ -169,11 +169,8 @@ def extension(
     return by_derivative(primitive, args, live, (out,), params)[0]
 
 
-def spread(terms: Sequence[Any], chosen: tuple, k: int, product: Callable) -> Any:
-    """The sum of the products of one coefficient of each series, over all ways in which their orders add up to k.
-
-    None if it is zero.
-    """
+def spread(terms: Sequence[Any], chosen: tuple[Any, ...], k: int, product: Callable[..., Any]) -> Any:
+    """The sum of products of one coefficient of each series whose orders add up to k; None if it is zero."""
     first, *rest = terms
     total = None
     for i in range(k + 1) if rest else (k,):
@@ -184,7 +181,7 @@ def spread(terms: Sequence[Any], chosen: tuple, k: int, product: Callable) -> An
 
 
 def is_linear(primitive: Primitive, live: Sequence[bool]) -> bool:
-    """Whether the output is linear in the live arguments, the others being constant."""
+    """Whether the output is linear in the live arguments; the others are constant."""
     if primitive.kind in ("linear", "multilinear"):
         return primitive.kind == "linear" or sum(live) == 1
     if primitive.kind != "elementwise":
@@ -221,7 +218,7 @@ def by_derivative(
 
 
 def derivative(x: Jet) -> Jet:
-    """x', as far as x is known."""
+    """The derivative of a series, with one coefficient less."""
     series = x.series
 
     def extend(k: int) -> Any:

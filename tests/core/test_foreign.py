@@ -1,4 +1,4 @@
-"""Operands of other libraries: constants by their numbers, or refused with a message, on either side and in every mode."""
+"""Operands of other libraries are constants or raise an error, on either side and in every mode."""
 
 from __future__ import annotations
 

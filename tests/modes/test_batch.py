@@ -1,4 +1,4 @@
-"""Batching, from the table: every operation on a batch is what a loop over the batch gives, in values and in gradients."""
+"""Every operation of the table on a batch equals a loop over the batch, in values and in gradients."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ class TestInside:
     def test_no_hidden_loop(self, monkeypatch):
         """What runs in a loop is known by name; everything else runs once for the batch."""
         looped = set()
-        original = batch.loop
+        original = batch.run_in_loop
         monkeypatch.setattr(
             batch, "loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest)
         )

@@ -27,7 +27,7 @@ from wengert.compiler.python_objects import supported
 from wengert.compiler.report import Report
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED, as_constant
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -169,7 +169,7 @@ class Compiled:
         """Any arguments: find the signature, or make it, and run it."""
         leaves, structure = self.opened(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
-        if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in layers(x)):
+        if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in iterate_payloads(x)):
             return self.f(*args, **kwargs)  # part of a larger trace, or of something that wants to see what it does
         signature = self.signature(leaves, structure)
         if signature.captures is not None:
@@ -288,7 +288,7 @@ class Signature:
         if not self.captured:
             return False
         has_history = recording.is_recording() and any(x.has_derivative for x in self.captured)
-        return has_history or not self.is_lasting or recording.trace() is not None
+        return has_history or not self.is_lasting or recording.current_trace() is not None
 
     @property
     def native(self) -> Native:
@@ -324,7 +324,7 @@ class Signature:
             for node, x in zip(self.graph.inputs, given, strict=False)
             if isinstance(x, Array) and x.level and x.has_derivative
         }
-        batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
+        batched = any(isinstance(layer, Batched) for x in given for layer in iterate_payloads(x))
         if batched or any(depends(assignment.node, live) for assignment in self.assigned()):
             raise user_error(
                 GradientError,
@@ -370,7 +370,7 @@ class Signature:
             if assignment.is_recorded:
                 assignment.target._rebind(new)
             else:
-                with recording.switched(enabled=False):
+                with recording.override(enabled=False):
                     assignment.target._rebind(new)
         return outs[:n]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.levels import is_users
+from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
 from wengert.modes.in_place import is_traced, snapshot
@@ -53,7 +53,7 @@ def match_given(y: Any, given: Any) -> Any:
 
     It is a constant, or was computed from constants that were tensors.
     """
-    if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(is_users, flatten(given)[0])):
+    if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(has_user_tensor, flatten(given)[0])):
         return to_scalar(y.value)
     return y
 

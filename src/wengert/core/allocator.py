@@ -14,13 +14,13 @@ TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # parameters of mallopt, f
 SETTINGS = {TRIM_THRESHOLD: 256 << 20, TOP_PAD: 64 << 20, MMAP_THRESHOLD: 32 << 20}
 """Keep up to 256 MiB, grow by 64 MiB, and do so for arrays of up to 32 MiB."""
 
-settled = False
+is_configured = False
 
 
-def keep_freed() -> None:
+def keep_freed_memory() -> None:
     """Configure glibc's allocator. Other C libraries, and settings in the user's environment, stay as they are."""
-    global settled
-    settled = True
+    global is_configured
+    is_configured = True
     own = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
     if own or os.environ.get("WENGERT_KEEP_MEMORY") == "0":
         return

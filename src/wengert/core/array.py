@@ -151,8 +151,8 @@ class Array(ArrayMethods):
                 TrackedValueError,
                 f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose "
                 f"its derivative",
-                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
-                f"or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
+                f"{suggest_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}"
+                f", or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
             )
         value = self.value
         return value._plain(what) if isinstance(value, Array) else value
@@ -285,9 +285,11 @@ class Array(ArrayMethods):
                 f"operand is a {type(self).__name__}",
                 "Write `a = a + x` instead, or make `a` a wg.tensor.",
             )
-        target = UFUNCS.get(ufunc) or of_scipy(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        target = (
+            UFUNCS.get(ufunc) or find_scipy_ufunc(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        )
         if target is None:
-            raise unknown(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
+            raise unknown_function_error(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         dtype = kwargs.pop("dtype", None)
         if method == "__call__" and kwargs and not ufunc.signature:
             raise user_error(
@@ -301,18 +303,18 @@ class Array(ArrayMethods):
     ) -> Any:
         target = FUNCTIONS.get(function)
         if target is None:
-            raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
+            raise unknown_function_error(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
         if kwargs.pop("out", None) is not None:
             raise user_error(
                 TypeError, f"{function.__name__} on a {type(self).__name__} does not take `out=`", "Use its result."
             )
         if kwargs:
-            args, kwargs = in_order(function, target, args, kwargs)
+            args, kwargs = order_arguments(function, target, args, kwargs)
         return target(*args, **kwargs)
 
 
 @cache
-def _in_front(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[str, ...]:
+def _positional_names(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[str, ...]:
     """NumPy's names of the arguments that the table's function takes by position only."""
     positional = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_ONLY]
     try:
@@ -321,18 +323,18 @@ def _in_front(function: Callable[..., Any], target: Callable[..., Any]) -> tuple
         return ()
 
 
-def in_order(
+def order_arguments(
     function: Callable[..., Any], target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a NumPy function, with keywords that our function takes by position: `sum(a=x)` as `sum(x)`."""
-    for name in _in_front(function, target)[len(args) :]:
+    for name in _positional_names(function, target)[len(args) :]:
         if name not in kwargs:
             break
         args = (*args, kwargs.pop(name))
     return args, kwargs
 
 
-def own_function() -> str | None:
+def suggest_function() -> str | None:
     """Advice for a NumPy or SciPy call that would lose a derivative: our function or module of the same name."""
     call = library_call()
     if call is None:
@@ -352,7 +354,7 @@ def check_device(device: Any) -> None:
         raise user_error(ValueError, f"There is no device {device!r}", because="arrays are on 'cpu'.")
 
 
-def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
+def find_scipy_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """What runs for a ufunc of `scipy.special`; added to `UFUNCS` when it is first called."""
     own = getattr(sys.modules.get("scipy.special._ufuncs"), ufunc.__name__, None)
     target = SCIPY_UFUNCS.get(ufunc.__name__) if own is ufunc else None
@@ -361,7 +363,7 @@ def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return target
 
 
-def unknown(name: str) -> TypeError:
+def unknown_function_error(name: str) -> TypeError:
     """The error for a NumPy function that the table does not have."""
     instead = why_absent(name) or (
         "Write it with operations that are, or call x.detach().numpy() first if no gradient should flow through it."

@@ -28,16 +28,16 @@ FUNCTIONS = ("dgemm", "sgemm", "dtrsm", "strsm", "ctrsm", "ztrsm")
 @cache
 def blas() -> Blas:
     """NumPy's BLAS, or SciPy's where NumPy does not ship one."""
-    return bundled() or from_scipy()
+    return find_bundled() or find_scipy_blas()
 
 
 def integer_bits() -> int:
     """The width of BLAS's integers in bits, without importing SciPy."""
-    return 32 if bundled() is None else 64
+    return 32 if find_bundled() is None else 64
 
 
 @cache
-def bundled() -> Blas | None:
+def find_bundled() -> Blas | None:
     """The OpenBLAS of NumPy's wheels, which is loaded already."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     for path in sorted(folder.glob("libscipy_openblas64_*")):
@@ -52,7 +52,7 @@ def bundled() -> Blas | None:
     return None
 
 
-def from_scipy() -> Blas:
+def find_scipy_blas() -> Blas:
     """The BLAS that SciPy was built with, from its table for Cython."""
     from scipy.linalg import cython_blas  # type: ignore[import-untyped]  # slow to import, so only where it is needed
 

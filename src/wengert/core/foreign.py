@@ -22,7 +22,7 @@ def is_foreign(x: Any) -> bool:
     return any(hasattr(x, protocol) for protocol in PROTOCOLS)
 
 
-def numbers_of(x: Any) -> np.ndarray:
+def read_foreign(x: Any) -> np.ndarray:
     """The numbers of another library's array, as a NumPy array."""
     name = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
     if getattr(x, "requires_grad", False) is True:

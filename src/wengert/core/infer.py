@@ -24,23 +24,23 @@ Operand = Spec | type
 def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
     """The spec of an operation's result, or a tuple of specs if it has several."""
     if params:
-        return _inferred(primitive, operands, tuple(params.items()))
-    return _inferred(primitive, operands, ())
+        return _infer_cached(primitive, operands, tuple(params.items()))
+    return _infer_cached(primitive, operands, ())
 
 
 @lru_cache(1 << 14)
-def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple[Any, ...]) -> Any:
+def _infer_cached(primitive: Primitive, operands: tuple[Operand, ...], params: tuple[Any, ...]) -> Any:
     if primitive.definition.spec is None and is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
-        return Spec(shape, _dtype(primitive, kinds, (), params))
+        return Spec(shape, _infer_dtype(primitive, kinds, (), params))
     specs = [o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands]
     named = dict(params)
     if primitive.definition.spec is not None:
         return primitive.definition.spec(*specs, **named)
     if "keepdims" in named:
-        return _reduced(primitive, specs[0], params)
-    return _by_example(primitive, specs, named)
+        return _infer_reduction(primitive, specs[0], params)
+    return _infer_by_example(primitive, specs, named)
 
 
 def is_elementwise(primitive: Primitive) -> bool:
@@ -49,23 +49,25 @@ def is_elementwise(primitive: Primitive) -> bool:
 
 
 @lru_cache(1 << 12)
-def _dtype(primitive: Primitive, kinds: tuple[Any, ...], shape: tuple[int, ...], params: tuple[Any, ...]) -> np.dtype:
+def _infer_dtype(
+    primitive: Primitive, kinds: tuple[Any, ...], shape: tuple[int, ...], params: tuple[Any, ...]
+) -> np.dtype:
     examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):
         return np.asarray(primitive.impl(*examples, **dict(params))).dtype
 
 
-def _reduced(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> Spec:
+def _infer_reduction(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> Spec:
     axis, keepdims = dict(params)["axis"], dict(params)["keepdims"]
     axes = axis if isinstance(axis, tuple) else (axis,)
     if keepdims:
         shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
     else:
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-    return Spec(shape, _dtype(primitive, (x.dtype,), (1,) * len(x.shape), params))
+    return Spec(shape, _infer_dtype(primitive, (x.dtype,), (1,) * len(x.shape), params))
 
 
-def _by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
+def _infer_by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
     examples = [np.broadcast_to(np.zeros((), spec.dtype), spec.shape) for spec in specs]
     with np.errstate(all="ignore"):
         out = primitive.impl(*examples, **params)

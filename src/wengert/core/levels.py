@@ -20,7 +20,7 @@ new_level = itertools.count(2).__next__
 """A level for one run of one transform, unique across threads."""
 
 
-def highest(args: Iterable[Any]) -> Array | None:
+def highest_value(args: Iterable[Any]) -> Array | None:
     """The argument of the highest level; None if no argument is a value."""
     return max((a for a in args if isinstance(a, Array)), key=lambda a: a.level, default=None)
 
@@ -52,23 +52,23 @@ def strip_from(x: Any, level: int) -> Any:
     return x
 
 
-def bottom(x: Any) -> Any:
+def bottom_array(x: Any) -> Any:
     """The plain array inside a value of any level."""
     while isinstance(x, Array):
         x = x.value
     return x
 
 
-def layers(x: Any) -> Iterator[Array]:
+def iterate_payloads(x: Any) -> Iterator[Array]:
     """A value, its payload, and so on, down to the last payload that is a value."""
     while isinstance(x, Array):
         yield x
         x = x.value
 
 
-def is_users(x: Any) -> bool:
+def has_user_tensor(x: Any) -> bool:
     """Whether a value is or contains a user's tensor."""
-    return any(not layer.level for layer in layers(x))
+    return any(not layer.level for layer in iterate_payloads(x))
 
 
 def copy_value(x: A) -> A:

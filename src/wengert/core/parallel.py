@@ -27,7 +27,7 @@ MOST_THREADS = 1024
 """The largest valid WENGERT_NUM_THREADS."""
 
 _pool: Any = None
-_refused: set[str] = set()
+_warned: set[str] = set()
 
 
 def num_threads() -> int:
@@ -37,16 +37,16 @@ def num_threads() -> int:
         number = asked.strip()
         if number.isdecimal() and len(number) < 10 and 1 <= int(number) <= MOST_THREADS:
             return int(number)
-        _refuse(asked)
+        _warn_invalid(asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return cores or 1
 
 
-def _refuse(asked: str) -> None:
+def _warn_invalid(asked: str) -> None:
     """Warn once about an invalid WENGERT_NUM_THREADS."""
-    if asked in _refused:
+    if asked in _warned:
         return
-    _refused.add(asked)
+    _warned.add(asked)
     message = (
         f"WENGERT_NUM_THREADS is {asked[:40]!r}, which is not an integer from 1 to {MOST_THREADS}: all cores are used. "
         f"Set it to a number of threads, or unset it."
@@ -54,7 +54,7 @@ def _refuse(asked: str) -> None:
     warnings.warn_explicit(message, RuntimeWarning, "<environment>", 1)
 
 
-def in_use() -> bool:
+def is_in_use() -> bool:
     """Whether any work has been shared so far."""
     return _pool is not None
 
@@ -74,7 +74,7 @@ def share(work: Callable[[int, int], None], size: int) -> None:
     This thread and the threads of the pool take parts until none is left. If no thread can be started, as during the
     shutdown of the interpreter, this thread takes them all.
     """
-    pool = _started_pool()
+    pool = _start_pool()
     if pool is None:
         work(0, size)
         return
@@ -107,7 +107,7 @@ def share(work: Callable[[int, int], None], size: int) -> None:
             del errors  # the traceback holds this frame, which must not hold the traceback
 
 
-def _started_pool() -> Any:
+def _start_pool() -> Any:
     """The pool of threads, and the class of queue for their outcomes; None during the shutdown of the interpreter."""
     global _pool
     if _pool is None:
@@ -128,13 +128,13 @@ def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable[..., Any]:
 
     def unary(x: Any) -> Any:
         if x.__class__ is ndarray and x.size >= threshold:
-            return _shared(ufunc, x)
+            return _run_shared(ufunc, x)
         return ufunc(x)
 
     def binary(x: Any, y: Any) -> Any:
         first = x if x.__class__ is ndarray else y
         if first.__class__ is ndarray and first.size >= threshold:
-            return _shared(ufunc, x, y)
+            return _run_shared(ufunc, x, y)
         return ufunc(x, y)
 
     run: Callable[..., Any] = unary if ufunc.nin == 1 else binary
@@ -142,8 +142,8 @@ def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable[..., Any]:
     return run
 
 
-def _shared(ufunc: np.ufunc, *operands: Any) -> Any:
-    flat = _flattened(operands)
+def _run_shared(ufunc: np.ufunc, *operands: Any) -> Any:
+    flat = _flatten_operands(operands)
     if flat is None or num_threads() == 1:
         return ufunc(*operands)
     rows, shape, order = flat
@@ -152,13 +152,13 @@ def _shared(ufunc: np.ufunc, *operands: Any) -> Any:
     target = out.reshape(-1, order=order)
 
     def work(start: int, stop: int) -> None:
-        ufunc(*_part(rows, start, stop), out=target[start:stop])
+        ufunc(*_slice_rows(rows, start, stop), out=target[start:stop])
 
     share(work, out.size)
     return out
 
 
-def _flattened(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...], Any] | None:
+def _flatten_operands(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...], Any] | None:
     """Operands as rows of one length or single numbers, with their shape and layout; None if that would need copies."""
     full = [x for x in operands if isinstance(x, np.ndarray) and x.ndim and any(x.strides)]
     order = "C" if all(x.flags.c_contiguous for x in full) else "F" if all(x.flags.f_contiguous for x in full) else None
@@ -175,5 +175,5 @@ def _flattened(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...], Any
     return rows, full[0].shape, order
 
 
-def _part(rows: Sequence[Any], start: int, stop: int) -> list[Any]:
+def _slice_rows(rows: Sequence[Any], start: int, stop: int) -> list[Any]:
     return [x[start:stop] if isinstance(x, np.ndarray) and x.ndim else x for x in rows]

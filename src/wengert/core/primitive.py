@@ -21,8 +21,8 @@ from wengert.core.array import Array
 from wengert.core.definition import Definition, Trial, needs
 from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
-from wengert.core.foreign import is_foreign, numbers_of
-from wengert.core.levels import highest
+from wengert.core.foreign import is_foreign, read_foreign
+from wengert.core.levels import highest_value
 from wengert.core.spec import Spec
 
 UNTRIED = Trial()
@@ -198,7 +198,7 @@ def _bind_any(primitive: Primitive) -> Callable[..., Any]:
         if top is not None:
             if odd:
                 args = tuple(map(as_constant, args))
-                top = highest(args)
+                top = highest_value(args)
             try:
                 return top.process(primitive, top.level, args, params)
             except ValueError as error:
@@ -216,7 +216,7 @@ def _bind_held(primitive: Primitive, in_mode: Callable[..., Any]) -> Callable[..
     impl = primitive.impl
 
     def op(*args: Any, **params: Any) -> Any:
-        top = highest(args)
+        top = highest_value(args)
         return impl(*args, **params) if top is None else in_mode(primitive, top, args, params)
 
     return op
@@ -246,7 +246,7 @@ def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
         return gathered(x)
-    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else numbers_of(x)
+    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else read_foreign(x)
 
 
 def operand(x: Any) -> Any:

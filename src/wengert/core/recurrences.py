@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.levels import bottom
+from wengert.core.levels import bottom_array
 
 Recurrence = Callable[[int, Any], Any]
 """`(k, out) -> out[k]`, from the coefficients of lower order."""
@@ -58,7 +58,7 @@ def power_of(x: Any, y: Any) -> Recurrence | None:
     """
     exponent = y[0]
     integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
-    if y[1] is not None or integer or not np.all(bottom(x[0])):
+    if y[1] is not None or integer or not np.all(bottom_array(x[0])):
         return None  # the derivative is used instead, at a cost that is cubic in the order
 
     def recurrence(k: int, out: Any) -> Any:

@@ -30,19 +30,19 @@ class Source(NamedTuple):
     @property
     def line(self) -> int:
         """The line number. Computed on demand, because Python searches the whole function."""
-        return places(self.code).lines.get(self.instruction, self.code.co_firstlineno)
+        return instruction_table(self.code).lines.get(self.instruction, self.code.co_firstlineno)
 
     @property
-    def place(self) -> str:
+    def source_line(self) -> str:
         return f"{self.code.co_filename}:{self.line}"
 
     @property
     def name(self) -> str | None:
         """The variable that the result was assigned to."""
-        return places(self.code).stores.get(self.instruction) if self.direct else None
+        return instruction_table(self.code).stores.get(self.instruction) if self.direct else None
 
 
-class Places(NamedTuple):
+class InstructionTable(NamedTuple):
     """The line of each instruction of a function, and the variables that results are assigned to at once."""
 
     code: CodeType
@@ -50,19 +50,19 @@ class Places(NamedTuple):
     stores: dict[int, str]
 
 
-_PLACES: dict[int, Places] = {}
+_TABLES: dict[int, InstructionTable] = {}
 """By identity, because hashing the code of a long function is slow."""
-MOST_PLACES = 1024
+MOST_TABLES = 1024
 
 
-def places(code: CodeType) -> Places:
+def instruction_table(code: CodeType) -> InstructionTable:
     """The lines and variables of the instructions of a function."""
-    found = _PLACES.get(id(code))
+    found = _TABLES.get(id(code))
     if found is None:
-        if len(_PLACES) >= MOST_PLACES:
-            _PLACES.clear()
+        if len(_TABLES) >= MOST_TABLES:
+            _TABLES.clear()
         lines = {at: line for start, end, line in code.co_lines() if line is not None for at in range(start, end, 2)}
-        found = _PLACES[id(code)] = Places(code, lines, stores(code))
+        found = _TABLES[id(code)] = InstructionTable(code, lines, find_stores(code))
     return found
 
 
@@ -89,7 +89,7 @@ def source() -> Source | None:
     return None
 
 
-def stores(code: CodeType) -> dict[int, str]:
+def find_stores(code: CodeType) -> dict[int, str]:
     """The names of variables, by the instruction whose result is assigned to them at once."""
     found: dict[int, str] = {}
     last = None

@@ -79,5 +79,5 @@ def _called(node: Node, i: int) -> str:
     """A node in the words of an error: its number in the text of the graph, what it is, and the line that asked for it."""
     what = node.primitive.name if isinstance(node, Operation) else type(node).__name__.lower()
     name = f" {node.name}" if node.name else ""
-    place = f" at {node.source.place}" if node.source is not None else ""
+    place = f" at {node.source.source_line}" if node.source is not None else ""
     return f"Node %{i} ({what}{name}){place}"

@@ -53,7 +53,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     simple = lift is None and check is None
-    sharing = parallel.in_use() and simple and targets is None
+    sharing = parallel.is_in_use() and simple and targets is None
 
     with np.errstate(all="ignore"):
         for node in order:

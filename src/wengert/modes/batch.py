@@ -19,7 +19,7 @@ from wengert.core.kinds import unchanged
 from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
-from wengert.modes.batching import Params, aligned, batching, by_kind
+from wengert.modes.batching import Params, align_axes, batching, default_rule
 from wengert.ops.shape.joining import stack, unstack
 
 
@@ -87,21 +87,21 @@ class Batched(Array):
 def run_batch(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:
     """Run an operation on all elements; `mine` says which values have the batch as their first axis."""
     if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:  # most operations
-        return primitive.op(*aligned(values, mine), **params)
-    rule = batching.entries.get(primitive) or by_kind(primitive)
+        return primitive.op(*align_axes(values, mine), **params)
+    rule = batching.entries.get(primitive) or default_rule(primitive)
     n = next(v.shape[0] for v, m in zip(values, mine, strict=True) if m)
     out = rule(primitive, values, mine, n, params) if rule else None
-    return loop(primitive, values, mine, n, params) if out is None else out
+    return run_in_loop(primitive, values, mine, n, params) if out is None else out
 
 
-def loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+def run_in_loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     """Run an operation on one element after the other; for an empty batch on zeros, for the shape of the result."""
     if "reuse" in params:
         params = params | {"reuse": False}
     if n:
         rows = zip(*[unstack(v) if m else repeat(v) for v, m in zip(values, mine, strict=True)], strict=False)
         outs = [primitive.op(*row, **params) for row in rows]
-        join: Callable[[Any], Any] = lambda results: joined(primitive, results)
+        join: Callable[[Any], Any] = lambda results: stack_results(primitive, results)
     else:
         outs = [
             primitive.op(
@@ -112,7 +112,7 @@ def loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: i
     return join(outs) if primitive.outputs == 1 else tuple(map(join, zip(*outs, strict=True)))
 
 
-def joined(primitive: Primitive, outs: Sequence[Any]) -> Any:
+def stack_results(primitive: Primitive, outs: Sequence[Any]) -> Any:
     """The results for the elements as one batch."""
     shapes = {Spec.of(out).shape for out in outs}
     if len(shapes) > 1:

@@ -27,56 +27,63 @@ from wengert.ops.shape.reshaping import _broadcast_to, broadcast_to, expand_dims
 Params = dict[str, Any]
 
 
-def by_kind(primitive: Primitive) -> Callable[..., Any] | None:
+def default_rule(primitive: Primitive) -> Callable[..., Any] | None:
     """The rule of an operation without an entry; None if it runs in a loop."""
     if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:
-        return on_aligned
-    return by_metadata if primitive.definition.batch else None
+        return batch_elementwise
+    return batch_by_params if primitive.definition.batch else None
 
 
 batching: Aspect[Callable[..., Any]] = Aspect(
-    "batching", "how it runs once for a whole batch of values", by_kind, rest="it runs on one element after the other"
+    "batching",
+    "how it runs once for a whole batch of values",
+    default_rule,
+    rest="it runs on one element after the other",
 )
 """`rule(primitive, values, mine, n, params)` runs an operation on all n elements, or returns None if it must loop."""
 
 
-def on_aligned(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, params: Params) -> Any:
+def batch_elementwise(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, params: Params
+) -> Any:
     """Run an operation on arrays whose elements broadcast as single values would."""
-    return primitive.op(*aligned(values, mine), **params)
+    return primitive.op(*align_axes(values, mine), **params)
 
 
-def aligned(values: Sequence[Any], mine: Sequence[bool], rank: int = 0) -> list[Any]:
+def align_axes(values: Sequence[Any], mine: Sequence[bool], rank: int = 0) -> list[Any]:
     """The values with axes of length one after the batch, so that elements broadcast as single values would."""
-    rank = max(rank, *[rank_of(v) - m for v, m in zip(values, mine, strict=True)])
-    return [with_rank(v, rank) if m else v for v, m in zip(values, mine, strict=True)]
+    rank = max(rank, *[ndim_of(v) - m for v, m in zip(values, mine, strict=True)])
+    return [pad_axes(v, rank) if m else v for v, m in zip(values, mine, strict=True)]
 
 
-def rank_of(x: Any) -> int:
+def ndim_of(x: Any) -> int:
     """The number of axes of an array or a number."""
     return getattr(x, "ndim", 0)
 
 
-def with_rank(x: Any, rank: int) -> Any:
+def pad_axes(x: Any, rank: int) -> Any:
     """A batch with axes of length one after the batch, so that its elements have this number of axes."""
     missing = rank + 1 - x.ndim
     return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
-def repeated(x: Any, n: int) -> Any:
+def repeat_value(x: Any, n: int) -> Any:
     """One value repeated for each element of the batch."""
     x = operand(x)
     return broadcast_to(x, (n, *x.shape))
 
 
-def by_metadata(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+def batch_by_params(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     """Run an operation once, with the parameters that `Definition.batch` gives."""
     assert primitive.definition.batch is not None
     code = primitive.definition.batch.__code__
-    known = params | {"n": n, "rank": max(rank_of(v) - m for v, m in zip(values, mine, strict=True))}
+    known = params | {"n": n, "rank": max(ndim_of(v) - m for v, m in zip(values, mine, strict=True))}
     changed = primitive.definition.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])
     if changed is None:
         return None
-    return primitive.op(*[v if m else repeated(v, n) for v, m in zip(values, mine, strict=True)], **params | changed)
+    return primitive.op(
+        *[v if m else repeat_value(v, n) for v, m in zip(values, mine, strict=True)], **params | changed
+    )
 
 
 # Products
@@ -95,7 +102,7 @@ def batch_matmul(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
         return primitive.op(y, x.T)  # one matrix product instead of many small ones
     x = expand_dims(x, -2) if x_rank == 1 else x
     y = expand_dims(y, -1) if y_rank == 1 else y
-    out = primitive.op(*aligned((x, y), mine))
+    out = primitive.op(*align_axes((x, y), mine))
     return squeeze(out, (-2,) * (x_rank == 1) + (-1,) * (y_rank == 1))
 
 
@@ -118,7 +125,7 @@ def batch_broadcast_to(
     primitive: Primitive, values: Sequence[Any], _mine: Sequence[bool], n: int, params: Params
 ) -> Any:
     """Run broadcast_to with the batch as a further axis."""
-    return primitive.op(with_rank(values[0], len(params["shape"])), shape=(n, *params["shape"]))
+    return primitive.op(pad_axes(values[0], len(params["shape"])), shape=(n, *params["shape"]))
 
 
 @batching(_full_like)
@@ -126,7 +133,7 @@ def batch_full_like(primitive: Primitive, values: Sequence[Any], mine: Sequence[
     """Run full_like with the batch as a further axis."""
     x, fill = values
     shape = params["shape"] if params["shape"] is not None else x.shape[mine[0] :]
-    return primitive.op(x, with_rank(fill, len(shape)) if mine[1] else fill, **params | {"shape": (n, *shape)})
+    return primitive.op(x, pad_axes(fill, len(shape)) if mine[1] else fill, **params | {"shape": (n, *shape)})
 
 
 @batching(_searchsorted)
@@ -140,7 +147,7 @@ def batch_searchsorted(
 # Indexing. Axes of the result that come from adjacent arrays of a key take their position; otherwise they come first.
 
 
-class Place(NamedTuple):
+class KeyAxes(NamedTuple):
     """The axes of a result that come from the arrays of a key: `block` axes from `start` on, of `rank` in all."""
 
     rank: int
@@ -149,7 +156,7 @@ class Place(NamedTuple):
     together: bool
 
 
-def place_of(key: Index, ranks: Sequence[int], x_rank: int) -> Place:
+def find_key_axes(key: Index, ranks: Sequence[int], x_rank: int) -> KeyAxes:
     """The axes for an array and indices with these numbers of axes, all without the batch."""
     parts = key.key if isinstance(key.key, tuple) else (key.key,)
     remaining = iter(ranks)
@@ -169,17 +176,19 @@ def place_of(key: Index, ranks: Sequence[int], x_rank: int) -> Place:
     rest = x_rank - used  # axes that `...` stands for, or that follow the key
     together = not arrays or arrays[-1] - arrays[0] + 1 == len(arrays)
     start = before + (rest if arrays and dots < arrays[0] else 0)
-    return Place(block + basic + rest, block, start if together else 0, together)
+    return KeyAxes(block + basic + rest, block, start if together else 0, together)
 
 
-def with_rows(key: Index, indices: Sequence[Any], mine: Sequence[bool], n: int, block: int) -> tuple[Index, list[Any]]:
+def add_row_index(
+    key: Index, indices: Sequence[Any], mine: Sequence[bool], n: int, block: int
+) -> tuple[Index, list[Any]]:
     """A key with batched arrays, for an array that has the batch too: element i reads row i."""
     rows = np.arange(n).reshape(n, *(1,) * block)
     spread = [Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]
-    return Index((Hole.ARRAY, *spread), key.repeats), [rows, *aligned(indices, mine, block)]
+    return Index((Hole.ARRAY, *spread), key.repeats), [rows, *align_axes(indices, mine, block)]
 
 
-def block_first(x: Any, place: Place, back: bool = False) -> Any:
+def move_key_axes(x: Any, place: KeyAxes, back: bool = False) -> Any:
     """Move the axes of a key's arrays to right after the batch, or back."""
     here, there = range(1 + place.start, 1 + place.start + place.block), range(1, 1 + place.block)
     if not place.start or not place.block:
@@ -192,51 +201,51 @@ def batch_gather(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
     """Run gather: the batch is a slice of the key, or has its own index array."""
     x, *indices = values
     key, moving = params["key"], mine[1:]
-    place = place_of(key, element_ranks(indices, moving), rank_of(x) - mine[0])
+    place = find_key_axes(key, element_ndims(indices, moving), ndim_of(x) - mine[0])
     if not any(moving):
         out = primitive.op(x, *indices, key=key.after(slice(None)))
         return out if place.together else moveaxis(out, place.block, 0)
     if Hole.MASK in key.key:
         return None
     if mine[0]:
-        key, indices = with_rows(key, indices, moving, n, place.block)
-        return block_first(primitive.op(x, *indices, key=key), place, back=True)
+        key, indices = add_row_index(key, indices, moving, n, place.block)
+        return move_key_axes(primitive.op(x, *indices, key=key), place, back=True)
     spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), key.repeats)
-    out = primitive.op(x, *aligned(indices, moving, place.block), key=spread)
+    out = primitive.op(x, *align_axes(indices, moving, place.block), key=spread)
     return moveaxis(out, place.start, 0) if place.start else out
 
 
-def element_ranks(indices: Sequence[Any], mine: Sequence[bool]) -> list[int]:
+def element_ndims(indices: Sequence[Any], mine: Sequence[bool]) -> list[int]:
     """The number of axes of each index without the batch."""
-    return [rank_of(i) - m for i, m in zip(indices, mine, strict=True)]
+    return [ndim_of(i) - m for i, m in zip(indices, mine, strict=True)]
 
 
 @batching(_scatter)
 def batch_scatter(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     """Run scatter into zeros."""
-    return written(primitive, (), values[0], values[1:], mine, n, params, len(params["shape"]))
+    return write_batch(primitive, (), values[0], values[1:], mine, n, params, len(params["shape"]))
 
 
 @batching(_set_at, _add_at)
 def batch_write(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
     """Run set_at or add_at; a number under a mask is a `where`."""
     x, v, *indices = values
-    x = x if mine[0] else repeated(x, n)
-    if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and rank_of(v) == mine[1]:
-        return where_mask(x, v, indices[0])
-    return written(primitive, (x,), v, indices, mine[1:], n, params, x.ndim - 1)
+    x = x if mine[0] else repeat_value(x, n)
+    if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and ndim_of(v) == mine[1]:
+        return write_masked(x, v, indices[0])
+    return write_batch(primitive, (x,), v, indices, mine[1:], n, params, x.ndim - 1)
 
 
-def where_mask(x: Any, v: Any, mask: Any) -> Any:
+def write_masked(x: Any, v: Any, mask: Any) -> Any:
     """Write one number wherever a mask holds; no shape depends on the mask."""
     if mask.shape != x.shape[: mask.ndim]:
         return None
     mask = reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
     v = astype(operand(v), x.dtype)
-    return where(mask, with_rank(v, x.ndim - 1) if v.ndim else v, x)
+    return where(mask, pad_axes(v, x.ndim - 1) if v.ndim else v, x)
 
 
-def written(
+def write_batch(
     primitive: Primitive,
     target: tuple[Any, ...],
     v: Any,
@@ -250,24 +259,24 @@ def written(
     if not n:
         return target[0] if target else np.zeros((0, *params["shape"]), v.dtype)
     key, moving = params["key"], mine[1:]
-    place = place_of(key, element_ranks(indices, moving), x_rank)
-    v_rank = rank_of(v) - mine[0]
+    place = find_key_axes(key, element_ndims(indices, moving), x_rank)
+    v_rank = ndim_of(v) - mine[0]
     if v_rank > place.rank or (any(moving) and Hole.MASK in key.key):
         return None
     params = dict(params)
     if "shape" in params:
         params["shape"] = (n, *params["shape"])
-        v = v if mine[0] else repeated(v, n)
+        v = v if mine[0] else repeat_value(v, n)
     if "reuse" in params:
         params["reuse"] = False
     if v_rank or mine[0] or "shape" in params:
-        v = with_rank(v if mine[0] or "shape" in params else expand_dims(v, 0), place.rank)
+        v = pad_axes(v if mine[0] or "shape" in params else expand_dims(v, 0), place.rank)
     if any(moving):
-        params["key"], indices = with_rows(key, indices, moving, n, place.block)
-        v = block_first(v, place) if rank_of(v) else v
+        params["key"], indices = add_row_index(key, indices, moving, n, place.block)
+        v = move_key_axes(v, place) if ndim_of(v) else v
     else:
         params["key"] = key.after(slice(None))
-        v = v if place.together or not rank_of(v) else moveaxis(v, 0, place.block)
+        v = v if place.together or not ndim_of(v) else moveaxis(v, 0, place.block)
     return primitive.op(*target, v, *indices, **params)
 
 
@@ -277,6 +286,6 @@ def batch_winners(primitive: Primitive, values: Sequence[Any], mine: Sequence[bo
     key, shape = params["key"], params["shape"]
     if Hole.MASK in key.key:
         return None
-    place = place_of(key, element_ranks(values, mine), len(shape))
-    key, indices = with_rows(key, values, mine, n, place.block)
-    return block_first(primitive.op(*indices, key=key, shape=(n, *shape)), place, back=True)
+    place = find_key_axes(key, element_ndims(values, mine), len(shape))
+    key, indices = add_row_index(key, values, mine, n, place.block)
+    return move_key_axes(primitive.op(*indices, key=key, shape=(n, *shape)), place, back=True)

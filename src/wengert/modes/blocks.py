@@ -32,7 +32,7 @@ def pull_large(
     retain: bool,
 ) -> bool:
     """Pull a node together with the nodes that follow it, if they are a run; returns whether they are."""
-    run = run_from(node, order)
+    run = find_run(node, order)
     if len(run) < 2:
         return False
     cotangents[node] = t
@@ -48,15 +48,15 @@ def pull_large(
     return True
 
 
-def run_from(node: TapeNode, order: list[TapeNode]) -> list[TapeNode]:
+def find_run(node: TapeNode, order: list[TapeNode]) -> list[TapeNode]:
     """The node and those right after it that are elementwise operations on arrays of its shape and dtype."""
     start = stop = order.index(node)
-    while stop < len(order) and eligible(order[stop], node):
+    while stop < len(order) and can_join_run(order[stop], node):
         stop += 1
     return order[start:stop]
 
 
-def eligible(node: TapeNode, first: TapeNode) -> bool:
+def can_join_run(node: TapeNode, first: TapeNode) -> bool:
     """Whether a node may belong to the run of its first node."""
     primitive = node.primitive
     return (
@@ -67,11 +67,11 @@ def eligible(node: TapeNode, first: TapeNode) -> bool:
         and node.shape == first.shape
         and node.dtype is first.dtype
         and all(p is None or (p.shape == first.shape and p.dtype is first.dtype) for p in node.parents)
-        and all(flat(s, first.shape) is not None for s in node.saved or ())
+        and all(as_row(s, first.shape) is not None for s in node.saved or ())
     )
 
 
-def flat(x: Any, shape: tuple[int, ...]) -> Any:
+def as_row(x: Any, shape: tuple[int, ...]) -> Any:
     """An array as one row, or as a number if it was broadcast from one; None if neither is possible."""
     if not isinstance(x, np.ndarray) or not x.ndim:
         return None if isinstance(x, tuple | Array) else x
@@ -87,19 +87,19 @@ def pull_run(run: list[TapeNode], cotangents: dict[TapeNode, Any]) -> dict[TapeN
     """
     shape, inside = run[0].shape, set(run)
     behind = dict.fromkeys(p for node in run for p in node.parents if p is not None and p not in inside)
-    arrived = {node: flat(cotangents[node], shape) for node in (*run, *behind) if node in cotangents}
+    arrived = {node: as_row(cotangents[node], shape) for node in (*run, *behind) if node in cotangents}
     if any(t is None for t in arrived.values()):
         return None
-    saved = {node: [flat(s, shape) for s in node.saved or ()] for node in run}
+    saved = {node: [as_row(s, shape) for s in node.saved or ()] for node in run}
     pulled = {p: np.empty(shape, p.dtype) for p in behind}
     rows = {p: t.reshape(-1) for p, t in pulled.items()}
 
     def pull_block(i: int, j: int) -> None:
-        here = {node: part(t, i, j) for node, t in arrived.items()}
+        here = {node: slice_row(t, i, j) for node, t in arrived.items()}
         for node in run:
             assert node.primitive is not None
             t = here.pop(node)
-            values = [part(s, i, j) for s in saved[node]]
+            values = [slice_row(s, i, j) for s in saved[node]]
             for pull, parent in zip(node.primitive.pulls, node.parents, strict=True):
                 if parent is not None:
                     c = pull(t, values, node.params)
@@ -117,6 +117,6 @@ def pull_run(run: list[TapeNode], cotangents: dict[TapeNode, Any]) -> dict[TapeN
     return pulled
 
 
-def part(x: Any, i: int, j: int) -> Any:
+def slice_row(x: Any, i: int, j: int) -> Any:
     """One block of a row; a number as it is."""
     return x[i:j] if isinstance(x, np.ndarray) and x.ndim else x

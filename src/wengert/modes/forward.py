@@ -39,8 +39,8 @@ class Dual(Array):
         tangent = Array.extra
 
     def __init__(self, value: Any, tangent: Any, level: int):
-        if not allocator.settled:
-            allocator.keep_freed()
+        if not allocator.is_configured:
+            allocator.keep_freed_memory()
         self.value, self.tangent, self.level = value, tangent, level
 
     @staticmethod

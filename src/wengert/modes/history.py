@@ -15,7 +15,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
 from wengert.modes.tape import Leaf, TapeNode
-from wengert.modes.tensor import Tensor, accumulate, as_tensor, internal
+from wengert.modes.tensor import Tensor, accumulate, as_tensor, to_cotangent
 from wengert.ops.shape.casting import astype
 
 
@@ -58,7 +58,7 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                 raise user_error(
                     GradientError, f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}"
                 )
-            t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
+            t = to_cotangent(astype(t, y.dtype) if t.dtype != y.dtype else t)
         t = t if create_graph else t.value
         add_seed(seeds, y.node, t)
     return seeds
@@ -76,7 +76,7 @@ def lift(node: TapeNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         if value is None or name.endswith("_spec"):
             lifted.append(value)
         elif name == "out":
-            lifted.append(Tensor(value, 0, node) if primitive.outputs == 1 else outputs_of(node, value))
+            lifted.append(Tensor(value, 0, node) if primitive.outputs == 1 else output_tensors(node, value))
         elif name in inputs:
             parent = node.parents[inputs.index(name)]
             lifted.append(value if parent is None else Tensor(value, 0, parent))
@@ -86,7 +86,7 @@ def lift(node: TapeNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(lifted)
 
 
-def outputs_of(node: TapeNode, values: Sequence[Any]) -> tuple[Tensor, ...]:
+def output_tensors(node: TapeNode, values: Sequence[Any]) -> tuple[Tensor, ...]:
     """The outputs of an operation that has several, each with its history."""
     return tuple(Tensor(value, 0, TapeNode(OUTPUT, {"index": i}, (node,), (), value)) for i, value in enumerate(values))
 
@@ -120,7 +120,7 @@ def has_nan(t: Any) -> bool:
     return bool(np.isnan(t.value if isinstance(t, Tensor) else t).any())
 
 
-def find_anomaly(node: TapeNode, t: Any) -> None:
+def check_nan(node: TapeNode, t: Any) -> None:
     """Raise for a NaN in a cotangent that a node has pulled."""
     if has_nan(t):
         line = node.hooks and node.hooks.line
@@ -160,7 +160,7 @@ def differentiate(
         targets = find_targets(inputs)
         if sink is add_to_grad:
             sink = add_to_inputs(inputs)
-    with recording.switched(enabled=True) if create_graph else nullcontext():
+    with recording.override(enabled=True) if create_graph else nullcontext():
         seeds = find_seeds(outputs, gradients, create_graph)
         if recording.current().check_nan and any(map(has_nan, seeds.values())):
             raise user_error(GradientError, "The gradient to start from has a NaN in it already")
@@ -170,7 +170,7 @@ def differentiate(
             targets=targets,
             retain=create_graph if retain_graph is None else retain_graph,
             lift=lift if create_graph else None,
-            check=find_anomaly if recording.current().check_nan else None,
+            check=check_nan if recording.current().check_nan else None,
         )
 
 

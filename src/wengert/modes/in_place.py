@@ -27,13 +27,13 @@ def snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.writeable or value.base is not None else value
     if isinstance(value, Array):
-        return recording.trace().symbol(value) if is_traced(value) else copy_value(value)
+        return recording.current_trace().symbol(value) if is_traced(value) else copy_value(value)
     return value
 
 
 def is_traced(value: Array) -> bool:
     """Whether this is a user's tensor inside a trace, which keeps the tensor's current value itself."""
-    return not value.level and recording.trace() is not None
+    return not value.level and recording.current_trace() is not None
 
 
 def is_sole_owner(tensor: Array) -> bool:
@@ -51,7 +51,7 @@ def can_write_into(tensor: Array, v: Any) -> bool:
     return (
         not recording.is_recording()
         and not tensor.level
-        and recording.trace() is None
+        and recording.current_trace() is None
         and (isinstance(v, int | float) or (isinstance(v, np.ndarray) and v.shape == tensor.shape))
         and is_sole_owner(tensor)
     )

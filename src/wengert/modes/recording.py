@@ -58,17 +58,17 @@ class State:
     def __init__(self, blocks: tuple[Block, ...] = ()):
         self.blocks = blocks
         varies = any(b.generator is not None for b in blocks)
-        self.settings = None if varies else together(blocks)
+        self.settings = None if varies else merge_settings(blocks)
         self.counted = any(getattr(PLAIN, name) != value for b in blocks for name, value in b.settings.items())
         if self.counted:
-            count(1)
+            count_active(1)
 
     def __del__(self) -> None:
         if self.counted:
-            count(-1)
+            count_active(-1)
 
 
-def together(blocks: tuple[Block, ...]) -> Settings:
+def merge_settings(blocks: tuple[Block, ...]) -> Settings:
     """The settings of these blocks together; inner blocks override outer ones."""
     settings = PLAIN
     for block in blocks:
@@ -80,7 +80,7 @@ active = 0
 _lock = threading.RLock()  # `__del__` may run anywhere
 
 
-def count(change: int) -> None:
+def count_active(change: int) -> None:
     """Change the number of states that change settings."""
     global active
     with _lock:
@@ -94,7 +94,7 @@ STATE: ContextVar[State] = ContextVar("wengert_recording", default=NOTHING_SWITC
 def current() -> Settings:
     """The settings in this context right now."""
     state = STATE.get()
-    return state.settings or together(tuple([b for b in state.blocks if b.acts]))
+    return state.settings or merge_settings(tuple([b for b in state.blocks if b.acts]))
 
 
 def is_recording() -> bool:
@@ -137,19 +137,19 @@ def switch(**settings: Any) -> Block:
     return block
 
 
-def trace() -> Any:
+def current_trace() -> Any:
     """The trace that runs in this context, if any."""
     return current().trace if active else None
 
 
-class repeated:
+class repeating:
     """A block around a user's function that runs several times, or once for several values.
 
     Assignments to captured tensors inside it have no order and raise an error.
     """
 
     def __init__(self, what: str):
-        self.what, self.trace = what, trace()
+        self.what, self.trace = what, current_trace()
 
     def __enter__(self) -> None:
         if self.trace is not None:
@@ -160,7 +160,7 @@ class repeated:
             self.trace.repeated = self.before
 
 
-class switched:
+class override:
     """A block of this package with other settings."""
 
     __slots__ = ("block",)

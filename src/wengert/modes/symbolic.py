@@ -54,7 +54,7 @@ class Trace:
         self.has_rules = False
         self.is_closed = False
 
-    def of(self, value: Any) -> Node:
+    def node_of(self, value: Any) -> Node:
         """The node of a value that is not a symbol of this trace."""
         if not isinstance(value, np.ndarray | Array):
             return Constant(value)
@@ -82,7 +82,7 @@ class Trace:
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol of this trace."""
-        return Symbol(self.of(value), self.level, self)
+        return Symbol(self.node_of(value), self.level, self)
 
     def run(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run an operation on the user's tensors as part of the program."""
@@ -98,7 +98,7 @@ class Trace:
                 because="its value afterwards is not defined. Return the new value as a result (has_aux=True), or, in "
                 "a transform that runs the function once, assign wg.stop_gradient(v).",
             )
-        node = new.value if is_own_symbol(new, self.level) else self.of(new)
+        node = new.value if is_own_symbol(new, self.level) else self.node_of(new)
         self.assigned[id(tensor)] = Assignment(tensor, node, is_recorded)
 
     def close(self) -> list[Assignment]:
@@ -175,12 +175,12 @@ class Symbol(Array):
                 "captures (t[...] = v).",
             )
         if len(nodes) > 1:
-            current = recording.trace()
+            current = recording.current_trace()
             if current is not None and current is not trace and any(isinstance(a, Array) and not a.level for a in args):
                 return current.run(primitive, args, params)  # it has the values of the user's tensors
-            make = trace.of if trace is not None else constant
-            nodes = [a if isinstance(a, Node) else make(strong(a, primitive)) for a in nodes]
-        return record(primitive, nodes, params, level, trace)
+            make = trace.node_of if trace is not None else constant
+            nodes = [a if isinstance(a, Node) else make(as_strong(a, primitive)) for a in nodes]
+        return record_operation(primitive, nodes, params, level, trace)
 
     def _plain(self, what: str) -> np.ndarray:
         """The numbers, if the symbol is computed from constants only."""
@@ -253,12 +253,14 @@ class Symbol(Array):
         return f"symbol({what}: {node.spec!r})"
 
 
-def strong(x: Any, primitive: Primitive) -> Any:
+def as_strong(x: Any, primitive: Primitive) -> Any:
     """An argument as an operation takes it: all but elementwise operations treat a Python number as an array."""
     return np.asarray(x)[()] if x.__class__ in PYTHON_NUMBERS and not is_elementwise(primitive) else x
 
 
-def record(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], level: int, trace: Trace | None) -> Any:
+def record_operation(
+    primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], level: int, trace: Trace | None
+) -> Any:
     """Add an operation to the graph; returns the symbols of its results."""
     if params.get("reuse"):
         params = params | {"reuse": False}  # there is no array to reuse yet

@@ -68,7 +68,7 @@ class TapeNode:
         def register_hook(self, hook: Callable[..., Any]) -> Any: ...
         def register_prehook(self, hook: Callable[..., Any]) -> Any: ...
 
-    def hooked(self) -> Hooks:
+    def get_hooks(self) -> Hooks:
         """The hooks of this node, made when first needed."""
         if self.hooks is None:
             self.hooks = Hooks()
@@ -87,8 +87,8 @@ class Leaf(TapeNode):
     __slots__ = ("owner",)
 
     def __init__(self, value: Any, owner: Any = None):
-        if not allocator.settled:
-            allocator.keep_freed()
+        if not allocator.is_configured:
+            allocator.keep_freed_memory()
         super().__init__(None, {}, (), (), value)
         self.owner = None if owner is None else weakref.ref(owner)
 
@@ -201,8 +201,8 @@ def make_node(
         return None
     node = TapeNode(primitive, params, parents, saved, out)
     if settings.packing is not None:
-        pack, node.hooked().unpack = settings.packing
+        pack, node.get_hooks().unpack = settings.packing
         node.saved = tuple(map(pack, saved))
     if settings.anomalies:
-        node.hooked().line = user_line()
+        node.get_hooks().line = user_line()
     return node

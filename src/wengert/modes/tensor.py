@@ -62,7 +62,7 @@ class Tensor(Array):
     @staticmethod
     def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
         active = recording.active
-        if active and not level and (trace := recording.trace()) is not None:
+        if active and not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, (x,), NO_PARAMS)
         node = x.node
         x = x.value
@@ -77,7 +77,7 @@ class Tensor(Array):
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         active = recording.active
-        if active and not level and (trace := recording.trace()) is not None:
+        if active and not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, (x, y), NO_PARAMS)
         constant = None
         if isinstance(x, Tensor) and x.level == level:
@@ -110,7 +110,7 @@ class Tensor(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not level and (trace := recording.trace()) is not None:
+        if not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, args, params)
         values = payloads(args, find_own(args, Tensor, level))
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
@@ -228,7 +228,7 @@ class Tensor(Array):
                     accumulate(tensor, t)
                 return t
 
-            self.node.hooked().arrived[RETAIN] = keep
+            self.node.get_hooks().arrived[RETAIN] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
         """Call `hook` with the gradient of this value each time it is computed; its result, if any, replaces it."""
@@ -236,10 +236,10 @@ class Tensor(Array):
             raise user_error(GradientError, "register_hook needs a value that requires a gradient")
 
         def call_hook(t: Any) -> Any:
-            returned = hook(public(t))
+            returned = hook(to_gradient(t))
             return t if returned is None else replacement(returned, t, "A hook on a tensor returned a gradient")
 
-        hooks = self.node.hooked().arrived
+        hooks = self.node.get_hooks().arrived
         handle = Handle(hooks, call_hook)
         if RETAIN in hooks:
             hooks[RETAIN] = hooks.pop(RETAIN)  # `retain_grad` sees the result of the other hooks
@@ -249,7 +249,7 @@ class Tensor(Array):
         """Call `hook` with this leaf after a gradient was added to its `grad`."""
         if not isinstance(self.node, Leaf):
             raise user_error(GradientError, "A hook after accumulation needs a leaf that requires a gradient")
-        return Handle(self.node.hooked().accumulated, hook)
+        return Handle(self.node.get_hooks().accumulated, hook)
 
     def detach(self) -> Tensor:
         """The same numbers without history. Changes in place of one do not change the other."""
@@ -262,7 +262,7 @@ class Tensor(Array):
 
     @data.setter
     def data(self, value: Any) -> None:
-        with recording.switched(enabled=False):
+        with recording.override(enabled=False):
             self._rebind((value if isinstance(value, Array) else tensor(value)).detach())
 
     # Changes in place. The buffer is written to only if this object is its sole owner: the tape may have saved it.
@@ -284,7 +284,7 @@ class Tensor(Array):
             new = new.value if isinstance(new.value, Array) else Tensor(new.value, self.level)
         is_recorded = recording.is_recording()
         if is_traced(self):
-            recording.trace().assign(self, new, is_recorded)
+            recording.current_trace().assign(self, new, is_recorded)
             return
         if is_recorded:
             self._refuse_leaf()
@@ -296,7 +296,7 @@ class Tensor(Array):
             keep = hooks.arrived.pop(RETAIN, None) if hooks is not None else None
             super()._become(new)
             if keep is not None and isinstance(new, Tensor) and new.node is not None:
-                new.node.hooked().arrived[RETAIN] = keep
+                new.node.get_hooks().arrived[RETAIN] = keep
 
     def _refuse_trace(self, what: str) -> None:
         """Raise in a trace, whose program has only the numbers of a tensor."""
@@ -383,10 +383,12 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
             return value
     if is_masked(data):
         refuse_subclass(data)
-    return own(np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad)
+    return adopt_array(
+        np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad
+    )
 
 
-def own(value: np.ndarray, requires_grad: bool = False) -> Tensor:
+def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:
     """A new tensor around an array that nothing else refers to; in a trace, a symbol."""
     if value.dtype.kind not in "biufc":
         raise user_error(
@@ -394,7 +396,7 @@ def own(value: np.ndarray, requires_grad: bool = False) -> Tensor:
             f"Data of dtype {value.dtype} cannot be a tensor",
             "Pass numbers in an array or in lists of equal length.",
         )
-    trace = recording.trace()
+    trace = recording.current_trace()
     if trace is not None:
         if requires_grad:
             raise user_error(
@@ -419,18 +421,18 @@ def as_tensor(value: Any) -> Tensor:
 # ascent, the conjugate of the cotangent.
 
 
-def public(t: Any) -> Tensor:
+def to_gradient(t: Any) -> Tensor:
     """The gradient of a cotangent."""
     gradient: Tensor = t if isinstance(t, Tensor) else Tensor(t)
     return gradient.conj() if gradient.dtype.kind == "c" else gradient
 
 
-internal = public  # conjugation is its own inverse
+to_cotangent = to_gradient  # conjugation is its own inverse
 
 
 def replacement(gradient: Any, t: Any, returned: str) -> Any:
     """The cotangent that replaces `t` after a hook `returned` a gradient."""
-    new = internal(as_tensor(gradient))
+    new = to_cotangent(as_tensor(gradient))
     if new.shape != t.shape:
         raise user_error(
             GradientError, f"{returned} of shape {new.shape} in place of {t.shape}", "The shapes must be equal."
@@ -443,7 +445,7 @@ def accumulate(tensor: Tensor, t: Any) -> None:
     if t.__class__ is np.ndarray and t.dtype is tensor.dtype and t.dtype.kind == "f" and t.shape == tensor.shape:
         new = Tensor(t)
     else:
-        new = public(conform(t, tensor.shape, tensor.dtype))
+        new = to_gradient(conform(t, tensor.shape, tensor.dtype))
     with ACCUMULATING:
         old = getattr(tensor, "_grad", None)
         if old is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import iterate_payloads
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes.tensor import Tensor
 from wengert.structure.operators import Flat
@@ -172,7 +172,7 @@ def plain(x: Any) -> Any:
 def refuse_tracked(tree: Any, what: str) -> None:
     """A search is not differentiated: a gradient through it would be lost."""
     for leaf in flatten(tree)[0]:
-        for layer in layers(leaf):
+        for layer in iterate_payloads(leaf):
             if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
                 raise user_error(
                     GradientError,

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED, Primitive, operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -39,7 +39,7 @@ def frozen(*_: Any, **__: Any) -> NoReturn:
 
 def refuse_trace() -> None:
     """Draws with plain parameters never meet a symbol."""
-    if recording.trace() is not None:
+    if recording.current_trace() is not None:
         frozen()
 
 
@@ -140,7 +140,7 @@ def following(draw: Any, numbers: Any, *parameters: Any) -> Any:
 def is_differentiated(x: Any) -> bool:
     """Whether a derivative of x is wanted, in any mode."""
     return any(
-        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched) for layer in layers(x)
+        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched) for layer in iterate_payloads(x)
     )
 
 
@@ -148,7 +148,7 @@ def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
     """For draws that have no derivative: a gradient must not be lost silently."""
     refuse_trace()
     for name, p in parameters.items():
-        if any(isinstance(layer, Symbol) for layer in layers(p)):
+        if any(isinstance(layer, Symbol) for layer in iterate_payloads(p)):
             frozen()
         if is_differentiated(p):
             raise user_error(

@@ -88,7 +88,7 @@ def _like(term: Any, x: Any) -> Any:
 
 def _terms(y: Any, level: int, order: int) -> list:
     """All coefficients of one output, zeros included."""
-    known = y.series.terms[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
+    known = y.series.coefficients[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
     known = [*known, *[None] * (order + 1 - len(known))]
     return [zeros_like(known[0]) if t is None else t for t in known]
 

@@ -83,7 +83,7 @@ class Traced:
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
         try:
-            with recording.switched(trace=trace, enabled=True, inference=False):
+            with recording.override(trace=trace, enabled=True, inference=False):
                 outs, result = flatten(f(*args, **kwargs))
                 outputs = [
                     y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, trace) for y in outs
@@ -124,7 +124,7 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
         raise user_error(
             TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
-    return trace.of(y)
+    return trace.node_of(y)
 
 
 def leaf_names(f: Callable, structure: Structure) -> list[str | None]:

@@ -75,7 +75,7 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        with recording.repeated("vmap"):
+        with recording.repeating("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]

@@ -10,7 +10,7 @@ from typing import Any
 
 from wengert.core.errors import GradientError, user_error
 from wengert.modes.tape import Handle, Hooks, TapeNode
-from wengert.modes.tensor import to_gradient, replacement
+from wengert.modes.tensor import replacement, to_gradient
 
 
 def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle:

@@ -147,12 +147,12 @@ class Array(ArrayMethods):
 
     def _plain(self, what: str) -> np.ndarray:
         if self.is_live:
+            use = suggest_function() or "Use an operation of wengert or NumPy instead (wg.stack for a list of values)"
             raise user_error(
                 TrackedValueError,
                 f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose "
                 f"its derivative",
-                f"{suggest_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}"
-                f", or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
+                f"{use}, or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
             )
         value = self.value
         return value._plain(what) if isinstance(value, Array) else value

@@ -74,7 +74,7 @@ def _infer_by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
 
 
-def depends_on_numbers(what: str) -> Callable[..., Any]:
+def data_dependent_shape(what: str) -> Callable[..., Any]:
     """The spec rule of an operation whose shape depends on the numbers: it raises an error."""
 
     def refuse(*_operands: Any, **_params: Any) -> Spec:

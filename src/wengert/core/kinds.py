@@ -29,22 +29,22 @@ def case(*args: Any, **params: Any) -> Case:
     return Case(args, params)
 
 
-def shifted_axes(axis: tuple[int, ...]) -> dict[str, Any]:
+def shift_axes(axis: tuple[int, ...]) -> dict[str, Any]:
     """The `batch` of operations with a parameter `axis` that is a tuple."""
     return {"axis": tuple([i + 1 for i in axis])}
 
 
-def shifted_axis(axis: int) -> dict[str, Any]:
+def shift_axis(axis: int) -> dict[str, Any]:
     """The `batch` of operations with a parameter `axis` that is an integer."""
     return {"axis": axis + 1}
 
 
-def unchanged() -> dict[str, Any]:
+def keep_params() -> dict[str, Any]:
     """The `batch` of operations on each element or on the last axes: no parameter changes."""
     return {}
 
 
-def enter(trial: Trial, **definition: Any) -> Callable[..., Any]:
+def add_operation(trial: Trial, **definition: Any) -> Callable[..., Any]:
     """Add an operation to the table, and to those that NumPy's ufunc calls; returns the function that users call."""
     op = register(Primitive(Definition(**definition), trial))
     impl = definition["impl"]
@@ -72,7 +72,7 @@ def elementwise(
     For `domain`, `singular` and `params` see `Trial`. `real_output` marks real functions of complex arguments. For
     `dead`, `taylor` and `facts` see `Definition`.
     """
-    return enter(
+    return add_operation(
         Trial(domain=domain, singular=singular or {}, params=params or {}),
         name=name,
         impl=impl,
@@ -102,7 +102,7 @@ def linear(
     `structural` says that it moves, copies and adds numbers without scaling them. Other fields of the `Definition` are
     `vjp`, `outputs`, `conforms`, `batch`, `into`, `spec` and `facts`.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -129,7 +129,7 @@ def multilinear(
 
     Other fields of the `Definition` are `batch` and `spec`.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -149,7 +149,7 @@ def reduction(
     `rule(t, x, out, axis)` gives the cotangent of x from a cotangent and an output that broadcast against x. Summed
     over the axes, it gives the tangent of the output from that of x.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -157,7 +157,7 @@ def reduction(
         inputs=("x",),
         takes_params=True,
         rules=(rule,),
-        batch=shifted_axes,
+        batch=shift_axes,
     )
 
 
@@ -174,7 +174,7 @@ def general(
 
     Other fields of the `Definition` are `vjp`, `outputs`, `batch` and `spec`.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -207,8 +207,8 @@ def nondifferentiable(
     `facts`.
     """
     if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
-        batch = unchanged
-    return enter(
+        batch = keep_params
+    return add_operation(
         Trial(domain=domain, cases=cases, params=params or {}),
         name=name,
         impl=impl,

@@ -147,7 +147,7 @@ def _bind_unary(primitive: Primitive) -> Callable[..., Any]:
         try:
             return impl(x)
         except TrackedValueError:
-            return op(gathered(x))
+            return op(stack_lists(x))
 
     return op
 
@@ -178,7 +178,7 @@ def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # h
         try:
             return impl(x, y)
         except TrackedValueError:
-            return op(gathered(x), gathered(y))
+            return op(stack_lists(x), stack_lists(y))
 
     return op
 
@@ -207,7 +207,7 @@ def _bind_any(primitive: Primitive) -> Callable[..., Any]:
         try:
             return impl(*args, **params)
         except TrackedValueError:
-            return op(*map(gathered, args), **params)
+            return op(*map(stack_lists, args), **params)
 
     return op
 
@@ -245,11 +245,11 @@ PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values(
 def as_constant(x: Any) -> Any:
     """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
-        return gathered(x)
+        return stack_lists(x)
     return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else read_foreign(x)
 
 
-def operand(x: Any) -> Any:
+def as_operand(x: Any) -> Any:
     """An argument of a public function as a value or an array."""
     if isinstance(x, SHAPED):
         return x
@@ -257,13 +257,13 @@ def operand(x: Any) -> Any:
     return x if isinstance(x, SHAPED) else np.asarray(x)
 
 
-def gathered(x: Any) -> Any:
+def stack_lists(x: Any) -> Any:
     """A list or tuple as one array, or as one value if it holds values; anything else unchanged."""
     if not isinstance(x, list | tuple):
         return x
     if not holds_value(x):
         return np.asarray(x)
-    return TABLE["stack"].op(*map(gathered, x), axis=0)
+    return TABLE["stack"].op(*map(stack_lists, x), axis=0)
 
 
 def holds_value(x: Any) -> bool:
@@ -275,8 +275,10 @@ def holds_value(x: Any) -> bool:
 
 
 @cache
-def _compiled(source: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = eval(compile(source, __file__, "eval"), {"spec": Spec.of, "expanded": expanded})
+def _compile_lambda(source: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = eval(
+        compile(source, __file__, "eval"), {"spec": Spec.of, "restore_axes": restore_axes}
+    )
     return function
 
 
@@ -292,7 +294,7 @@ def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable[.
         return f"tuple(map(spec, {value}))" if f"*{value}" in inputs else f"spec({value})"
 
     signature = ", ".join(("out", *inputs))
-    return _compiled(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
+    return _compile_lambda(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
 
 
 def caller(rule: Callable[..., Any], wanted: tuple[str, ...], expands: Sequence[str] = ()) -> Callable[..., Any]:
@@ -303,14 +305,14 @@ def caller(rule: Callable[..., Any], wanted: tuple[str, ...], expands: Sequence[
 
     def argument(name: str) -> str:
         text = name if name == "t" else f"saved[{wanted.index(name)}]" if name in wanted else f"params[{name!r}]"
-        return f"expanded({text}, params)" if name in expands else text
+        return f"restore_axes({text}, params)" if name in expands else text
 
     arguments = ", ".join(map(argument, ("t", *needs(rule))))
-    call: Callable[..., Any] = _compiled(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
+    call: Callable[..., Any] = _compile_lambda(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
     return call
 
 
-def expanded(reduced: Any, params: dict[str, Any]) -> Any:
+def restore_axes(reduced: Any, params: dict[str, Any]) -> Any:
     """The result of a reduction with its reduced axes back, of length one."""
     return reduced if params["keepdims"] else TABLE["expand_dims"].op(reduced, axis=params["axis"])
 

@@ -15,7 +15,9 @@ Recurrence = Callable[[int, Any], Any]
 """`(k, out) -> out[k]`, from the coefficients of lower order."""
 
 
-def convolved(x: Any, y: Any, indices: Iterable[int], k: int, product: Callable[..., Any] = operator.mul) -> Any:
+def convolve_coefficients(
+    x: Any, y: Any, indices: Iterable[int], k: int, product: Callable[..., Any] = operator.mul
+) -> Any:
     """The sum of x[i] * y[k - i] over these i; None if it is zero."""
     total = None
     for i in indices:
@@ -26,14 +28,14 @@ def convolved(x: Any, y: Any, indices: Iterable[int], k: int, product: Callable[
     return total
 
 
-def less(x: Any, y: Any) -> Any:
+def subtract_coefficients(x: Any, y: Any) -> Any:
     """x - y."""
     return x if y is None else -y if x is None else x - y
 
 
 def product_of(x: Any, y: Any) -> Recurrence:
     """The coefficients of x * y."""
-    return lambda k, out: convolved(x, y, range(k + 1), k)
+    return lambda k, out: convolve_coefficients(x, y, range(k + 1), k)
 
 
 def quotient_by(
@@ -43,7 +45,7 @@ def quotient_by(
 
     def quotient_of(x: Any, y: Any) -> Recurrence:
         def recurrence(k: int, out: Any) -> Any:
-            rest = less(x[k], convolved(y, out, range(1, k + 1), k, product))
+            rest = subtract_coefficients(x[k], convolve_coefficients(y, out, range(1, k + 1), k, product))
             return None if rest is None else divide(rest, y[0])
 
         return recurrence

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.integrate.continuous import trajectory
 from wengert.integrate.discrete import replay
 from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, carried, completed
@@ -63,7 +63,7 @@ def solve_ivp(
     adjoint = which(chosen, adjoint)
     t0, t1 = t_span
     span, values = (time(t0), time(t1)), arguments(args)
-    state = operand(y0)
+    state = as_operand(y0)
     if state.ndim != 1:
         raise user_error(
             ValueError,
@@ -72,7 +72,7 @@ def solve_ivp(
         )
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = doubled(state)
-    points = None if t_eval is None else operand(t_eval)
+    points = None if t_eval is None else as_operand(t_eval)
     flow = Flow(fun, span, y, values)
     tracked = flow.captured or any(map(carried, (*span, points, y, *tree.flatten(values)[0])))
     if not tracked and not flow.batch.sizes:
@@ -122,7 +122,7 @@ def odeint(
            [0.3679, 0.7358]])
     """
     form = Form(y0)
-    points = operand(t)
+    points = as_operand(t)
     if points.ndim != 1 or not points.shape[0]:
         raise user_error(
             ValueError,
@@ -254,8 +254,8 @@ class Form:
 
     def __init__(self, y0: Any):
         single = y0 if isinstance(y0, list | tuple) and y0 and not has_arrays(y0) else None
-        leaves, self.structure = tree.flatten(operand(y0)) if single is not None else tree.flatten(y0)
-        leaves = [operand(leaf) for leaf in leaves]
+        leaves, self.structure = tree.flatten(as_operand(y0)) if single is not None else tree.flatten(y0)
+        leaves = [as_operand(leaf) for leaf in leaves]
         self.shapes = [leaf.shape for leaf in leaves]
         if self.structure is tree.LEAF and not leaves[0].ndim:
             self.shapes = [(1,)]
@@ -265,7 +265,7 @@ class Form:
 
     def vector(self, state: Any) -> Any:
         leaves = [state] if self.structure is tree.LEAF else self.opened(state)
-        parts = [reshape(leaf, (-1,)) for leaf in map(operand, leaves)]
+        parts = [reshape(leaf, (-1,)) for leaf in map(as_operand, leaves)]
         parts = [p if p.dtype == self.dtype or p.dtype.kind == "c" else astype(p, self.dtype) for p in parts]
         return parts[0] if len(parts) == 1 else concatenate(parts)
 

@@ -19,7 +19,7 @@ from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import Primitive, operand
+from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.integrate.continuous import Smooth
 from wengert.integrate.flow import carried, numbers
@@ -93,7 +93,7 @@ class Integral(Call):
 
         def integrand(x: float) -> np.ndarray:
             nonlocal spec
-            y = operand(self.func(x, *args))
+            y = as_operand(self.func(x, *args))
             if carried(y) or isinstance(numbers(y), Array):
                 raise self.hidden()
             flat = np.ravel(numbers(y))
@@ -125,7 +125,7 @@ class Integral(Call):
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
         """The integrand at a limit; zero at infinity, where it must vanish for the integral to exist."""
-        return 0.0 if np.isinf(bottom(x)) else operand(self.func(x, *args))
+        return 0.0 if np.isinf(bottom(x)) else as_operand(self.func(x, *args))
 
     def integral(self, func: Callable, a: Any, b: Any, args: tuple) -> Any:
         return quad(func, a, b, args, **self.options)[0]
@@ -141,7 +141,7 @@ class Integral(Call):
 
             def along(x: Any, args: tuple, tangents: list) -> Any:
                 smooth = Smooth(args)
-                return jvp(lambda *new: operand(self.func(x, *smooth.filled(new))), smooth.values, tangents)[1]
+                return jvp(lambda *new: as_operand(self.func(x, *smooth.filled(new))), smooth.values, tangents)[1]
 
             tangent = self.integral(along, a, b, (args, tangents))
         if db is not None:
@@ -166,7 +166,7 @@ class Integral(Call):
             def back(x: Any, args: tuple, c: Any) -> Any:
                 values = smooth.chosen_of(args)
                 with LinearTape(values) as tape:
-                    y = operand(self.func(x, *smooth.filled(tape.inputs, args)))
+                    y = as_operand(self.func(x, *smooth.filled(tape.inputs, args)))
                     found = tape.transpose([y], [c])
                 return concatenate(
                     [reshape(np.zeros(v.shape) if g is None else g, (-1,)) for g, v in zip(found, values, strict=True)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.core.kinds import unchanged
+from wengert.core.kinds import keep_params
 from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
@@ -86,7 +86,7 @@ class Batched(Array):
 
 def run_batch(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:
     """Run an operation on all elements; `mine` says which values have the batch as their first axis."""
-    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:  # most operations
+    if primitive.kind == "elementwise" or primitive.definition.batch is keep_params:  # most operations
         return primitive.op(*align_axes(values, mine), **params)
     rule = batching.entries.get(primitive) or default_rule(primitive)
     n = next(v.shape[0] for v, m in zip(values, mine, strict=True) if m)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.aspects import Aspect, primitive_of
-from wengert.core.kinds import unchanged
-from wengert.core.primitive import Primitive, operand
+from wengert.core.kinds import keep_params
+from wengert.core.primitive import Primitive, as_operand
 from wengert.ops.contraction.einsum import LETTERS, _einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
@@ -29,7 +29,7 @@ Params = dict[str, Any]
 
 def default_rule(primitive: Primitive) -> Callable[..., Any] | None:
     """The rule of an operation without an entry; None if it runs in a loop."""
-    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:
+    if primitive.kind == "elementwise" or primitive.definition.batch is keep_params:
         return batch_elementwise
     return batch_by_params if primitive.definition.batch else None
 
@@ -69,7 +69,7 @@ def pad_axes(x: Any, rank: int) -> Any:
 
 def repeat_value(x: Any, n: int) -> Any:
     """One value repeated for each element of the batch."""
-    x = operand(x)
+    x = as_operand(x)
     return broadcast_to(x, (n, *x.shape))
 
 
@@ -92,7 +92,7 @@ def batch_by_params(primitive: Primitive, values: Sequence[Any], mine: Sequence[
 @batching(matmul)
 def batch_matmul(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, _params: Params) -> Any:
     """Run matmul: one product of stacked matrices."""
-    x, y = map(operand, values)
+    x, y = map(as_operand, values)
     x_rank, y_rank = x.ndim - mine[0], y.ndim - mine[1]
     if not x_rank or not y_rank:
         return None  # the loop raises NumPy's error
@@ -241,7 +241,7 @@ def write_masked(x: Any, v: Any, mask: Any) -> Any:
     if mask.shape != x.shape[: mask.ndim]:
         return None
     mask = reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
-    v = astype(operand(v), x.dtype)
+    v = astype(as_operand(v), x.dtype)
     return where(mask, pad_axes(v, x.ndim - 1) if v.ndim else v, x)
 
 

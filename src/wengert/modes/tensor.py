@@ -12,7 +12,7 @@ import numpy as np
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, payloads
-from wengert.core.primitive import OUTPUT, Primitive, as_constant, gathered, holds_value
+from wengert.core.primitive import OUTPUT, Primitive, as_constant, holds_value, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
@@ -375,7 +375,7 @@ def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
             [3., 4.]], requires_grad=True)
     """
     if holds_value(data):
-        values = data = gathered(data)
+        values = data = stack_lists(data)
         while isinstance(data, Tensor) and data.node is None and not is_traced(data):
             data = data.value
         if isinstance(data, Array):

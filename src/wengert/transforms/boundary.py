@@ -16,7 +16,7 @@ from wengert.control.values import match_given, to_scalar
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import has_user_tensor, strip_level
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -33,7 +33,7 @@ Argnums = int | Sequence[int]
 
 def to_array(x: Any) -> Any:
     """A leaf as something with a shape: numbers become NumPy's."""
-    return x if isinstance(x, SHAPED) else operand(x)[()]
+    return x if isinstance(x, SHAPED) else as_operand(x)[()]
 
 
 def flatten_arrays(tree: Any) -> tuple[list, Structure]:

@@ -12,22 +12,21 @@ import numpy as np
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, payloads
-from wengert.core.primitive import OUTPUT, Primitive, as_constant, holds_value, stack_lists
+from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
 from wengert.modes.in_place import CHANGEABLE, can_write_into, is_sole_owner, is_traced, protect, snapshot
+from wengert.modes.recorded import RETAIN, Recorded
 from wengert.modes.tape import Handle, Leaf, TapeNode, make_node, output_nodes
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.shape.casting import astype
 
 ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
-RETAIN = -1
-"""The key of the hook of `retain_grad`."""
 
 
-class Tensor(Array):
+class Tensor(Recorded):
     """An array that records how it was computed. The user makes leaves; `backward` fills their `grad`.
 
     >>> x = tensor([1.0, 2.0], requires_grad=True)
@@ -37,7 +36,6 @@ class Tensor(Array):
     """
 
     if TYPE_CHECKING:
-        node: TapeNode | None
         _grad: Tensor | None
 
         def backward(  # attached by modes/history.py
@@ -50,7 +48,6 @@ class Tensor(Array):
 
     else:
         __slots__ = ()
-        node = Array.extra
 
     def __init__(self, value: Any, level: int = 0, node: TapeNode | None = None):
         self.value = value
@@ -146,52 +143,6 @@ class Tensor(Array):
     # History.
 
     @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient flows to this value. For leaves it can be set."""
-        return self.node is not None
-
-    @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
-        if wanted == self.requires_grad:
-            return
-        if self.node is not None:
-            if not self.is_leaf:
-                raise user_error(
-                    GradientError,
-                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}",
-                    "Use y.detach() for a value without history.",
-                )
-            self.node = None
-            return
-        if self.dtype.kind not in "fc":
-            raise user_error(
-                GradientError,
-                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex "
-                f"values",
-                "Pass dtype=float, or convert with x.astype(float).",
-            )
-        self.node = Leaf(self.value, self)
-
-    is_live = requires_grad
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        self.requires_grad = requires_grad
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether the user made this value, rather than a recorded operation."""
-        return self.node is None or self.node.primitive is None
-
-    @property
-    def grad_fn(self) -> TapeNode | None:
-        """The node of the operation that made this value; None for leaves."""
-        node = self.node
-        if node is None or node.primitive is None:
-            return None
-        return node.parents[0] if node.primitive is OUTPUT and node.parents else node
-
-    @property
     def grad(self) -> Tensor | None:
         """The gradient that `backward` accumulated, for leaves and after `retain_grad`."""
         self._refuse_trace("The gradient of")
@@ -208,12 +159,6 @@ class Tensor(Array):
                 raise user_error(TypeError, f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}")
             value = astype(value, self.dtype) if value.dtype != self.dtype else value
         self._grad = value
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this value."""
-        node = self.node
-        return node is not None and not self.is_leaf and node.hooks is not None and RETAIN in node.hooks.arrived
 
     def retain_grad(self) -> None:
         """Let `backward` fill `grad` of this value, although it is not a leaf."""
@@ -244,12 +189,6 @@ class Tensor(Array):
         if RETAIN in hooks:
             hooks[RETAIN] = hooks.pop(RETAIN)  # `retain_grad` sees the result of the other hooks
         return handle
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
-        """Call `hook` with this leaf after a gradient was added to its `grad`."""
-        if not isinstance(self.node, Leaf):
-            raise user_error(GradientError, "A hook after accumulation needs a leaf that requires a gradient")
-        return Handle(self.node.get_hooks().accumulated, hook)
 
     def detach(self) -> Tensor:
         """The same numbers without history. Changes in place of one do not change the other."""
@@ -297,44 +236,6 @@ class Tensor(Array):
             super()._become(new)
             if keep is not None and isinstance(new, Tensor) and new.node is not None:
                 new.node.get_hooks().arrived[RETAIN] = keep
-
-    def _refuse_trace(self, what: str) -> None:
-        """Raise in a trace, whose program has only the numbers of a tensor."""
-        if is_traced(self):
-            raise user_error(
-                GradientError,
-                f"{what} a captured tensor inside a compiled function",
-                because="later calls would use the one of the first call. Pass it as an argument, compute gradients "
-                "with wg.grad, and copy tensors with x.clone().",
-            )
-
-    def _refuse_leaf(self) -> None:
-        """Raise for a recorded change of a leaf."""
-        if isinstance(self.node, Leaf):
-            raise user_error(
-                GradientError,
-                "A leaf that requires a gradient was changed in place",
-                because="its gradient would be lost. Work on x.clone(), or update parameters inside `with "
-                "wg.no_grad():`.",
-            )
-
-    # Conversion to plain numbers.
-
-    def _plain(self, what: str) -> np.ndarray:
-        return snapshot(self)._plain(what) if is_traced(self) else super()._plain(what)
-
-    def __bool__(self) -> bool:
-        return bool(snapshot(self) if is_traced(self) else self.value)
-
-    def numpy(self) -> np.ndarray:
-        """The numbers as a read-only array that shares memory."""
-        return self.__array__()
-
-    def item(self, *index: Any) -> Any:
-        return snapshot(self).item(*index) if is_traced(self) else super().item(*index)
-
-    def tolist(self) -> Any:
-        return snapshot(self).tolist() if is_traced(self) else super().tolist()
 
     def __repr__(self) -> str:
         numbers = (

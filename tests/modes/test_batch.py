@@ -270,9 +270,9 @@ class TestKeys:
     @pytest.mark.parametrize("shape", ["full", "tail", "number"])
     def test_write(self, parts, indices, name, shape):
         key = self.key(parts)
-        place = self.X[0][key.filled(indices)].shape
-        place = {"full": place, "tail": place[1:], "number": ()}[shape]
-        v = np.random.default_rng(1).normal(size=(B, *place))
+        shape_of_key = self.X[0][key.filled(indices)].shape
+        shape_of_v = {"full": shape_of_key, "tail": shape_of_key[1:], "number": ()}[shape]
+        v = np.random.default_rng(1).normal(size=(B, *shape_of_v))
         more = {"reuse": False} if name == "set_at" else {}
         for way, many in self.ways(indices, 2):
             op = lambda x, v, *i: TABLE[name].op(x, v, *i, key=key, **more)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+from wengert.core.errors import user_error
 from wengert.core.primitive import Primitive
 
 Entry = TypeVar("Entry")
@@ -42,7 +43,7 @@ class Aspect(Generic[Entry]):
         rest: str | Mapping[str, str] = "",
     ):
         if name in ASPECTS:
-            raise ValueError(f"there is an aspect {name!r} already; choose another name")
+            raise user_error(ValueError, f"There is already an aspect {name!r}", "Choose another name.")
         self.name, self.meaning, self.default, self.rest = name, meaning, default, rest
         self.entries: dict[Primitive, Entry] = {}
         self.reasons: dict[Primitive, str] = {}
@@ -62,7 +63,7 @@ class Aspect(Generic[Entry]):
         for operation in operations:
             primitive = primitive_of(operation)
             if primitive in self.entries:
-                raise ValueError(f"{primitive.name} has an entry for the aspect {self.name!r} already")
+                raise user_error(ValueError, f"{primitive.name} already has an entry for the aspect {self.name!r}")
             self.entries[primitive] = entry
 
     def without(self, reason: str, *operations: Operation) -> None:
@@ -107,5 +108,7 @@ def primitive_of(operation: Any) -> Primitive:
     """The primitive of an operation, given as the function that users call or as the primitive itself."""
     found = operation if isinstance(operation, Primitive) else getattr(operation, "primitive", None)
     if not isinstance(found, Primitive):
-        raise TypeError(f"{operation!r} is not an operation of the table. Name the operation that it calls.")
+        raise user_error(
+            TypeError, f"{operation!r} is not an operation of the table", "Name the operation that it calls."
+        )
     return found

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 
 
@@ -82,7 +83,7 @@ def unflatten(structure: Structure, leaves: Any) -> Any:
     iterator = iter(leaves)
     tree = _build(structure, iterator)
     if next(iterator, LEAF) is not LEAF:
-        raise ValueError(f"more leaves than the {structure.size} of {structure!r}")
+        raise user_error(ValueError, f"There are more leaves than the {structure.size} of {structure!r}")
     return tree
 
 
@@ -91,7 +92,7 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
         try:
             return next(leaves)
         except StopIteration:
-            raise ValueError("fewer leaves than the structure has") from None
+            raise user_error(ValueError, "There are fewer leaves than the structure has") from None
     make, keys, children = structure
     parts = [_build(child, leaves) for child in children]
     if make is type(None):
@@ -113,6 +114,6 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     for other in others:
         column, other_structure = flatten(other)
         if other_structure != structure:
-            raise ValueError(f"trees of different structure: {structure!r} and {other_structure!r}")
+            raise user_error(ValueError, f"The trees have different structures, {structure!r} and {other_structure!r}")
         columns.append(column)
     return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])

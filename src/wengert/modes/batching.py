@@ -50,10 +50,10 @@ def batch_elementwise(
     return primitive.op(*align_axes(values, mine), **params)
 
 
-def align_axes(values: Sequence[Any], mine: Sequence[bool], rank: int = 0) -> list[Any]:
+def align_axes(values: Sequence[Any], mine: Sequence[bool], ndim: int = 0) -> list[Any]:
     """The values with axes of length one after the batch, so that elements broadcast as single values would."""
-    rank = max(rank, *[ndim_of(v) - m for v, m in zip(values, mine, strict=True)])
-    return [pad_axes(v, rank) if m else v for v, m in zip(values, mine, strict=True)]
+    ndim = max(ndim, *[ndim_of(v) - m for v, m in zip(values, mine, strict=True)])
+    return [pad_axes(v, ndim) if m else v for v, m in zip(values, mine, strict=True)]
 
 
 def ndim_of(x: Any) -> int:
@@ -61,9 +61,9 @@ def ndim_of(x: Any) -> int:
     return getattr(x, "ndim", 0)
 
 
-def pad_axes(x: Any, rank: int) -> Any:
+def pad_axes(x: Any, ndim: int) -> Any:
     """A batch with axes of length one after the batch, so that its elements have this number of axes."""
-    missing = rank + 1 - x.ndim
+    missing = ndim + 1 - x.ndim
     return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
@@ -93,17 +93,17 @@ def batch_by_params(primitive: Primitive, values: Sequence[Any], mine: Sequence[
 def batch_matmul(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, _params: Params) -> Any:
     """Run matmul: one product of stacked matrices."""
     x, y = map(as_operand, values)
-    x_rank, y_rank = x.ndim - mine[0], y.ndim - mine[1]
-    if not x_rank or not y_rank:
+    x_ndim, y_ndim = x.ndim - mine[0], y.ndim - mine[1]
+    if not x_ndim or not y_ndim:
         return None  # the loop raises NumPy's error
-    if not mine[1] and y_rank <= 2:
+    if not mine[1] and y_ndim <= 2:
         return primitive.op(x, y)
-    if not mine[0] and x_rank <= 2 and y_rank == 1:
+    if not mine[0] and x_ndim <= 2 and y_ndim == 1:
         return primitive.op(y, x.T)  # one matrix product instead of many small ones
-    x = expand_dims(x, -2) if x_rank == 1 else x
-    y = expand_dims(y, -1) if y_rank == 1 else y
+    x = expand_dims(x, -2) if x_ndim == 1 else x
+    y = expand_dims(y, -1) if y_ndim == 1 else y
     out = primitive.op(*align_axes((x, y), mine))
-    return squeeze(out, (-2,) * (x_rank == 1) + (-1,) * (y_rank == 1))
+    return squeeze(out, (-2,) * (x_ndim == 1) + (-1,) * (y_ndim == 1))
 
 
 @batching(_einsum)
@@ -148,32 +148,32 @@ def batch_searchsorted(
 
 
 class KeyAxes(NamedTuple):
-    """The axes of a result that come from the arrays of a key: `block` axes from `start` on, of `rank` in all."""
+    """The axes of a result that come from the arrays of a key: `block` axes from `start` on, of `ndim` in all."""
 
-    rank: int
+    ndim: int
     block: int
     start: int
     together: bool
 
 
-def find_key_axes(key: Index, ranks: Sequence[int], x_rank: int) -> KeyAxes:
+def find_key_axes(key: Index, ndims: Sequence[int], x_ndim: int) -> KeyAxes:
     """The axes for an array and indices with these numbers of axes, all without the batch."""
     parts = key.key if isinstance(key.key, tuple) else (key.key,)
-    remaining = iter(ranks)
+    remaining = iter(ndims)
     arrays = [i for i, part in enumerate(parts) if isinstance(part, Hole | int)]
     dots = parts.index(...) if ... in parts else len(parts)
     block, used, before, basic = 0, 0, 0, 0
     for i, part in enumerate(parts):
         if i in arrays:
-            rank = next(remaining) if isinstance(part, Hole) else 0
+            ndim = next(remaining) if isinstance(part, Hole) else 0
             is_mask = part is Hole.MASK
-            block = max(block, 1 if is_mask else rank)
-            used += rank if is_mask else 1
+            block = max(block, 1 if is_mask else ndim)
+            used += ndim if is_mask else 1
         elif i != dots:
             basic += 1
             before += i < arrays[0] if arrays else 0
             used += part is not None
-    rest = x_rank - used  # axes that `...` stands for, or that follow the key
+    rest = x_ndim - used  # axes that `...` stands for, or that follow the key
     together = not arrays or arrays[-1] - arrays[0] + 1 == len(arrays)
     start = before + (rest if arrays and dots < arrays[0] else 0)
     return KeyAxes(block + basic + rest, block, start if together else 0, together)
@@ -188,10 +188,10 @@ def add_row_index(
     return Index((Hole.ARRAY, *spread), key.repeats), [rows, *align_axes(indices, mine, block)]
 
 
-def move_key_axes(x: Any, place: KeyAxes, back: bool = False) -> Any:
+def move_key_axes(x: Any, axes: KeyAxes, back: bool = False) -> Any:
     """Move the axes of a key's arrays to right after the batch, or back."""
-    here, there = range(1 + place.start, 1 + place.start + place.block), range(1, 1 + place.block)
-    if not place.start or not place.block:
+    here, there = range(1 + axes.start, 1 + axes.start + axes.block), range(1, 1 + axes.block)
+    if not axes.start or not axes.block:
         return x
     return moveaxis(x, there, here) if back else moveaxis(x, here, there)
 
@@ -201,18 +201,18 @@ def batch_gather(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
     """Run gather: the batch is a slice of the key, or has its own index array."""
     x, *indices = values
     key, moving = params["key"], mine[1:]
-    place = find_key_axes(key, element_ndims(indices, moving), ndim_of(x) - mine[0])
+    axes = find_key_axes(key, element_ndims(indices, moving), ndim_of(x) - mine[0])
     if not any(moving):
         out = primitive.op(x, *indices, key=key.after(slice(None)))
-        return out if place.together else moveaxis(out, place.block, 0)
+        return out if axes.together else moveaxis(out, axes.block, 0)
     if Hole.MASK in key.key:
         return None
     if mine[0]:
-        key, indices = add_row_index(key, indices, moving, n, place.block)
-        return move_key_axes(primitive.op(x, *indices, key=key), place, back=True)
+        key, indices = add_row_index(key, indices, moving, n, axes.block)
+        return move_key_axes(primitive.op(x, *indices, key=key), axes, back=True)
     spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), key.repeats)
-    out = primitive.op(x, *align_axes(indices, moving, place.block), key=spread)
-    return moveaxis(out, place.start, 0) if place.start else out
+    out = primitive.op(x, *align_axes(indices, moving, axes.block), key=spread)
+    return moveaxis(out, axes.start, 0) if axes.start else out
 
 
 def element_ndims(indices: Sequence[Any], mine: Sequence[bool]) -> list[int]:
@@ -253,15 +253,15 @@ def write_batch(
     mine: Sequence[bool],
     n: int,
     params: Params,
-    x_rank: int,
+    x_ndim: int,
 ) -> Any:
     """Run scatter, set_at or add_at: write v at the indices of a key, in an array that has the batch."""
     if not n:
         return target[0] if target else np.zeros((0, *params["shape"]), v.dtype)
     key, moving = params["key"], mine[1:]
-    place = find_key_axes(key, element_ndims(indices, moving), x_rank)
-    v_rank = ndim_of(v) - mine[0]
-    if v_rank > place.rank or (any(moving) and Hole.MASK in key.key):
+    axes = find_key_axes(key, element_ndims(indices, moving), x_ndim)
+    v_ndim = ndim_of(v) - mine[0]
+    if v_ndim > axes.ndim or (any(moving) and Hole.MASK in key.key):
         return None
     params = dict(params)
     if "shape" in params:
@@ -269,14 +269,14 @@ def write_batch(
         v = v if mine[0] else repeat_value(v, n)
     if "reuse" in params:
         params["reuse"] = False
-    if v_rank or mine[0] or "shape" in params:
-        v = pad_axes(v if mine[0] or "shape" in params else expand_dims(v, 0), place.rank)
+    if v_ndim or mine[0] or "shape" in params:
+        v = pad_axes(v if mine[0] or "shape" in params else expand_dims(v, 0), axes.ndim)
     if any(moving):
-        params["key"], indices = add_row_index(key, indices, moving, n, place.block)
-        v = move_key_axes(v, place) if ndim_of(v) else v
+        params["key"], indices = add_row_index(key, indices, moving, n, axes.block)
+        v = move_key_axes(v, axes) if ndim_of(v) else v
     else:
         params["key"] = key.after(slice(None))
-        v = v if place.together or not ndim_of(v) else moveaxis(v, 0, place.block)
+        v = v if axes.together or not ndim_of(v) else moveaxis(v, 0, axes.block)
     return primitive.op(*target, v, *indices, **params)
 
 
@@ -286,6 +286,6 @@ def batch_winners(primitive: Primitive, values: Sequence[Any], mine: Sequence[bo
     key, shape = params["key"], params["shape"]
     if Hole.MASK in key.key:
         return None
-    place = find_key_axes(key, element_ndims(values, mine), len(shape))
-    key, indices = add_row_index(key, values, mine, n, place.block)
-    return move_key_axes(primitive.op(*indices, key=key, shape=(n, *shape)), place, back=True)
+    axes = find_key_axes(key, element_ndims(values, mine), len(shape))
+    key, indices = add_row_index(key, values, mine, n, axes.block)
+    return move_key_axes(primitive.op(*indices, key=key, shape=(n, *shape)), axes, back=True)

@@ -243,9 +243,9 @@ class Symbol(Array):
 
     def __getattr__(self, name: str) -> Any:
         advice = (
-            " A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
+            "A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
         )
-        raise AttributeError(f"A traced value has no attribute {name!r}, at {user_line()}.{advice}")
+        raise user_error(AttributeError, f"A traced value has no attribute {name!r}", advice)
 
     def __repr__(self) -> str:
         node = self.node

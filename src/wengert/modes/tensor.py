@@ -17,8 +17,8 @@ from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
 from wengert.modes.in_place import CHANGEABLE, can_write_into, is_sole_owner, is_traced, protect, snapshot
-from wengert.modes.recorded import RETAIN, Recorded
 from wengert.modes.tape import Handle, Leaf, TapeNode, make_node, output_nodes
+from wengert.modes.tape_value import RETAIN, TapeValue
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.shape.casting import astype
 
@@ -26,7 +26,7 @@ ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
 
 
-class Tensor(Recorded):
+class Tensor(TapeValue):
     """An array that records how it was computed. The user makes leaves; `backward` fills their `grad`.
 
     >>> x = tensor([1.0, 2.0], requires_grad=True)

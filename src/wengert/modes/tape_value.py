@@ -1,4 +1,4 @@
-"""Recorded: what a tensor knows from its node alone, without running operations.
+"""TapeValue: what a tensor knows from its node alone, without running operations.
 
 Whether it requires a gradient, whether it is a leaf, and when its numbers may be taken.
 """
@@ -20,7 +20,7 @@ RETAIN = -1
 """The key of the hook of `retain_grad`."""
 
 
-class Recorded(Array):
+class TapeValue(Array):
     """A value with a node of the tape, None if it does not require a gradient; the base of `Tensor`."""
 
     if TYPE_CHECKING:

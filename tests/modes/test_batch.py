@@ -296,7 +296,7 @@ class TestInside:
         looped = set()
         original = batch.run_in_loop
         monkeypatch.setattr(
-            batch, "loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest)
+            batch, "run_in_loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest)
         )
         modules = [module for name, module in sys.modules.items() if name.startswith("wengert.ops.")]
         built_in = {f.primitive for module in modules for f in vars(module).values() if hasattr(f, "primitive")}
@@ -324,7 +324,7 @@ class TestInside:
         np.testing.assert_array_equal(xs, kept)
 
     def test_a_number_where_a_mask_holds(self, monkeypatch):
-        monkeypatch.setattr(batch, "loop", None)
+        monkeypatch.setattr(batch, "run_in_loop", None)
 
         def f(x, v):
             y = x * 1

@@ -18,7 +18,7 @@ MATRIX = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0], [2.0, 0.0, 3.0]])
 
 
 class Defers:
-    """An array of another library, whose operators leave to others what they do not know."""
+    """An array of another library whose operators return NotImplemented for unknown operands."""
 
     def __init__(self, numbers):
         self.numbers = np.asarray(numbers)
@@ -33,7 +33,7 @@ class Defers:
 
 
 class Readable(Defers):
-    """As PyTorch's: NumPy can read it, and wraps results in it."""
+    """Like a PyTorch tensor: NumPy can read it, and wraps results in it."""
 
     __array_priority__ = 1000
 
@@ -76,7 +76,7 @@ class Tracked(Readable):
 
 
 class Greedy(Readable):
-    """Whose operators convert whatever they are given."""
+    """An array whose operators convert their operands."""
 
     def __mul__(self, other):
         return Greedy(self.numbers * np.asarray(other))

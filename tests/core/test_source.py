@@ -1,4 +1,4 @@
-"""Where an operation was asked for, and what its result was called."""
+"""The source line of an operation, and the variable of its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def traced(f, *args):
     return wg.trace(f, *args).operations
 
 
-def test_lines_and_places():
+def test_lines():
     def f(x):
         y = np.sin(x)
         z = (

@@ -29,14 +29,14 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "rig
 
 
 def batch_of(a: np.ndarray) -> np.ndarray:
-    """Three arrays that can stand for this one: indices and masks in another order, numbers moved."""
+    """Three variants of an array: indices and masks in another order, numbers shifted."""
     if a.dtype.kind in "ib":
         return np.stack([a, a[::-1], a]) if a.ndim else np.stack([a] * B)
     return np.stack([a, a + 0.25, a - 0.5])
 
 
 def runs() -> list:
-    """Each operation with arguments and metadata: one element, and a batch."""
+    """Each operation with arguments and parameters: one element, and a batch."""
     found = []
     for p in TABLE.values():
         if p.trial.cases:
@@ -61,7 +61,7 @@ every_operation = pytest.mark.parametrize(("primitive", "one", "many", "params")
 
 
 def mixtures(count: int) -> list[tuple[bool, ...]]:
-    """Which arguments are batched: all ways for up to three, for more the telling ones."""
+    """Which arguments are batched: all combinations for up to three arguments, else a selection."""
     ways = [way for way in product((True, False), repeat=count) if any(way)]
     return ways if count <= 3 else [(True,) * count, (True, *(False,) * (count - 1)), (*(False,) * (count - 1), True)]
 
@@ -80,7 +80,7 @@ def chosen(way, one, many):
 
 
 def assert_stacked(found, outs):
-    """Each of what an operation returns is the stack of what the loop returned."""
+    """Each result of an operation is the stack of the results of the loop."""
     for f, column in zip(several(found), zip(*map(several, outs), strict=True), strict=True):
         expected = np.stack(column)
         assert f.shape == expected.shape

@@ -116,19 +116,19 @@ def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
 
 
 def bind(primitive: Primitive) -> Callable[..., Any]:
-    """`apply` for one primitive, specialised to its arity."""
+    """`apply` for one primitive, specialised to its number of arguments."""
     arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
     definition = primitive.definition
     plain = not definition.takes_params and None not in definition.rules
-    op: Callable[..., Any] = (
-        _bind_held(primitive, definition.in_mode)
-        if definition.in_mode
-        else _bind_unary(primitive)
-        if arity == 1 and plain
-        else _bind_binary(primitive)
-        if arity == 2 and plain
-        else _bind_any(primitive)
-    )
+    op: Callable[..., Any]
+    if definition.in_mode:
+        op = _bind_held(primitive, definition.in_mode)
+    elif plain and arity == 1:
+        op = _bind_unary(primitive)
+    elif plain and arity == 2:
+        op = _bind_binary(primitive)
+    else:
+        op = _bind_any(primitive)
     op.__name__ = op.__qualname__ = primitive.name
     op.primitive = primitive  # type: ignore[attr-defined]  # functions may have attributes
     if arity and not definition.takes_params and not plain:

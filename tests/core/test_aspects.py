@@ -32,7 +32,7 @@ def test_entries_and_defaults(colour):
 
 def test_one_entry_for_each_operation(colour):
     colour.enter("red", sin)
-    with pytest.raises(ValueError, match="sin has an entry"):
+    with pytest.raises(ValueError, match="sin already has an entry"):
         colour.enter("green", sin)
     with pytest.raises(ValueError, match="already"):
         Aspect("colour of a test", "again")

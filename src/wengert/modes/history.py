@@ -31,7 +31,7 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
             raise user_error(
                 GradientError,
                 "backward inside a transform",
-                because="there are no leaves whose grad it could fill. Use the result of the transform.",
+                because="there are no leaves whose grad it could fill. Use the transform's own result.",
             )
         if not isinstance(y, Tensor) or y.node is None:
             raise user_error(

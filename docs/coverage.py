@@ -18,7 +18,7 @@ from wengert.compiler.expand import expand
 from wengert.core.aspects import ASPECTS, Aspect
 from wengert.core.errors import TrackedValueError
 from wengert.core.infer import is_elementwise
-from wengert.core.kinds import Case, case, unchanged
+from wengert.core.kinds import Case, case, keep_params
 from wengert.core.primitive import TABLE, Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -79,7 +79,7 @@ def taylor(primitive: Primitive) -> str:
 
 
 def batch(primitive: Primitive) -> str:
-    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:
+    if primitive.kind == "elementwise" or primitive.definition.batch is keep_params:
         return "aligned"
     return "rule" if primitive in batching.entries else "shifted" if primitive.definition.batch else "loop"
 
@@ -92,7 +92,9 @@ ON_INTEGERS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift
 
 def cases(primitive: Primitive) -> Iterator[Case]:
     """Arguments to trace an operation with: those of its tests that have elements, or vectors."""
-    yield from [c for c in primitive.trial.cases if all(np.prod(a if isinstance(a, tuple) else np.shape(a)) for a in c.args)]
+    yield from [
+        c for c in primitive.trial.cases if all(np.prod(a if isinstance(a, tuple) else np.shape(a)) for a in c.args)
+    ]
     yield from LARGE.get(primitive.name, ())
     if not primitive.trial.cases:
         dtypes = [

@@ -71,7 +71,7 @@ def gradients(f, args, live):
 def taylor_coefficients(f, args, steps, order):
     level, run = new_level(), Run(order)
     y = f(*[Jet(Series(run, [a, steps[i]]), level) if i in steps else a for i, a in enumerate(args)])
-    terms = y.series.terms if isinstance(y, Jet) else [y]
+    terms = y.series.coefficients if isinstance(y, Jet) else [y]
     return [np.zeros(np.shape(terms[0])) if t is None else t for t in terms] + [0.0] * (order + 1 - len(terms))
 
 

@@ -32,7 +32,7 @@ def test_entries_and_defaults(colour):
 
 def test_one_entry_for_each_operation(colour):
     colour.enter("red", sin)
-    with pytest.raises(ValueError, match="sin has an entry"):
+    with pytest.raises(ValueError, match="sin already has an entry"):
         colour.enter("green", sin)
     with pytest.raises(ValueError, match="already"):
         Aspect("colour of a test", "again")
@@ -40,7 +40,7 @@ def test_one_entry_for_each_operation(colour):
 
 def test_only_operations_have_aspects(colour):
     for other in (np.sin, public_sum, "sin"):
-        with pytest.raises(TypeError, match="no operation of the table"):
+        with pytest.raises(TypeError, match="not an operation of the table"):
             colour.enter("red", other)
 
 

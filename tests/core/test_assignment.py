@@ -1,6 +1,4 @@
-"""What is assigned to an element of a plain array and has a derivative: an error that says what to do, as the user sees
-it.
-"""
+"""Assignment of a value with a derivative to an element of a plain array raises an error that says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triangular systems by NumPy's own BLAS, as large matrices are solved."""
+"""Triangular systems of large matrices, solved by NumPy's BLAS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of operations, checked against what the operations do."""
+"""Facts about operations, checked by running the operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operands of other libraries: constants by their numbers, or refused with a message, on either side and in every mode."""
+"""Operands of other libraries are constants or raise an error, on either side and in every mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MATRIX = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0], [2.0, 0.0, 3.0]])
 
 
 class Defers:
-    """An array of another library, whose operators leave to others what they do not know."""
+    """An array of another library whose operators return NotImplemented for unknown operands."""
 
     def __init__(self, numbers):
         self.numbers = np.asarray(numbers)
@@ -33,7 +33,7 @@ class Defers:
 
 
 class Readable(Defers):
-    """As PyTorch's: NumPy can read it, and wraps results in it."""
+    """Like a PyTorch tensor: NumPy can read it, and wraps results in it."""
 
     __array_priority__ = 1000
 
@@ -76,7 +76,7 @@ class Tracked(Readable):
 
 
 class Greedy(Readable):
-    """Whose operators convert whatever they are given."""
+    """An array whose operators convert their operands."""
 
     def __mul__(self, other):
         return Greedy(self.numbers * np.asarray(other))
@@ -144,7 +144,7 @@ def test_operators_that_convert_are_loud(derivative):
 
 
 def test_what_is_not_made_of_numbers_is_refused():
-    with pytest.raises(TypeError, match=r"Readable of <U1 is no array of numbers, at .*test_foreign\.py"):
+    with pytest.raises(TypeError, match=r"Readable of <U1 is not an array of numbers, at .*test_foreign\.py"):
         wg.tensor(X) * Readable(np.array(["a", "b", "c"]))
 
 

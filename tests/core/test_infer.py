@@ -1,4 +1,4 @@
-"""Specs before there are numbers: what is inferred is what NumPy's implementation gives, for all of the table."""
+"""Inferred specs equal those of NumPy's results, for all operations of the table."""
 
 from __future__ import annotations
 

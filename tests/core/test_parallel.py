@@ -80,13 +80,14 @@ def test_survives_a_fork(two_threads):
 
 
 @pytest.mark.parametrize("asked", ["abc", "0", "-1", "1.5", "1e3", "", "99999999999", "9" * 5000])
-def test_a_number_of_threads_that_is_none_is_said_once(monkeypatch, asked):
-    monkeypatch.setattr(parallel, "_refused", set())
+def test_an_invalid_number_of_threads_warns_once(monkeypatch, asked):
+    monkeypatch.setattr(parallel, "_warned", set())
     monkeypatch.delenv("WENGERT_NUM_THREADS", raising=False)
     cores = parallel.num_threads()
     monkeypatch.setenv("WENGERT_NUM_THREADS", asked)
     with pytest.warns(
-        RuntimeWarning, match=f"WENGERT_NUM_THREADS is '{asked[:40]}', which is no integer from 1 to 1024: all cores"
+        RuntimeWarning,
+        match=f"WENGERT_NUM_THREADS is '{asked[:40]}', which is not an integer from 1 to 1024: all cores",
     ):
         assert parallel.num_threads() == cores
     assert parallel.num_threads() == cores

@@ -1,4 +1,4 @@
-"""What a node keeps, and how an operation finds the mode that runs it."""
+"""What a node saves, and how an operation finds the mode that runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an operation was asked for, and what its result was called."""
+"""The source line of an operation, and the variable of its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def traced(f, *args):
     return wg.trace(f, *args).operations
 
 
-def test_lines_and_places():
+def test_lines():
     def f(x):
         y = np.sin(x)
         z = (
@@ -23,7 +23,7 @@ def test_lines_and_places():
 
     operations = traced(f, np.ones(3))
     first = f.__code__.co_firstlineno
-    assert operations[0].source.place == f"{__file__}:{first + 1}"
+    assert operations[0].source.source_line == f"{__file__}:{first + 1}"
     assert first + 2 <= operations[1].source.line <= first + 5
     assert operations[2].source.line == first + 6
     assert all(node.source.code is f.__code__ for node in operations)
@@ -80,7 +80,7 @@ def test_global_and_captured_variables_are_names():
         scope,
     )
     assert [node.source.name for node in traced(scope["f"], np.ones(2))] == ["y", "z"]
-    assert traced(scope["f"], np.ones(2))[0].source.place == "<string>:3"
+    assert traced(scope["f"], np.ones(2))[0].source.source_line == "<string>:3"
 
 
 def test_through_numpy_and_this_package():

@@ -1,4 +1,4 @@
-"""Masked arrays and matrices are refused; other subclasses of NumPy's array are arrays."""
+"""Masked arrays and matrices raise an error; other subclasses of NumPy's array are arrays."""
 
 from __future__ import annotations
 

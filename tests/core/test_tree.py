@@ -59,5 +59,5 @@ def test_wrong_number_of_leaves():
 
 
 def test_map_over_different_structures():
-    with pytest.raises(ValueError, match="different structure"):
+    with pytest.raises(ValueError, match="different structures"):
         tree.map(lambda x, y: x, [1], (1,))

@@ -208,7 +208,7 @@ class TestSolvers:
         f = wg.compile(lambda x, a: x**2 - a)
         assert wg.grad(wg.grad(lambda a: implicit.root(f, 1.0, a)))(4.0) == pytest.approx(-1 / 32)
 
-    def test_dead_lanes_stay_dead_at_second_order(self):
+    def test_dead_masks_stay_at_second_order(self):
         f = lambda x, a: x - np.where(a > 0, a**2, np.sqrt(-np.abs(a)))
         a = wg.tensor(3.0, requires_grad=True)
         with np.errstate(invalid="ignore"):

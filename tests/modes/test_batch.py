@@ -1,4 +1,4 @@
-"""Batching, from the table: every operation on a batch is what a loop over the batch gives, in values and in gradients."""
+"""Every operation of the table on a batch equals a loop over the batch, in values and in gradients."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "rig
 
 
 def batch_of(a: np.ndarray) -> np.ndarray:
-    """Three arrays that can stand for this one: indices and masks in another order, numbers moved."""
+    """Three variants of an array: indices and masks in another order, numbers shifted."""
     if a.dtype.kind in "ib":
         return np.stack([a, a[::-1], a]) if a.ndim else np.stack([a] * B)
     return np.stack([a, a + 0.25, a - 0.5])
 
 
 def runs() -> list:
-    """Each operation with arguments and metadata: one element, and a batch."""
+    """Each operation with arguments and parameters: one element, and a batch."""
     found = []
     for p in TABLE.values():
         if p.trial.cases:
@@ -61,7 +61,7 @@ every_operation = pytest.mark.parametrize(("primitive", "one", "many", "params")
 
 
 def mixtures(count: int) -> list[tuple[bool, ...]]:
-    """Which arguments are batched: all ways for up to three, for more the telling ones."""
+    """Which arguments are batched: all combinations for up to three arguments, else a selection."""
     ways = [way for way in product((True, False), repeat=count) if any(way)]
     return ways if count <= 3 else [(True,) * count, (True, *(False,) * (count - 1)), (*(False,) * (count - 1), True)]
 
@@ -80,7 +80,7 @@ def chosen(way, one, many):
 
 
 def assert_stacked(found, outs):
-    """Each of what an operation returns is the stack of what the loop returned."""
+    """Each result of an operation is the stack of the results of the loop."""
     for f, column in zip(several(found), zip(*map(several, outs), strict=True), strict=True):
         expected = np.stack(column)
         assert f.shape == expected.shape
@@ -270,9 +270,9 @@ class TestKeys:
     @pytest.mark.parametrize("shape", ["full", "tail", "number"])
     def test_write(self, parts, indices, name, shape):
         key = self.key(parts)
-        place = self.X[0][key.filled(indices)].shape
-        place = {"full": place, "tail": place[1:], "number": ()}[shape]
-        v = np.random.default_rng(1).normal(size=(B, *place))
+        shape_of_key = self.X[0][key.filled(indices)].shape
+        shape_of_v = {"full": shape_of_key, "tail": shape_of_key[1:], "number": ()}[shape]
+        v = np.random.default_rng(1).normal(size=(B, *shape_of_v))
         more = {"reuse": False} if name == "set_at" else {}
         for way, many in self.ways(indices, 2):
             op = lambda x, v, *i: TABLE[name].op(x, v, *i, key=key, **more)
@@ -294,9 +294,9 @@ class TestInside:
     def test_no_hidden_loop(self, monkeypatch):
         """What runs in a loop is known by name; everything else runs once for the batch."""
         looped = set()
-        original = batch.loop
+        original = batch.run_in_loop
         monkeypatch.setattr(
-            batch, "loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest)
+            batch, "run_in_loop", lambda primitive, *rest: looped.add(primitive.name) or original(primitive, *rest)
         )
         modules = [module for name, module in sys.modules.items() if name.startswith("wengert.ops.")]
         built_in = {f.primitive for module in modules for f in vars(module).values() if hasattr(f, "primitive")}
@@ -324,7 +324,7 @@ class TestInside:
         np.testing.assert_array_equal(xs, kept)
 
     def test_a_number_where_a_mask_holds(self, monkeypatch):
-        monkeypatch.setattr(batch, "loop", None)
+        monkeypatch.setattr(batch, "run_in_loop", None)
 
         def f(x, v):
             y = x * 1

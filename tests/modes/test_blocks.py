@@ -1,4 +1,4 @@
-"""Large arrays are walked in blocks on all cores; nobody can tell."""
+"""The backward pass over large arrays runs in blocks on all cores and gives the same numbers."""
 
 from __future__ import annotations
 

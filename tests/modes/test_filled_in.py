@@ -1,4 +1,4 @@
-"""An array like another one, filled in step by step, is a value of every mode."""
+"""Arrays from `zeros_like` and the like, assigned to step by step, are values of every mode."""
 
 from __future__ import annotations
 

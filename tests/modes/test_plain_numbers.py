@@ -1,6 +1,4 @@
-"""Integers, booleans and rounded values computed from what is differentiated are plain numbers, in every mode that has
-numbers.
-"""
+"""Integers, booleans and rounded values that depend on a differentiated value are plain numbers, in every mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operation with several outputs whose rule names them: every mode hands the rule all of them, with their histories."""
+"""A rule that names the outputs of an operation with several gets all of them, with histories, in every mode."""
 
 from __future__ import annotations
 

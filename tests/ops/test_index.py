@@ -304,7 +304,7 @@ def test_overwritten_lanes_are_dead():
         np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.25])
 
 
-def test_dead_lanes_pass_through_reading():
+def test_dead_masks_pass_through_reading():
     x = tensor([0.0, 4.0], requires_grad=True)
     y = ix.getitem(arithmetic.sqrt(x), [1, 0, 0])
     y[np.array([False, True, True])] = 1.0
@@ -312,7 +312,7 @@ def test_dead_lanes_pass_through_reading():
     np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.25])
 
 
-def test_dead_lanes_pass_through_what_was_written_or_added():
+def test_dead_masks_pass_through_what_was_written_or_added():
     live = np.array([False, True])
     for write, expected in ((ix.set_at, 0.5), (ix.add_at, 0.75)):
         w = tensor([0.0, 4.0], requires_grad=True)

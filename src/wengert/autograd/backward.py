@@ -11,7 +11,7 @@ from wengert.core.errors import GradientError, user_error
 from wengert.modes.backward import conform
 from wengert.modes.history import differentiate
 from wengert.modes.tape import TapeNode
-from wengert.modes.tensor import Tensor, public
+from wengert.modes.tensor import Tensor, to_gradient
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -76,7 +76,7 @@ def grad(
         assert x.node is not None
         t = found.get(x.node)
         if t is not None:
-            gradients.append(public(conform(t, x.shape, x.dtype)))
+            gradients.append(to_gradient(conform(t, x.shape, x.dtype)))
         elif materialize_grads:
             gradients.append(Tensor(np.zeros(x.shape, x.dtype)))
         elif allow_unused:

@@ -22,8 +22,9 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, make_node, output_nodes
-from wengert.modes.tensor import Tensor, as_tensor, internal, public, snapshot
+from wengert.modes.tensor import Tensor, as_tensor, to_cotangent, to_gradient
 
 OPAQUE = Spec((), np.dtype(object))
 """Stands for an output that is no array."""
@@ -92,7 +93,7 @@ class Function:
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
         inputs = [Tensor(np.asarray(bottom(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
-        with recording.switched(enabled=False):
+        with recording.override(enabled=False):
             returned = cls.forward(ctx, *inputs, **kwargs)
         levels = sorted({layer.level for a in args for layer in layers(a)})
         if not levels:
@@ -255,14 +256,14 @@ def pull(cls: type[Function], t: list, ctx: Context) -> list:
     whole = saved.whole
     recorded = saved.nested or any(isinstance(c, Tensor) for c in t)
     grad_outputs = [
-        public(c)
+        to_gradient(c)
         if c is not None
         else Tensor(np.zeros(shape, dtype))
         if ctx._materialize and dtype.kind != "O"
         else None
         for c, shape, dtype in zip(t, whole.shape, whole.dtype, strict=True)
     ]
-    with recording.switched(enabled=recorded):
+    with recording.override(enabled=recorded):
         gradients = list(listed(cls.backward(ctx, *grad_outputs)))
         return [c if c is None or recorded else c.value for c in checked(cls.__name__, gradients, whole.parents)]
 
@@ -286,7 +287,7 @@ def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
 def checked_one(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
     if gradient is None or parent is None:
         return None
-    t = internal(as_tensor(gradient))
+    t = to_cotangent(as_tensor(gradient))
     if t.shape != parent.shape:
         raise user_error(
             GradientError,
@@ -304,7 +305,7 @@ def once_differentiable(backward: Callable) -> Callable:
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
         recorded = recording.is_recording()
-        with recording.switched(enabled=False):
+        with recording.override(enabled=False):
             returned = listed(backward(ctx, *[Tensor(bottom(g)) if isinstance(g, Tensor) else g for g in grad_outputs]))
         if not recorded:
             return tuple(returned)

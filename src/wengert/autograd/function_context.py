@@ -19,8 +19,9 @@ from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.modes import recording
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode
-from wengert.modes.tensor import Tensor, snapshot
+from wengert.modes.tensor import Tensor
 
 
 class Context:

@@ -10,7 +10,7 @@ from typing import Any
 
 from wengert.core.errors import GradientError, user_error
 from wengert.modes.tape import Handle, Hooks, TapeNode
-from wengert.modes.tensor import public, replacement
+from wengert.modes.tensor import replacement, to_gradient
 
 
 def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle:
@@ -44,7 +44,7 @@ def hooks_of(node: TapeNode) -> Hooks:
         raise user_error(
             GradientError, "A leaf has no backward to hook into", "Use x.register_hook(fn) on the tensor itself."
         )
-    return node.hooked()
+    return node.get_hooks()
 
 
 def listed(t: Any) -> list:
@@ -53,7 +53,7 @@ def listed(t: Any) -> list:
 
 
 def shown(cotangents: Sequence[Any]) -> tuple:
-    return tuple(None if t is None else public(t) for t in cotangents)
+    return tuple(None if t is None else to_gradient(t) for t in cotangents)
 
 
 def replaced(name: str, returned: Any, old: list) -> list:

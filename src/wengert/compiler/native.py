@@ -82,8 +82,8 @@ class NativeProgram:
     """
 
     def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
-        if not allocator.settled:
-            allocator.keep_freed()
+        if not allocator.is_configured:
+            allocator.keep_freed_memory()
         THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
         program = build.program

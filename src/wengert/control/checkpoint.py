@@ -19,7 +19,7 @@ from wengert.control.values import as_tensors, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, find_own, highest, layers, new_level, payloads, strip_level
+from wengert.core.levels import add_seed, find_own, highest_value, iterate_payloads, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -108,7 +108,7 @@ class Checkpoint(Call):
         try:
             return super().__call__(primitive)
         except Captured as found:
-            levels = {x.level for a in self.arrays for x in layers(a) if strip_tensor(x) is x}
+            levels = {x.level for a in self.arrays for x in iterate_payloads(a) if strip_tensor(x) is x}
             if levels - {found.level} or self.policy is not None:
                 raise self.hidden() from None
             self.captured = find_older(
@@ -131,7 +131,7 @@ class Checkpoint(Call):
 
     def plain(self, out: Any) -> tuple:
         outs = self.opened(out)
-        tracked = [x for y in outs for x in layers(y) if strip_tensor(x) is x]
+        tracked = [x for y in outs for x in iterate_payloads(y) if strip_tensor(x) is x]
         if tracked and all(isinstance(x, Tensor) and x.level == tracked[0].level for x in tracked):
             raise Captured([strip_tensor(y) for y in outs], tracked[0].level)
         return super().plain(out)
@@ -197,7 +197,7 @@ class Results:
             self.outs.append(tuple(map(strip_tensor, out)) if primitive.outputs != 1 else strip_tensor(out))
             return out
         out = next(self.replayed)
-        top = highest(values)
+        top = highest_value(values)
         if top is None:
             return out
         assert isinstance(top, Tensor)  # the second run is recorded, whatever the first one was

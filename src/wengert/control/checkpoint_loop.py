@@ -16,7 +16,8 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.primitive import SHAPED, Primitive
-from wengert.modes.tensor import Tensor, snapshot
+from wengert.modes.in_place import snapshot
+from wengert.modes.tensor import Tensor
 
 LOOP = call_operation("checkpoint_loop")
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.levels import is_users
+from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten
-from wengert.modes.tensor import Tensor, is_traced, snapshot
+from wengert.modes.in_place import is_traced, snapshot
+from wengert.modes.tensor import Tensor
 
 
 def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
@@ -52,7 +53,7 @@ def match_given(y: Any, given: Any) -> Any:
 
     It is a constant, or was computed from constants that were tensors.
     """
-    if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(is_users, flatten(given)[0])):
+    if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(has_user_tensor, flatten(given)[0])):
         return to_scalar(y.value)
     return y
 

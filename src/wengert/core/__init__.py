@@ -1,6 +1,6 @@
-"""What a differentiable operation is: primitives, kinds, values, specs, trees. Knows no calculus and no mode."""
+"""Operations, their kinds, values, specs and trees. This layer knows neither derivatives nor modes."""
 
 import time
 
 IMPORTED = time.time()
-"""When this process read the sources of the package: those that change later are not the ones that it runs."""
+"""When this process imported the package. Source files that are newer are not the code that runs."""

@@ -1,9 +1,8 @@
-"""Keeping freed memory in the process.
+"""Settings of the C library's allocator that keep freed memory in the process.
 
-A derivative allocates many arrays, frees them all, and the next one allocates them again. By default the C library
-hands each of these over to the operating system and asks for it again, page by page, which takes far longer than the
-arithmetic (for functions of 100 000 variables, five times as long). So, before the first derivative is computed, it is
-told to keep some of what is freed.
+A derivative allocates many arrays and frees them all, and the next derivative allocates them again. By default the C
+library returns this memory to the operating system each time, page by page, which takes far longer than the arithmetic
+(five times as long for functions of 100 000 variables). Before the first derivative, we ask it to keep freed memory.
 """
 
 from __future__ import annotations
@@ -11,23 +10,23 @@ from __future__ import annotations
 import ctypes
 import os
 
-TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # the names of mallopt's parameters, from malloc.h
+TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # parameters of mallopt, from malloc.h
 SETTINGS = {TRIM_THRESHOLD: 256 << 20, TOP_PAD: 64 << 20, MMAP_THRESHOLD: 32 << 20}
-"""Up to 256 MiB stay with the process, and it grows by 64 MiB; arrays of up to 32 MiB take part in it."""
+"""Keep up to 256 MiB, grow by 64 MiB, and do so for arrays of up to 32 MiB."""
 
-settled = False
+is_configured = False
 
 
-def keep_freed() -> None:
-    """Tell the C library once, where it is glibc; the user's own settings, in the environment, stay."""
-    global settled
-    settled = True
+def keep_freed_memory() -> None:
+    """Configure glibc's allocator. Other C libraries, and settings in the user's environment, stay as they are."""
+    global is_configured
+    is_configured = True
     own = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
     if own or os.environ.get("WENGERT_KEEP_MEMORY") == "0":
         return
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
-        return  # another C library, with another policy
+        return  # another C library
     for parameter, value in SETTINGS.items():
         mallopt(parameter, value)

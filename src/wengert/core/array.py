@@ -1,15 +1,15 @@
 """Array: the base of every value that flows through user code in place of a plain array.
 
 Operators and methods are those of `numpy.ndarray`; `ops/methods.py` attaches them, because they are operations of the
-table. Through NumPy's protocols, plain NumPy code runs on an Array: what the table knows goes there, what it does not
-know is an error, never a silent conversion that would lose the gradient.
+table. NumPy's protocols dispatch NumPy functions on an Array to the table. A function that the table does not have
+raises an error: a silent conversion to plain numbers would lose the gradient.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,20 +21,21 @@ from wengert.core.assignment import is_assignment, raise_in
 from wengert.core.errors import TrackedValueError, library_call, user_error
 
 if TYPE_CHECKING:
+    from wengert.core.array_methods import ArrayMethods
     from wengert.core.primitive import Primitive
+else:
+    ArrayMethods = object
 
-UFUNCS: dict[np.ufunc, Callable] = {}
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 """What runs when a NumPy ufunc is called on an Array."""
 
-UFUNC_METHODS: dict[tuple[np.ufunc, str], Callable] = {}
+UFUNC_METHODS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 """The same for `np.add.reduce` and its like."""
 
-SCIPY_UFUNCS: dict[str, Callable] = {}
-"""What runs when a ufunc of `scipy.special` of this name is called on an Array: by name, so that SciPy need not be
-imported.
-"""
+SCIPY_UFUNCS: dict[str, Callable[..., Any]] = {}
+"""What runs when a ufunc of `scipy.special` is called on an Array; by name, so that SciPy need not be imported."""
 
-FUNCTIONS: dict[Callable, Callable] = {}
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """What runs when any other NumPy function is called on an Array."""
 
 NO_PARAMS: dict[str, Any] = {}
@@ -46,29 +47,28 @@ STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """The versions of the array API standard that the package follows."""
 
 
-def implements(*functions: Callable) -> Callable[[Callable], Callable]:
+def implements(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make the decorated function run when one of these NumPy functions is called on an Array."""
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for original in functions:
-            table: dict = UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS
+            table: dict[Any, Any] = UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS
             table[original] = function
         return function
 
     return decorate
 
 
-class Array:
-    """A value of some mode: a level, a payload (a plain array or an Array of a lower level), and what its mode adds to
-    them.
+class Array(ArrayMethods):
+    """A value of some mode: a level, a payload (a plain array or an Array of a lower level), and the mode's own data.
 
-    All modes share this layout, so that assignment in place can turn a value of one mode into one of another: `y[0] =
-    x` in an array `y` of plain zeros makes `y` what `x` is.
+    All modes share this layout, so that assignment in place can turn a value of one mode into one of another: if `y`
+    holds plain zeros, `y[0] = x` makes `y` a value of the mode of `x`.
     """
 
     __slots__ = ("__weakref__", "_changes", "_grad", "extra", "level", "value")
     __array_priority__ = 1000
-    __pandas_priority__ = 10_000  # columns and tables leave their operators to values, as arrays do
+    __pandas_priority__ = 10_000  # pandas leaves operators to values, as NumPy does
     __hash__ = object.__hash__
 
     level: int
@@ -76,36 +76,10 @@ class Array:
     extra: Any
     _changes: int
 
-    if TYPE_CHECKING:  # attached by ops/methods.py
-
-        def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any, /) -> Any: ...
-        def __radd__(self, other: Any, /) -> Any: ...
-        def __sub__(self, other: Any, /) -> Any: ...
-        def __rsub__(self, other: Any, /) -> Any: ...
-        def __mul__(self, other: Any, /) -> Any: ...
-        def __rmul__(self, other: Any, /) -> Any: ...
-        def __truediv__(self, other: Any, /) -> Any: ...
-        def __rtruediv__(self, other: Any, /) -> Any: ...
-        def __floordiv__(self, other: Any, /) -> Any: ...
-        def __mod__(self, other: Any, /) -> Any: ...
-        def __pow__(self, other: Any, /) -> Any: ...
-        def __rpow__(self, other: Any, /) -> Any: ...
-        def __matmul__(self, other: Any, /) -> Any: ...
-        def __rmatmul__(self, other: Any, /) -> Any: ...
-        def __neg__(self) -> Any: ...
-        def __abs__(self) -> Any: ...
-        def __lt__(self, other: Any, /) -> Any: ...
-        def __le__(self, other: Any, /) -> Any: ...
-        def __gt__(self, other: Any, /) -> Any: ...
-        def __ge__(self, other: Any, /) -> Any: ...
-        def __getitem__(self, key: Any, /) -> Any: ...
-        def __iter__(self) -> Iterator: ...
-
     # How a mode runs operations.
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run an operation in this value's mode; `level` is the highest among `args`."""
         raise NotImplementedError  # each mode defines it
 
@@ -117,23 +91,31 @@ class Array:
     def process_binary(cls, primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         return cls.process(primitive, level, (x, y), NO_PARAMS)
 
+    def detach(self) -> Any:
+        """The value without its derivative at its own level."""
+        raise NotImplementedError  # each mode defines it
+
     # What every array has.
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.value.shape
+        shape: tuple[int, ...] = self.value.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype:
-        return self.value.dtype
+        dtype: np.dtype[Any] = self.value.dtype
+        return dtype
 
     @property
     def ndim(self) -> int:
-        return self.value.ndim
+        ndim: int = self.value.ndim
+        return ndim
 
     @property
     def size(self) -> int:
-        return self.value.size
+        size: int = self.value.size
+        return size
 
     @property
     def itemsize(self) -> int:
@@ -145,9 +127,7 @@ class Array:
 
     @property
     def is_live(self) -> bool:
-        """Whether a derivative may flow through this value at its own level: integers and booleans have none in any
-        mode.
-        """
+        """Whether a derivative may flow through this value at its own level; never for integers and booleans."""
         return self.dtype.kind in "fc"
 
     @property
@@ -163,25 +143,24 @@ class Array:
     def __bool__(self) -> bool:
         return bool(self.value)
 
-    # Becoming plain numbers, which only a value without a derivative can: then the numbers at the bottom are all there
-    # is to it.
+    # Conversion to plain numbers, which only a value without a derivative allows.
 
     def _plain(self, what: str) -> np.ndarray:
         if self.is_live:
+            use = suggest_function() or "Use an operation of wengert or NumPy instead (wg.stack for a list of values)"
             raise user_error(
                 TrackedValueError,
                 f"{what} would turn a {type(self).__name__} that is being differentiated into plain numbers and lose "
                 f"its derivative",
-                f"{own_function() or 'Use an operation of wengert or NumPy instead (wg.stack for a list of values)'}, "
-                f"or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
+                f"{use}, or wg.stop_gradient(x) (x.detach() of a tensor) where no derivative should flow.",
             )
         value = self.value
         return value._plain(what) if isinstance(value, Array) else value
 
-    # To look at, a number is free: nothing can be computed with its text, and `item` and `tolist` say what they do.
+    # Printing is always allowed, and `item` and `tolist` drop the derivative on request.
 
     def item(self, *index: Any) -> Any:
-        """The number, for arrays of one element, or at an index: without its derivative."""
+        """The number, of an array of one element or at an index, without its derivative."""
         return self.value.item(*index)
 
     def tolist(self) -> Any:
@@ -209,7 +188,7 @@ class Array:
         return complex(self._number("complex(x)", sys._getframe(1)))
 
     def _number(self, what: str, frame: FrameType) -> np.ndarray:
-        """The number, for a frame that asks for it; NumPy does so to assign it to an element of a plain array."""
+        """The number, for the frame that asks for it. NumPy asks when it assigns to an element of a plain array."""
         try:
             return self._plain(what)
         except TrackedValueError:
@@ -231,8 +210,10 @@ class Array:
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         if api_version not in (None, *STANDARDS):
-            raise ValueError(
-                f"Wengert follows the versions {', '.join(STANDARDS)} of the array API standard, not {api_version!r}."
+            raise user_error(
+                ValueError,
+                f"Version {api_version!r} of the array API standard is not supported",
+                f"Use one of {', '.join(STANDARDS)}.",
             )
         return sys.modules["wengert"]
 
@@ -243,7 +224,7 @@ class Array:
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
         check_device(device)
         if stream is not None:
-            raise ValueError("The device 'cpu' has no streams: leave `stream` away.")
+            raise user_error(ValueError, "The device 'cpu' has no streams", "Leave out `stream`.")
         return self
 
     def __dlpack__(
@@ -254,14 +235,14 @@ class Array:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """For `np.from_dlpack(x)` and its like. Consumers that do not know of read-only memory get a copy."""
+        """For `np.from_dlpack(x)` and the like. Consumers that do not support read-only memory get a copy."""
         plain = self.__array__(copy=copy or max_version is None or max_version < (1, 0) or None)
         return plain.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return np.empty(0).__dlpack_device__()
 
-    # Changing in place: recorded as a functional update, after which this object stands for the new value.
+    # Changes in place: recorded as a functional update; afterwards this object is the new value.
 
     def _rebind(self, new: Array) -> None:
         if not isinstance(new, Array):
@@ -290,8 +271,8 @@ class Array:
         self.__class__ = new.__class__
         self.level, self.value, self.extra = new.level, new.value, new.extra
 
-    def _update(self, function: Callable, ufunc: np.ufunc | None, v: Any) -> None:
-        """`x += v`; where possible by a NumPy function that can write into x."""
+    def _update(self, function: Callable[..., Any], ufunc: np.ufunc | None, v: Any) -> None:  # noqa: ARG002  # Tensor's
+        """`x += v`. Modes whose payload can be written to use `ufunc`."""
         self._rebind(function(self, v))
 
     # NumPy's protocols.
@@ -304,9 +285,11 @@ class Array:
                 f"operand is a {type(self).__name__}",
                 "Write `a = a + x` instead, or make `a` a wg.tensor.",
             )
-        target = UFUNCS.get(ufunc) or of_scipy(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        target = (
+            UFUNCS.get(ufunc) or find_scipy_ufunc(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        )
         if target is None:
-            raise unknown(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
+            raise unknown_function_error(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         dtype = kwargs.pop("dtype", None)
         if method == "__call__" and kwargs and not ufunc.signature:
             raise user_error(
@@ -315,42 +298,44 @@ class Array:
         result = target(*inputs, **kwargs)
         return result if dtype is None else result.astype(dtype)
 
-    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         target = FUNCTIONS.get(function)
         if target is None:
-            raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
+            raise unknown_function_error(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
         if kwargs.pop("out", None) is not None:
             raise user_error(
                 TypeError, f"{function.__name__} on a {type(self).__name__} does not take `out=`", "Use its result."
             )
         if kwargs:
-            args, kwargs = in_order(function, target, args, kwargs)
+            args, kwargs = order_arguments(function, target, args, kwargs)
         return target(*args, **kwargs)
 
 
 @cache
-def _in_front(function: Callable, target: Callable) -> tuple[str, ...]:
-    """NumPy's names of the arguments that the table's function takes by their place."""
-    places = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_ONLY]
+def _positional_names(function: Callable[..., Any], target: Callable[..., Any]) -> tuple[str, ...]:
+    """NumPy's names of the arguments that the table's function takes by position only."""
+    positional = [p for p in inspect.signature(target).parameters.values() if p.kind is p.POSITIONAL_ONLY]
     try:
-        return tuple(inspect.signature(function).parameters)[: len(places)]
-    except ValueError:  # a function written in C that has no signature has no names
+        return tuple(inspect.signature(function).parameters)[: len(positional)]
+    except ValueError:  # a function written in C may have no signature
         return ()
 
 
-def in_order(function: Callable, target: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-    """The arguments of a NumPy function with those in front in their places: `np.sum(a=x)` becomes `sum(x)`."""
-    for name in _in_front(function, target)[len(args) :]:
+def order_arguments(
+    function: Callable[..., Any], target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a NumPy function, with keywords that our function takes by position: `sum(a=x)` as `sum(x)`."""
+    for name in _positional_names(function, target)[len(args) :]:
         if name not in kwargs:
             break
         args = (*args, kwargs.pop(name))
     return args, kwargs
 
 
-def own_function() -> str | None:
-    """What to use in place of a function of NumPy or SciPy that is about to lose a derivative: the one of its name, or
-    its module.
-    """
+def suggest_function() -> str | None:
+    """Advice for a NumPy or SciPy call that would lose a derivative: our function or module of the same name."""
     call = library_call()
     if call is None:
         return None
@@ -364,12 +349,13 @@ def own_function() -> str | None:
 
 
 def check_device(device: Any) -> None:
+    """Raise for a device other than the CPU."""
     if device not in (None, "cpu"):
         raise user_error(ValueError, f"There is no device {device!r}", because="arrays are on 'cpu'.")
 
 
-def of_scipy(ufunc: np.ufunc) -> Callable | None:
-    """What runs for a ufunc of `scipy.special`, entered among the others when it is first met."""
+def find_scipy_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What runs for a ufunc of `scipy.special`; added to `UFUNCS` when it is first called."""
     own = getattr(sys.modules.get("scipy.special._ufuncs"), ufunc.__name__, None)
     target = SCIPY_UFUNCS.get(ufunc.__name__) if own is ufunc else None
     if target is not None:
@@ -377,7 +363,7 @@ def of_scipy(ufunc: np.ufunc) -> Callable | None:
     return target
 
 
-def unknown(name: str) -> TypeError:
+def unknown_function_error(name: str) -> TypeError:
     """The error for a NumPy function that the table does not have."""
     instead = why_absent(name) or (
         "Write it with operations that are, or call x.detach().numpy() first if no gradient should flow through it."

@@ -1,8 +1,8 @@
-"""Aspects: what a layer above the table adds to operations, found from the operation itself.
+"""Aspects: what a layer above the table adds to operations.
 
-The table says what is mathematically true. A layer needs more of an operation: how it prints, its form in another
-library, its native code. Each such thing is an aspect, a small table from operations to entries, filled in the layer
-that uses it, in one file for each family of `ops/`. Nobody keeps lists of names.
+The table holds the mathematics of an operation. A layer needs more: how an operation prints, its form in another
+library, its native code. Each of these is an aspect, a small table from operations to entries. The layer that uses an
+aspect fills it, in one file for each family of `ops/`. No layer keeps lists of names.
 
     lowering: Aspect[Lowering] = Aspect("lowering", "the instructions for one element")
 
@@ -17,22 +17,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+from wengert.core.errors import user_error
 from wengert.core.primitive import Primitive
 
 Entry = TypeVar("Entry")
-Operation = Callable | Primitive
-"""An operation: the function that users call, or what the table has of it."""
+Operation = Callable[..., Any] | Primitive
+"""An operation: the function that users call, or its primitive."""
 
-ASPECTS: dict[str, Aspect] = {}
-"""Every aspect by name, as far as the layers that define them were imported."""
+ASPECTS: dict[str, Aspect[Any]] = {}
+"""Every aspect of the layers that were imported, by name."""
 
 
 class Aspect(Generic[Entry]):
-    """One thing that a layer needs to know of operations.
+    """One thing that a layer needs to know about operations.
 
-    `default` answers for operations without an entry, by their kind, or gives None. An aspect that is meant for some
-    operations only says in `rest` what becomes of the others, once for all of them, or for each kind that has no
-    entries by itself.
+    `default` gives the entry of an operation that has none, by its kind, or None. An aspect for some operations only
+    says in `rest` what happens to the others: one string, or one for each kind without entries.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class Aspect(Generic[Entry]):
         rest: str | Mapping[str, str] = "",
     ):
         if name in ASPECTS:
-            raise ValueError(f"there is an aspect {name!r} already; choose another name")
+            raise user_error(ValueError, f"There is already an aspect {name!r}", "Choose another name.")
         self.name, self.meaning, self.default, self.rest = name, meaning, default, rest
         self.entries: dict[Primitive, Entry] = {}
         self.reasons: dict[Primitive, str] = {}
         ASPECTS[name] = self
 
     def __call__(self, *operations: Operation) -> Callable[[Entry], Entry]:
-        """A decorator: what it decorates is the entry of these operations."""
+        """A decorator that makes what it decorates the entry of these operations."""
 
         def enter(entry: Entry) -> Entry:
             self.enter(entry, *operations)
@@ -63,7 +63,7 @@ class Aspect(Generic[Entry]):
         for operation in operations:
             primitive = primitive_of(operation)
             if primitive in self.entries:
-                raise ValueError(f"{primitive.name} has an entry for the aspect {self.name!r} already")
+                raise user_error(ValueError, f"{primitive.name} already has an entry for the aspect {self.name!r}")
             self.entries[primitive] = entry
 
     def without(self, reason: str, *operations: Operation) -> None:
@@ -82,7 +82,7 @@ class Aspect(Generic[Entry]):
     def reason(self, operation: Operation) -> str | None:
         """Why an operation has no entry: its own reason, or that of its kind.
 
-        None where there is an entry, or where nobody said why.
+        None if there is an entry or no reason was given.
         """
         primitive = primitive_of(operation)
         if primitive in self:
@@ -97,7 +97,7 @@ class Aspect(Generic[Entry]):
         return self.of(operation) is not None
 
     def __iter__(self) -> Iterator[Primitive]:
-        """The operations that have an entry of their own."""
+        """The operations that have their own entry."""
         return iter(self.entries)
 
     def __repr__(self) -> str:
@@ -105,8 +105,10 @@ class Aspect(Generic[Entry]):
 
 
 def primitive_of(operation: Any) -> Primitive:
-    """What the table has of an operation, given as the function that users call or as itself."""
+    """The primitive of an operation, given as the function that users call or as the primitive itself."""
     found = operation if isinstance(operation, Primitive) else getattr(operation, "primitive", None)
     if not isinstance(found, Primitive):
-        raise TypeError(f"{operation!r} is no operation of the table, but made of such. Name the operation itself.")
+        raise user_error(
+            TypeError, f"{operation!r} is not an operation of the table", "Name the operation that it calls."
+        )
     return found

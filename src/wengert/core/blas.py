@@ -1,8 +1,7 @@
-"""BLAS: the library that NumPy itself uses, found without importing more, and called without another one's threads in
-its way.
+"""The BLAS that NumPy uses, found without importing SciPy.
 
-SciPy brings a library of its own. Where both take turns on large matrices, the threads of one wait busily while those
-of the other work, and everything takes several times as long.
+SciPy ships another copy of BLAS. If both are used on large matrices in turn, the threads of one spin while those of the
+other work, and everything takes several times as long.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 
 class Blas(NamedTuple):
-    """The addresses of the functions, and the width of the integers that they take."""
+    """The addresses of the functions, and the width of their integers in bits."""
 
     addresses: dict[str, int]
     bits: int
@@ -28,17 +27,18 @@ FUNCTIONS = ("dgemm", "sgemm", "dtrsm", "strsm", "ctrsm", "ztrsm")
 
 @cache
 def blas() -> Blas:
-    return bundled() or from_scipy()
+    """NumPy's BLAS, or SciPy's where NumPy does not ship one."""
+    return find_bundled() or find_scipy_blas()
 
 
 def integer_bits() -> int:
-    """The width of the integers that BLAS takes, without importing SciPy."""
-    return 32 if bundled() is None else 64
+    """The width of BLAS's integers in bits, without importing SciPy."""
+    return 32 if find_bundled() is None else 64
 
 
 @cache
-def bundled() -> Blas | None:
-    """The OpenBLAS that comes with NumPy's wheels: it is loaded already."""
+def find_bundled() -> Blas | None:
+    """The OpenBLAS of NumPy's wheels, which is loaded already."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     for path in sorted(folder.glob("libscipy_openblas64_*")):
         library = ctypes.CDLL(str(path))
@@ -52,8 +52,8 @@ def bundled() -> Blas | None:
     return None
 
 
-def from_scipy() -> Blas:
-    """Whatever SciPy was built with, from the table that it offers to Cython."""
+def find_scipy_blas() -> Blas:
+    """The BLAS that SciPy was built with, from its table for Cython."""
     from scipy.linalg import cython_blas  # type: ignore[import-untyped]  # slow to import, so only where it is needed
 
     get_name = ctypes.pythonapi.PyCapsule_GetName
@@ -66,10 +66,9 @@ def from_scipy() -> Blas:
 
 @cache
 def solver(char: str) -> Callable[[np.ndarray, np.ndarray, bool, bool, bool], None]:
-    """trsm for arrays of this dtype: solves a triangular system in the place of its right-hand sides, both stored by
-    rows.
+    """trsm for arrays of this dtype: solves a triangular system and overwrites its right-hand sides.
 
-    What is stored by rows BLAS reads as the transpose, stored by columns, and so it solves from the other side.
+    Both arrays are stored by rows. BLAS reads them as transposes stored by columns, so it solves from the right.
     """
     known = blas()
     integer = ctypes.c_int64 if known.bits == 64 else ctypes.c_int32

@@ -1,4 +1,4 @@
-"""Definition: what is mathematically true of an operation, said once; Trial: where the tests check it."""
+"""Definition: the mathematics of an operation, stated once. Trial: where the tests check it."""
 
 from __future__ import annotations
 
@@ -13,54 +13,55 @@ from wengert.core.facts import NO_FACTS, Facts
 class Definition:
     """An operation as it was declared.
 
-    `inputs` names its array arguments; a starred last one stands for any number of them. `rules` has one rule per array
-    argument (None: no gradient flows there), linear in its first parameter `t`. The other parameters of a rule name what
-    it needs: inputs (`x`), their specs (`x_spec`), the output (`out`), or parameters of the operation (`axis`).
+    `inputs` names its array arguments; a starred last name stands for any number of them. `rules` has one rule per
+    array argument (None if no gradient flows to it), linear in its first parameter `t`. The other parameters of a rule
+    name what it needs: inputs (`x`), their specs (`x_spec`), the output (`out`), or parameters of the operation
+    (`axis`).
     """
 
     name: str
-    impl: Callable
+    impl: Callable[..., Any]
     kind: str
     inputs: tuple[str, ...]
     takes_params: bool = False
-    """Whether it has parameters beside its arrays."""
+    """Whether it has parameters besides its arrays."""
     outputs: int = 1
-    """Their number; 0 if that depends on the arguments."""
-    rules: tuple[Callable | None, ...] = ()
-    vjp: Callable | None = None
+    """The number of outputs; 0 if it depends on the arguments."""
+    rules: tuple[Callable[..., Any] | None, ...] = ()
+    vjp: Callable[..., Any] | None = None
     """One rule for the cotangents of all arguments at once; returns a tuple."""
-    jvps: tuple[Callable | None, ...] = ()
-    """Rules that push tangents forward, where `rules` do not say how."""
-    dead: tuple[Callable | None, ...] = ()
-    """For each argument, a rule for the mask of elements that the output does not depend on: the untaken side of `where`."""
-    taylor: Callable | None = None
-    """A recurrence for the coefficients of its power series, where the derivative alone would not end."""
-    batch: Callable | None = None
-    """The parameters that change where the arrays have one more axis, the batch, in front.
+    jvps: tuple[Callable[..., Any] | None, ...] = ()
+    """Rules that push tangents, if `rules` cannot."""
+    dead: tuple[Callable[..., Any] | None, ...] = ()
+    """A rule per argument for its dead mask: the elements that the output does not depend on (`where`)."""
+    taylor: Callable[..., Any] | None = None
+    """A recurrence for the coefficients of its Taylor series, cheaper than the derivative."""
+    batch: Callable[..., Any] | None = None
+    """The parameters that change if the arrays get a first axis, the batch.
 
-    It names what it needs: parameters, `n` (the length of that axis) or `rank` (without it). It returns None where
-    there are no such parameters.
+    It names what it needs: parameters, `n` (the length of that axis) or `rank` (the number of the other axes). It
+    returns None if no parameters will do.
     """
-    spec: Callable | None = None
-    """The spec of the result, from operands and parameters, where asking NumPy would be expensive or cannot tell."""
-    into: Callable | None = None
-    """`into(buffer, t, saved, params)` adds what the rule pulls to a buffer of the engine, where that is cheaper."""
-    in_mode: Callable | None = None
-    """`in_mode(primitive, top, args, params)` runs an operation that holds a function, where `top` is the value of the
+    spec: Callable[..., Any] | None = None
+    """The spec of the result, from operands and parameters, if NumPy cannot infer it or only at a high cost."""
+    into: Callable[..., Any] | None = None
+    """`into(buffer, t, saved, params)` adds the cotangent to a buffer of the engine, if that is cheaper."""
+    in_mode: Callable[..., Any] | None = None
+    """`in_mode(primitive, top, args, params)` runs an operation that holds a function; `top` is the argument of the
     highest level. All other operations are run by the mode of `top`."""
     structural: bool = False
-    """It moves, copies and adds numbers without scaling them: masks of dead elements can be followed through it."""
+    """It moves, copies and adds numbers without scaling them, so dead masks can be followed through it."""
     conforms: bool | None = None
-    """Whether cotangents may need another shape or dtype than the rule gives; by default if there are several rules."""
+    """Whether a pulled cotangent may need another shape or dtype; by default, if there are several rules."""
     filled_in: bool = False
-    """Its result is there to be assigned to (`zeros_like`): a value of the mode of its operand, without a derivative."""
+    """The user assigns to its result (`zeros_like`), so it is a value of its operand's mode, without a derivative."""
     reason: str | None = None
     """Why no gradient flows through it."""
     facts: Facts = NO_FACTS
 
     @property
-    def all_rules(self) -> list[Callable]:
-        """Every rule of every purpose."""
+    def all_rules(self) -> list[Callable[..., Any]]:
+        """All rules: for cotangents, tangents and dead masks."""
         return [rule for rule in (self.vjp, *self.rules, *self.jvps, *self.dead) if rule]
 
     def names_value(self, name: str) -> bool:
@@ -76,7 +77,7 @@ class Definition:
 class Case(NamedTuple):
     """Arguments for which the tests check an operation: a shape stands for random numbers, an array for itself."""
 
-    args: tuple
+    args: tuple[Any, ...]
     params: dict[str, Any]
 
 
@@ -85,17 +86,18 @@ class Trial:
     """Where the tests check an operation.
 
     `domain` is where it is smooth, one interval for all arguments or one for each. `singular` has the points where
-    formulas break, and the derivatives chosen there. `params` has a value for each parameter of an elementwise one.
+    formulas fail, and the derivatives that we chose there. `params` has values for the parameters of an elementwise
+    one.
     """
 
     domain: Any = None
     cases: Sequence[Case] = ()
-    singular: dict[tuple, tuple] = field(default_factory=dict)
+    singular: dict[tuple[Any, ...], tuple[Any, ...]] = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
 
 
-def needs(rule: Callable) -> tuple[str, ...]:
-    """The names of what a rule needs beside the tangent.
+def needs(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a rule needs besides `t`.
 
     >>> needs(lambda t, x, axis: t)
     ('x', 'axis')

@@ -1,4 +1,4 @@
-"""Errors that users may want to catch, and the line of the user's code that an error is about."""
+"""Errors that users may want to catch, and the line of user code that an error is about."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARIES = ("numpy", "scipy", "pandas", "torch", "jax")
 THEIRS = (*[os.sep + name + os.sep for name in LIBRARIES], os.sep + "copy.py", os.sep + "pickle.py")
-"""Whose lines an error is not about."""
+"""Files of other libraries: an error is about the user's line that called them."""
 
 E = TypeVar("E", bound=Exception)
 
@@ -20,11 +20,11 @@ class GradientError(RuntimeError):
 
 
 class TrackedValueError(TypeError):
-    """A value whose history matters was about to become a plain number or array, losing its gradient."""
+    """A value that is being differentiated would become a plain number or array and lose its gradient."""
 
 
 def user_error(kind: type[E], what: str, do: str = "", *, because: str = "") -> E:
-    """An error to raise: what happened, the user's line, why that cannot be (`because`), and what to do.
+    """An error to raise: what happened, the user's line, the reason (`because`), and what to do.
 
     >>> print(user_error(ValueError, "axis=3 of an array of shape (2,)", "Use an axis below 1."))
     axis=3 of an array of shape (2,), at <doctest wengert.core.errors.user_error[0]>:1. Use an axis below 1.
@@ -34,9 +34,7 @@ def user_error(kind: type[E], what: str, do: str = "", *, because: str = "") -> 
 
 
 def library_call() -> tuple[str, str] | None:
-    """The module and name of the function of NumPy or SciPy that the user's line called, if it is one: ("scipy.linalg",
-    "expm").
-    """
+    """The NumPy or SciPy function that the user's line called, if any, as ("scipy.linalg", "expm")."""
     frame, called = sys._getframe(1), None
     while frame is not None:
         filename, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
@@ -51,7 +49,7 @@ def library_call() -> tuple[str, str] | None:
 
 
 def user_line() -> str:
-    """`file.py:12`, the innermost line that is running outside this package and the libraries that call it.
+    """`file.py:12`, the innermost running line outside this package and the libraries that call it.
 
     >>> user_line().startswith("<doctest")
     True

@@ -1,8 +1,7 @@
-"""Arrays of other libraries as operands: PyTorch's and JAX's on the CPU, pandas' columns and tables, whatever NumPy can
-read.
+"""Arrays of other libraries as operands: PyTorch, JAX, pandas, whatever NumPy can read.
 
-They come in as constants, by their numbers. One that lives on another device, or that expects a gradient of its own, is
-refused: the numbers would have to travel, or the gradient would be lost, without anyone having said so.
+They enter as constants. An array on another device, or one that requires a gradient in its own library, raises an
+error: a silent copy would be slow, and the gradient would be lost.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from wengert.core.errors import TrackedValueError, user_error
 
 PROTOCOLS = ("__array__", "__dlpack__", "__array_interface__", "__cuda_array_interface__")
 HOSTS = (1, 3)
-"""Devices whose memory the CPU can read, as DLPack counts them: its own, and that which is pinned for a GPU."""
+"""DLPack's numbers of devices whose memory the CPU can read: its own, and memory pinned for a GPU."""
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether something that is neither an array of NumPy nor a value is an array."""
+    """Whether something that is neither a NumPy array nor a value is an array of another library."""
     return any(hasattr(x, protocol) for protocol in PROTOCOLS)
 
 
-def numbers_of(x: Any) -> np.ndarray:
-    """The numbers of another library's array."""
+def read_foreign(x: Any) -> np.ndarray:
+    """The numbers of another library's array, as a NumPy array."""
     name = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
     if getattr(x, "requires_grad", False) is True:
         raise user_error(
@@ -41,18 +40,21 @@ def numbers_of(x: Any) -> np.ndarray:
     try:
         array = np.asarray(x) if hasattr(x, "__array__") or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise user_error(TypeError, f"A {name} cannot be read as an array of NumPy", because=error) from error
+        raise user_error(TypeError, f"A {name} cannot be read as a NumPy array", because=str(error)) from error
     if array.dtype.kind not in "biufc":
         raise user_error(
-            TypeError, f"A {name} of {array.dtype} is no array of numbers", "Convert it first, for example to float."
+            TypeError,
+            f"A {name} of {array.dtype} is not an array of numbers",
+            "Convert it first, for example to float.",
         )
     return array
 
 
 def is_on_host(x: Any) -> bool:
+    """Whether the CPU can read the memory of an array."""
     try:
-        return x.__dlpack_device__()[0] in HOSTS
-    except AttributeError:  # before DLPack
+        return bool(x.__dlpack_device__()[0] in HOSTS)
+    except AttributeError:  # no DLPack
         return not hasattr(x, "__cuda_array_interface__")
     except (TypeError, ValueError, RuntimeError, BufferError):  # a device that DLPack does not know
         return False

@@ -1,8 +1,8 @@
-"""What an operation's result will be, before there are numbers: the shape rule of each kind, the dtype by NumPy itself.
+"""The spec of an operation's result, inferred without numbers.
 
-NumPy is the specification of shapes and dtypes, so it is asked: elementwise operations and reductions run once on one
-element for the dtype, the rest runs on arrays that take no memory. Operations whose result would be costly to make, or
-whose shape depends on numbers, say so in the table (`Definition.spec`).
+NumPy is the specification of shapes and dtypes. Elementwise operations and reductions run on one element for the dtype;
+all others run on arrays that take no memory. Operations that would be expensive to run, or whose shape depends on
+numbers, have their own rule in the table (`Definition.spec`).
 """
 
 from __future__ import annotations
@@ -18,31 +18,29 @@ from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 
 Operand = Spec | type
-"""What is known of an argument: a type is that of a Python number, whose dtype gives way to that of an array in
-elementwise operations.
-"""
+"""The spec of an array, or the type of a Python number, which does not change the dtype of an elementwise operation."""
 
 
 def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str, Any]) -> Any:
-    """The spec of an operation's result, a tuple of them if it has several."""
+    """The spec of an operation's result, or a tuple of specs if it has several."""
     if params:
-        return _inferred(primitive, operands, tuple(params.items()))
-    return _inferred(primitive, operands, ())
+        return _infer_cached(primitive, operands, tuple(params.items()))
+    return _infer_cached(primitive, operands, ())
 
 
 @lru_cache(1 << 14)
-def _inferred(primitive: Primitive, operands: tuple[Operand, ...], params: tuple) -> Any:
+def _infer_cached(primitive: Primitive, operands: tuple[Operand, ...], params: tuple[Any, ...]) -> Any:
     if primitive.definition.spec is None and is_elementwise(primitive):
         shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
-        return Spec(shape, _dtype(primitive, kinds, (), params))
+        return Spec(shape, _infer_dtype(primitive, kinds, (), params))
     specs = [o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands]
     named = dict(params)
     if primitive.definition.spec is not None:
         return primitive.definition.spec(*specs, **named)
     if "keepdims" in named:
-        return _reduced(primitive, specs[0], params)
-    return _by_example(primitive, specs, named)
+        return _infer_reduction(primitive, specs[0], params)
+    return _infer_by_example(primitive, specs, named)
 
 
 def is_elementwise(primitive: Primitive) -> bool:
@@ -51,33 +49,35 @@ def is_elementwise(primitive: Primitive) -> bool:
 
 
 @lru_cache(1 << 12)
-def _dtype(primitive: Primitive, kinds: tuple, shape: tuple[int, ...], params: tuple) -> np.dtype:
+def _infer_dtype(
+    primitive: Primitive, kinds: tuple[Any, ...], shape: tuple[int, ...], params: tuple[Any, ...]
+) -> np.dtype:
     examples = [np.ones(shape, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
     with np.errstate(all="ignore"):
         return np.asarray(primitive.impl(*examples, **dict(params))).dtype
 
 
-def _reduced(primitive: Primitive, x: Spec, params: tuple) -> Spec:
+def _infer_reduction(primitive: Primitive, x: Spec, params: tuple[Any, ...]) -> Spec:
     axis, keepdims = dict(params)["axis"], dict(params)["keepdims"]
     axes = axis if isinstance(axis, tuple) else (axis,)
     if keepdims:
         shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
     else:
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-    return Spec(shape, _dtype(primitive, (x.dtype,), (1,) * len(x.shape), params))
+    return Spec(shape, _infer_dtype(primitive, (x.dtype,), (1,) * len(x.shape), params))
 
 
-def _by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
+def _infer_by_example(primitive: Primitive, specs: Sequence[Spec], params: dict[str, Any]) -> Any:
     examples = [np.broadcast_to(np.zeros((), spec.dtype), spec.shape) for spec in specs]
     with np.errstate(all="ignore"):
         out = primitive.impl(*examples, **params)
     return Spec.of(out) if primitive.outputs == 1 else tuple(map(Spec.of, out))
 
 
-def depends_on_numbers(what: str) -> Callable:
-    """The shape rule of an operation whose result has a shape that only its numbers tell."""
+def data_dependent_shape(what: str) -> Callable[..., Any]:
+    """The spec rule of an operation whose shape depends on the numbers: it raises an error."""
 
-    def refuse(*operands: Any, **params: Any) -> Spec:
+    def refuse(*_operands: Any, **_params: Any) -> Spec:
         raise user_error(
             TrackedValueError,
             f"The shape of {what} depends on the numbers in it, which are not known while a function is traced",

@@ -1,9 +1,8 @@
-"""Kinds: most operations are elementwise, linear, multilinear or a reduction, and one line of calculus says all about
-them.
+"""Kinds of operations: elementwise, linear, multilinear, reduction, general and nondifferentiable.
 
-Each function here enters one operation in the table and returns the function that users call. A rule is linear in its
-first parameter `t`, and names what it needs (see `Definition`). Rules are written in the operations themselves, so they
-run in every mode.
+Each function here adds one operation to the table and returns the function that users call. A rule is linear in its
+first parameter `t` and names what else it needs (see `Definition`). Rules are written in operations of the table, so
+they run in every mode.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ def case(*args: Any, **params: Any) -> Case:
     return Case(args, params)
 
 
-def shifted_axes(axis: tuple[int, ...]) -> dict[str, Any]:
-    """What `batch` is for metadata that names axes."""
+def shift_axes(axis: tuple[int, ...]) -> dict[str, Any]:
+    """The `batch` of operations with a parameter `axis` that is a tuple."""
     return {"axis": tuple([i + 1 for i in axis])}
 
 
-def shifted_axis(axis: int) -> dict[str, Any]:
-    """What `batch` is for metadata that names one axis."""
+def shift_axis(axis: int) -> dict[str, Any]:
+    """The `batch` of operations with a parameter `axis` that is an integer."""
     return {"axis": axis + 1}
 
 
-def unchanged() -> dict[str, Any]:
-    """What `batch` is for operations that work on the last axes, or on each element."""
+def keep_params() -> dict[str, Any]:
+    """The `batch` of operations on each element or on the last axes: no parameter changes."""
     return {}
 
 
-def enter(trial: Trial, **definition: Any) -> Callable:
-    """Enter an operation in the table; returns the function that users call. NumPy's ufunc of it comes here too."""
+def add_operation(trial: Trial, **definition: Any) -> Callable[..., Any]:
+    """Add an operation to the table, and to those that NumPy's ufunc calls; returns the function that users call."""
     op = register(Primitive(Definition(**definition), trial))
     impl = definition["impl"]
     ufunc = getattr(impl, "ufunc", impl)
@@ -57,24 +56,23 @@ def enter(trial: Trial, **definition: Any) -> Callable:
 
 def elementwise(
     name: str,
-    impl: Callable,
-    *rules: Callable | None,
+    impl: Callable[..., Any],
+    *rules: Callable[..., Any] | None,
     inputs: Sequence[str] = ARGUMENTS,
     domain: Any = (-2.0, 2.0),
-    singular: dict[tuple, tuple] | None = None,
+    singular: dict[tuple[Any, ...], tuple[Any, ...]] | None = None,
     params: dict[str, Any] | None = None,
     real_output: bool = False,
-    dead: Sequence[Callable | None] = (),
-    taylor: Callable | None = None,
+    dead: Sequence[Callable[..., Any] | None] = (),
+    taylor: Callable[..., Any] | None = None,
     facts: Facts = NO_FACTS,
-) -> Callable:
-    """An operation on each element, broadcasting: the same rule pushes a tangent forward and pulls a cotangent back.
+) -> Callable[..., Any]:
+    """An operation on each element, with broadcasting: the same rule pushes tangents and pulls cotangents.
 
-    `domain` is where it is smooth, one interval for all arguments or one for each; `singular` lists points where
-    formulas break and the derivatives chosen there. `params` has a value for each of its parameters, for the tests.
-    `real_output` marks real functions of complex arguments. For `dead`, `taylor` and `facts` see `Definition`.
+    For `domain`, `singular` and `params` see `Trial`. `real_output` marks real functions of complex arguments. For
+    `dead`, `taylor` and `facts` see `Definition`.
     """
-    return enter(
+    return add_operation(
         Trial(domain=domain, singular=singular or {}, params=params or {}),
         name=name,
         impl=impl,
@@ -91,20 +89,20 @@ def elementwise(
 
 def linear(
     name: str,
-    impl: Callable,
-    *transposes: Callable | None,
+    impl: Callable[..., Any],
+    *transposes: Callable[..., Any] | None,
     inputs: Sequence[str] = ARGUMENTS,
     structural: bool = True,
-    dead: Sequence[Callable | None] = (),
+    dead: Sequence[Callable[..., Any] | None] = (),
     cases: Sequence[Case] = (),
     **definition: Any,
-) -> Callable:
-    """An operation linear in its arguments together; each transpose maps the cotangent of the output to one argument's.
+) -> Callable[..., Any]:
+    """An operation linear in all arguments together; each transpose maps the output's cotangent to an argument's.
 
-    `structural` says that it moves, copies and adds numbers without scaling them. Further fields of the `Definition` are
+    `structural` says that it moves, copies and adds numbers without scaling them. Other fields of the `Definition` are
     `vjp`, `outputs`, `conforms`, `batch`, `into`, `spec` and `facts`.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -120,18 +118,18 @@ def linear(
 
 def multilinear(
     name: str,
-    impl: Callable,
-    *transposes: Callable,
+    impl: Callable[..., Any],
+    *transposes: Callable[..., Any],
     inputs: Sequence[str] = ARGUMENTS,
     cases: Sequence[Case] = (),
     takes_params: bool = False,
     **definition: Any,
-) -> Callable:
-    """An operation linear in each argument while the others are held: one transpose per argument.
+) -> Callable[..., Any]:
+    """An operation linear in each argument with the others fixed: one transpose per argument.
 
-    Further fields of the `Definition` are `batch` and `spec`.
+    Other fields of the `Definition` are `batch` and `spec`.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -144,14 +142,19 @@ def multilinear(
 
 
 def reduction(
-    name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = (), facts: Facts = NO_FACTS
-) -> Callable:
-    """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise for restored axes.
+    name: str,
+    impl: Callable[..., Any],
+    rule: Callable[..., Any],
+    *,
+    cases: Sequence[Case] = (),
+    facts: Facts = NO_FACTS,
+) -> Callable[..., Any]:
+    """An operation along axes, with the parameters `axis` (a tuple) and `keepdims`.
 
-    `rule(t, x, out, axis)` gives dx from a cotangent and an output that broadcast against x; summed over the axes, it
-    gives the output's tangent from that of x.
+    `rule(t, x, out, axis)` gives the cotangent of x from a cotangent and an output that broadcast against x. Summed
+    over the axes, it gives the tangent of the output from that of x.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -159,25 +162,25 @@ def reduction(
         inputs=("x",),
         takes_params=True,
         rules=(rule,),
-        batch=shifted_axes,
+        batch=shift_axes,
         facts=facts,
     )
 
 
 def general(
     name: str,
-    impl: Callable,
-    *rules: Callable | None,
+    impl: Callable[..., Any],
+    *rules: Callable[..., Any] | None,
     inputs: Sequence[str] = ARGUMENTS,
-    jvps: Sequence[Callable | None] = (),
+    jvps: Sequence[Callable[..., Any] | None] = (),
     cases: Sequence[Case] = (),
     **definition: Any,
-) -> Callable:
-    """Anything else: to pull back, a rule per argument, or one `vjp` for all of them; to push forward, one of `jvps` each.
+) -> Callable[..., Any]:
+    """Any other operation: a rule per argument, or one `vjp`, to pull cotangents; one of `jvps` each to push tangents.
 
-    Further fields of the `Definition` are `vjp`, `outputs`, `batch`, `spec` and `facts`.
+    Other fields of the `Definition` are `vjp`, `outputs`, `batch` and `spec`.
     """
-    return enter(
+    return add_operation(
         Trial(cases=cases),
         name=name,
         impl=impl,
@@ -192,25 +195,26 @@ def general(
 
 def nondifferentiable(
     name: str,
-    impl: Callable,
+    impl: Callable[..., Any],
     arity: int = 1,
     *,
     inputs: Sequence[str] = ARGUMENTS,
     takes_params: bool = False,
     params: dict[str, Any] | None = None,
     domain: Any = (-2.0, 2.0),
-    batch: Callable | None = None,
+    batch: Callable[..., Any] | None = None,
     cases: Sequence[Case] = (),
     reason: str,
     **definition: Any,
-) -> Callable:
+) -> Callable[..., Any]:
     """An operation through which no gradient flows; `reason` says why.
 
-    `params` has a value for each of its parameters, for the tests, unless `cases` do. Further fields of the `Definition` are `spec`, `filled_in` and `facts`.
+    For `params`, `domain` and `cases` see `Trial`. Other fields of the `Definition` are `spec`, `filled_in` and
+    `facts`.
     """
     if batch is None and isinstance(impl, np.ufunc) and impl.signature is None:
-        batch = unchanged
-    return enter(
+        batch = keep_params
+    return add_operation(
         Trial(domain=domain, cases=cases, params=params or {}),
         name=name,
         impl=impl,

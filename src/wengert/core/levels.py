@@ -1,8 +1,8 @@
-"""Levels: the anatomy of values.
+"""Levels and payloads of values.
 
-A value has a level and a payload, which is a plain array or a value of a lower level. Each run of a transform has a
-level of its own, higher than those of the transforms around it. Below them are the user's tensors, at level 0, and the
-user's symbols, at level 1. A mode treats values of its own class and level as its own, and everything else as constant.
+A value has a level and a payload, which is a plain array or a value of a lower level. Each run of a transform has its
+own level, higher than those of the transforms around it. Below them are the user's tensors, at level 0, and the user's
+symbols, at level 1. A mode differentiates values of its own class and level; everything else is constant.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ new_level = itertools.count(2).__next__
 """A level for one run of one transform, unique across threads."""
 
 
-def highest(args: Iterable[Any]) -> Array | None:
-    """The value of the highest level among some arguments, if there is a value."""
+def highest_value(args: Iterable[Any]) -> Array | None:
+    """The argument of the highest level; None if no argument is a value."""
     return max((a for a in args if isinstance(a, Array)), key=lambda a: a.level, default=None)
 
 
@@ -31,48 +31,48 @@ def is_own(x: Any, mode: type[Array], level: int) -> bool:
 
 
 def find_own(args: Iterable[Any], mode: type[Array], level: int) -> list[bool]:
-    """Which of the arguments are values of this mode and level; the others are constant to it."""
+    """Which of the arguments are values of this mode and level; the others are constant."""
     return [isinstance(a, mode) and a.level == level for a in args]
 
 
 def payloads(args: Sequence[Any], own: Sequence[bool]) -> list[Any]:
-    """The arguments, with the payloads of a mode's own values."""
+    """The arguments, with a mode's own values replaced by their payloads."""
     return [a.value if mine else a for a, mine in zip(args, own, strict=True)]
 
 
 def strip_level(x: Any, level: int) -> Any:
-    """The payload of a value of this level; anything else as it is."""
+    """The payload of a value of this level; anything else unchanged."""
     return x.value if isinstance(x, Array) and x.level == level else x
 
 
 def strip_from(x: Any, level: int) -> Any:
-    """x without this level and all above it."""
+    """The payload of x below this level."""
     while isinstance(x, Array) and x.level >= level:
         x = x.value
     return x
 
 
-def bottom(x: Any) -> Any:
-    """The plain array at the bottom of a value."""
+def bottom_array(x: Any) -> Any:
+    """The plain array inside a value of any level."""
     while isinstance(x, Array):
         x = x.value
     return x
 
 
-def layers(x: Any) -> Iterator[Array]:
-    """A value, its payload, and so on, as far as these are values."""
+def iterate_payloads(x: Any) -> Iterator[Array]:
+    """A value, its payload, and so on, down to the last payload that is a value."""
     while isinstance(x, Array):
         yield x
         x = x.value
 
 
-def is_users(x: Any) -> bool:
-    """Whether there is a tensor of the user's at the bottom of a value."""
-    return any(not layer.level for layer in layers(x))
+def has_user_tensor(x: Any) -> bool:
+    """Whether a value is or contains a user's tensor."""
+    return any(not layer.level for layer in iterate_payloads(x))
 
 
 def copy_value(x: A) -> A:
-    """Another object with the same level and payload, which assignments to x do not change."""
+    """A new object with the same level and payload, which assignments to x do not change."""
     new = object.__new__(type(x))
     new.level, new.value, new.extra = x.level, x.value, x.extra
     return new

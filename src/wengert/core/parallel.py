@@ -1,7 +1,7 @@
 """Large elementwise operations on all cores.
 
-NumPy runs on one core and releases the interpreter lock while it does. On large arrays it pays to give each core a
-share; the numbers are the same to the last bit, since every element is computed alone.
+NumPy runs on one core and releases the interpreter lock meanwhile, so threads can share the work on large arrays. The
+results are the same to the last bit, because each element is computed alone.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LARGE = 1 << 18
 """Elements from which every elementwise operation is shared among the cores."""
 
 EXPENSIVE = 1 << 16
-"""The same for operations that take long for each element."""
+"""The same for operations that are expensive per element."""
 
 MOST_THREADS = 1024
-"""What WENGERT_NUM_THREADS may ask for."""
+"""The largest valid WENGERT_NUM_THREADS."""
 
 _pool: Any = None
-_refused: set[str] = set()
+_warned: set[str] = set()
 
 
 def num_threads() -> int:
@@ -37,23 +37,25 @@ def num_threads() -> int:
         number = asked.strip()
         if number.isdecimal() and len(number) < 10 and 1 <= int(number) <= MOST_THREADS:
             return int(number)
-        _refuse(asked)
+        _warn_invalid(asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return cores or 1
 
 
-def _refuse(asked: str) -> None:
-    """Say once that a number of threads is none."""
-    if asked in _refused:
+def _warn_invalid(asked: str) -> None:
+    """Warn once about an invalid WENGERT_NUM_THREADS."""
+    if asked in _warned:
         return
-    _refused.add(asked)
-    advice = "Set it to a number of threads, or unset it."
-    message = f"WENGERT_NUM_THREADS is {asked[:40]!r}, which is no integer from 1 to {MOST_THREADS}: all cores are used. {advice}"
+    _warned.add(asked)
+    message = (
+        f"WENGERT_NUM_THREADS is {asked[:40]!r}, which is not an integer from 1 to {MOST_THREADS}: all cores are used. "
+        f"Set it to a number of threads, or unset it."
+    )
     warnings.warn_explicit(message, RuntimeWarning, "<environment>", 1)
 
 
-def in_use() -> bool:
-    """Whether anything large has been met so far."""
+def is_in_use() -> bool:
+    """Whether any work has been shared so far."""
     return _pool is not None
 
 
@@ -69,10 +71,10 @@ if hasattr(os, "register_at_fork"):
 def share(work: Callable[[int, int], None], size: int) -> None:
     """Run `work(start, stop)` on the parts of a range, one for each core.
 
-    This thread and its helpers take parts until none is left. Where no thread can be started any more, as at the end of
-    the interpreter, this one takes them all.
+    This thread and the threads of the pool take parts until none is left. If no thread can be started, as during the
+    shutdown of the interpreter, this thread takes them all.
     """
-    pool = _started_pool()
+    pool = _start_pool()
     if pool is None:
         work(0, size)
         return
@@ -88,7 +90,7 @@ def share(work: Callable[[int, int], None], size: int) -> None:
                 return
             try:
                 work(*part)
-            except BaseException as error:  # raised below, when nobody writes any more
+            except BaseException as error:  # raised below, when no thread writes any more
                 outcomes.put(error)
             else:
                 outcomes.put(None)
@@ -105,14 +107,13 @@ def share(work: Callable[[int, int], None], size: int) -> None:
             del errors  # the traceback holds this frame, which must not hold the traceback
 
 
-def _started_pool() -> Any:
-    """Threads to share work with, and the kind of queue that they answer in; None where there can be none any more."""
+def _start_pool() -> Any:
+    """The pool of threads, and the class of queue for their outcomes; None during the shutdown of the interpreter."""
     global _pool
     if _pool is None:
         try:
-            from concurrent.futures import (
-                ThreadPoolExecutor,
-            )  # only when first needed: they make the import of the package slower
+            # imported when first needed: they slow down the import of the package
+            from concurrent.futures import ThreadPoolExecutor
             from queue import SimpleQueue
 
             _pool = ThreadPoolExecutor(num_threads(), thread_name_prefix="wengert"), SimpleQueue
@@ -121,28 +122,28 @@ def _started_pool() -> Any:
     return _pool
 
 
-def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable:
+def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable[..., Any]:
     """`ufunc`, shared among the cores from this size on."""
     ndarray = np.ndarray
 
     def unary(x: Any) -> Any:
         if x.__class__ is ndarray and x.size >= threshold:
-            return _shared(ufunc, x)
+            return _run_shared(ufunc, x)
         return ufunc(x)
 
     def binary(x: Any, y: Any) -> Any:
         first = x if x.__class__ is ndarray else y
         if first.__class__ is ndarray and first.size >= threshold:
-            return _shared(ufunc, x, y)
+            return _run_shared(ufunc, x, y)
         return ufunc(x, y)
 
-    run: Any = unary if ufunc.nin == 1 else binary
-    run.ufunc = ufunc
+    run: Callable[..., Any] = unary if ufunc.nin == 1 else binary
+    run.ufunc = ufunc  # type: ignore[attr-defined]  # functions may have attributes
     return run
 
 
-def _shared(ufunc: np.ufunc, *operands: Any) -> np.ndarray:
-    flat = _flattened(operands)
+def _run_shared(ufunc: np.ufunc, *operands: Any) -> Any:
+    flat = _flatten_operands(operands)
     if flat is None or num_threads() == 1:
         return ufunc(*operands)
     rows, shape, order = flat
@@ -151,17 +152,14 @@ def _shared(ufunc: np.ufunc, *operands: Any) -> np.ndarray:
     target = out.reshape(-1, order=order)
 
     def work(start: int, stop: int) -> None:
-        ufunc(*_part(rows, start, stop), out=target[start:stop])
+        ufunc(*_slice_rows(rows, start, stop), out=target[start:stop])
 
     share(work, out.size)
     return out
 
 
-def _flattened(operands: Sequence[Any]) -> tuple[list, tuple[int, ...], Any] | None:
-    """Operands as rows of one length or single numbers, with the shape and layout they had.
-
-    None where that would need copies.
-    """
+def _flatten_operands(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...], Any] | None:
+    """Operands as rows of one length or single numbers, with their shape and layout; None if that would need copies."""
     full = [x for x in operands if isinstance(x, np.ndarray) and x.ndim and any(x.strides)]
     order = "C" if all(x.flags.c_contiguous for x in full) else "F" if all(x.flags.f_contiguous for x in full) else None
     if order is None or not full or full[0].size < 2:
@@ -177,5 +175,5 @@ def _flattened(operands: Sequence[Any]) -> tuple[list, tuple[int, ...], Any] | N
     return rows, full[0].shape, order
 
 
-def _part(rows: Sequence[Any], start: int, stop: int) -> list:
+def _slice_rows(rows: Sequence[Any], start: int, stop: int) -> list[Any]:
     return [x[start:stop] if isinstance(x, np.ndarray) and x.ndim else x for x in rows]

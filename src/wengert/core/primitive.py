@@ -1,11 +1,11 @@
-"""Primitive: one operation as the engine runs it, and `apply`, the one way in.
+"""Primitive: one operation as the engine runs it, and `apply`, which runs it.
 
 `apply(primitive, *arrays, **params)` looks for the value of the highest level among the arrays. If there is none, the
-NumPy implementation runs. Otherwise the mode of that value interprets the operation: it treats everything of a lower
-level as constant and calls the operation again on the payloads, and so on down to NumPy.
+NumPy implementation runs. Otherwise the mode of that value runs the operation: it treats everything of a lower level as
+constant and calls the operation again on the payloads, and so on down to NumPy.
 
-Every operation has this function partially evaluated for its own arity (`Primitive.op`), made once at registration:
-that is what the operators, the methods and the public functions call.
+`Primitive.op` is this function specialised to the operation's number of arguments, made once at registration.
+Operators, methods and public functions call it.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.definition import Definition, Trial, needs
-from wengert.core.errors import TrackedValueError, user_line
+from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.facts import VIEW
-from wengert.core.foreign import is_foreign, numbers_of
-from wengert.core.levels import highest
+from wengert.core.foreign import is_foreign, read_foreign
+from wengert.core.levels import highest_value
 from wengert.core.spec import Spec
 
 UNTRIED = Trial()
 
 
 class Primitive:
-    """One operation: its `definition`, where it is tried (`trial`), and what the engine has specialised from these.
+    """One operation: its `definition`, where the tests check it (`trial`), and what the engine specialises from these.
 
-    `op` is the function that users call. `wanted` names the values that any of its rules needs; `keep` picks these for a
-    node to save, and `pulls`, `pushes` and `dead_masks` call the rules on what was saved.
+    `op` is the function that users call. `wanted` names the values that its rules need; `keep` picks these for a node
+    to save, and `pulls`, `pushes` and `dead_masks` call the rules on what was saved.
     """
 
     __slots__ = (
@@ -46,7 +46,7 @@ class Primitive:
         self.name, self.impl, self.kind = definition.name, definition.impl, definition.kind
         self.inputs, self.outputs, self.facts = definition.inputs, definition.outputs, definition.facts
         rules, vjp = definition.rules, definition.vjp
-        # A rule of several arguments may meet broadcasting and promotion; then each cotangent conforms to its value.
+        # With several arguments, broadcasting and promotion may happen; then each cotangent conforms to its value.
         self.conforms = len(rules) > 1 if definition.conforms is None else definition.conforms
         self.is_plain = vjp is None and not definition.dead and self.outputs == 1
         self.into = definition.into
@@ -56,7 +56,7 @@ class Primitive:
         self.pulls: list[Any] = [rule and caller(rule, self.wanted, expands) for rule in ([vjp] if vjp else rules)]
         self.pushes: list[Any] = [rule and caller(rule, self.wanted, expands[1:]) for rule in definition.jvps or rules]
         self.dead_masks: list[Any] = [rule and caller(rule, self.wanted) for rule in definition.dead]
-        self.keeps: dict[tuple[bool, ...], Callable | None] = {}
+        self.keeps: dict[tuple[bool, ...], Callable[..., Any] | None] = {}
         self.keep_x: Any = self.keep(True, *[False] * (len(self.inputs) - 1))
         if len(self.inputs) == 2:
             self.keep_y: Any = self.keep(False, True)
@@ -64,10 +64,10 @@ class Primitive:
         self.constants = tuple([i for i, rule in enumerate(rules) if rule is None])
         self.op = bind(self)
 
-    def keep(self, *live: bool) -> Callable | None:
-        """`(out, *args) -> saved`: just what the rules of the live arguments need, in the order of `wanted`.
+    def keep(self, *live: bool) -> Callable[..., Any] | None:
+        """`(out, *args) -> saved`: only what the rules of the live arguments need, in the order of `wanted`.
 
-        None where no gradient flows to any live argument.
+        None if no gradient flows to any live argument.
         """
         if live not in self.keeps:
             given = self.definition
@@ -87,7 +87,7 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<{self.kind} operation {self.name}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return lookup, (self.name,)
 
 
@@ -95,15 +95,18 @@ TABLE: dict[str, Primitive] = {}
 """Every operation by name, in the order of registration."""
 
 
-def register(primitive: Primitive) -> Callable:
-    """Enter a primitive in the table; returns the function that users call."""
+def register(primitive: Primitive) -> Callable[..., Any]:
+    """Add a primitive to the table; returns the function that users call."""
     if primitive.name in TABLE:
-        raise ValueError(f"the table already has an operation named {primitive.name!r}; choose another name")
+        raise user_error(
+            ValueError, f"The table already has an operation named {primitive.name!r}", "Choose another name."
+        )
     TABLE[primitive.name] = primitive
     return primitive.op
 
 
 def lookup(name: str) -> Primitive:
+    """The primitive of this name."""
     return OUTPUT if name == OUTPUT.name else TABLE[name]
 
 
@@ -112,28 +115,30 @@ def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
     return primitive.op(*arrays, **params)
 
 
-def bind(primitive: Primitive) -> Callable:
-    """`apply` for one primitive, specialised to its arity."""
+def bind(primitive: Primitive) -> Callable[..., Any]:
+    """`apply` for one primitive, specialised to its number of arguments."""
     arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
     definition = primitive.definition
     plain = not definition.takes_params and None not in definition.rules
-    op: Any = (
-        _bind_held(primitive, definition.in_mode)
-        if definition.in_mode
-        else _bind_unary(primitive)
-        if arity == 1 and plain
-        else _bind_binary(primitive)
-        if arity == 2 and plain
-        else _bind_any(primitive)
-    )
+    op: Callable[..., Any]
+    if definition.in_mode:
+        op = _bind_held(primitive, definition.in_mode)
+    elif plain and arity == 1:
+        op = _bind_unary(primitive)
+    elif plain and arity == 2:
+        op = _bind_binary(primitive)
+    else:
+        op = _bind_any(primitive)
     op.__name__ = op.__qualname__ = primitive.name
-    op.primitive = primitive
+    op.primitive = primitive  # type: ignore[attr-defined]  # functions may have attributes
     if arity and not definition.takes_params and not plain:
-        op.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in primitive.inputs])
+        op.__signature__ = Signature(  # type: ignore[attr-defined]  # for inspect
+            [Parameter(name, Parameter.POSITIONAL_ONLY) for name in primitive.inputs]
+        )
     return op
 
 
-def _bind_unary(primitive: Primitive) -> Callable:
+def _bind_unary(primitive: Primitive) -> Callable[..., Any]:
     impl = primitive.impl
 
     def op(x: Any, /) -> Any:
@@ -142,15 +147,15 @@ def _bind_unary(primitive: Primitive) -> Callable:
         try:
             return impl(x)
         except TrackedValueError:
-            return op(gathered(x))
+            return op(stack_lists(x))
 
     return op
 
 
-def _bind_binary(primitive: Primitive) -> Callable:
+def _bind_binary(primitive: Primitive) -> Callable[..., Any]:  # noqa: C901  # hot: no further calls per operation
     impl = primitive.impl
 
-    def op(x: Any, y: Any, /) -> Any:
+    def op(x: Any, y: Any, /) -> Any:  # noqa: C901  # the same
         try:
             if isinstance(x, Array):
                 if isinstance(y, Array):
@@ -173,16 +178,17 @@ def _bind_binary(primitive: Primitive) -> Callable:
         try:
             return impl(x, y)
         except TrackedValueError:
-            return op(gathered(x), gathered(y))
+            return op(stack_lists(x), stack_lists(y))
 
     return op
 
 
-def _bind_any(primitive: Primitive) -> Callable:
+def _bind_any(primitive: Primitive) -> Callable[..., Any]:
     impl = primitive.impl
 
     def op(*args: Any, **params: Any) -> Any:
-        top, odd = None, False
+        top: Any = None
+        odd = False
         for a in args:
             if isinstance(a, Array):
                 if top is None or a.level > top.level:
@@ -192,7 +198,7 @@ def _bind_any(primitive: Primitive) -> Callable:
         if top is not None:
             if odd:
                 args = tuple(map(as_constant, args))
-                top = highest(args)
+                top = highest_value(args)
             try:
                 return top.process(primitive, top.level, args, params)
             except ValueError as error:
@@ -201,23 +207,23 @@ def _bind_any(primitive: Primitive) -> Callable:
         try:
             return impl(*args, **params)
         except TrackedValueError:
-            return op(*map(gathered, args), **params)
+            return op(*map(stack_lists, args), **params)
 
     return op
 
 
-def _bind_held(primitive: Primitive, in_mode: Callable) -> Callable:
+def _bind_held(primitive: Primitive, in_mode: Callable[..., Any]) -> Callable[..., Any]:
     impl = primitive.impl
 
     def op(*args: Any, **params: Any) -> Any:
-        top = highest(args)
+        top = highest_value(args)
         return impl(*args, **params) if top is None else in_mode(primitive, top, args, params)
 
     return op
 
 
 def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None:
-    """Tell where an operation was called with what it does not take, as a note on NumPy's own error."""
+    """Add a note to NumPy's error: the operation, the shapes of its arguments, and the user's line."""
     line = user_line()
     if line not in str(error) and not getattr(error, "__notes__", None):
         shapes = " and ".join(str(a.shape) for a in args if isinstance(a, SHAPED))
@@ -226,59 +232,57 @@ def locate(error: ValueError, primitive: Primitive, args: Sequence[Any]) -> None
 
 
 def gives_constants(primitive: Primitive) -> bool:
-    """Whether no derivative flows through an operation, so that its results are numbers like any other."""
+    """Whether no derivative flows through an operation, so that its results are constants."""
     return primitive.kind == "nondifferentiable" and not primitive.definition.filled_in
 
 
 SHAPED = (Array, np.ndarray, np.generic)
 
 PLAIN = frozenset((np.ndarray, bool, int, float, complex, *np.sctypeDict.values()))
-"""The classes of constants that NumPy computes with, by far the most frequent ones."""
+"""Classes of constants that need no conversion; most constants have one of these."""
 
 
 def as_constant(x: Any) -> Any:
-    """An operand beside a value as modes take it: lists put together, other libraries' arrays by their numbers,
-    anything else as it is.
-    """
+    """A constant operand as modes take it: a list as one array, another library's array by its numbers."""
     if isinstance(x, list | tuple):
-        return gathered(x)
-    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else numbers_of(x)
+        return stack_lists(x)
+    return x if isinstance(x, SHAPED) or x.__class__ in PLAIN or not is_foreign(x) else read_foreign(x)
 
 
-def operand(x: Any) -> Any:
-    """An argument of a public function as something with a shape: a value or an array as it is, lists and numbers as
-    one.
-    """
+def as_operand(x: Any) -> Any:
+    """An argument of a public function as a value or an array."""
     if isinstance(x, SHAPED):
         return x
     x = as_constant(x)
     return x if isinstance(x, SHAPED) else np.asarray(x)
 
 
-def gathered(x: Any) -> Any:
-    """A list or tuple as one array, or as one value if it holds any; anything else stays."""
+def stack_lists(x: Any) -> Any:
+    """A list or tuple as one array, or as one value if it holds values; anything else unchanged."""
     if not isinstance(x, list | tuple):
         return x
     if not holds_value(x):
         return np.asarray(x)
-    return TABLE["stack"].op(*map(gathered, x), axis=0)
+    return TABLE["stack"].op(*map(stack_lists, x), axis=0)
 
 
 def holds_value(x: Any) -> bool:
-    """Whether this is a value, or a list that has one in it."""
+    """Whether x is a value or a list that holds one."""
     return any(map(holds_value, x)) if isinstance(x, list | tuple) else isinstance(x, Array)
 
 
-# The two functions below write a one-line lambda and compile it. Their number of distinct texts is small, so they are
-# shared.
+# The two functions below write the source of a one-line lambda and compile it. Few sources differ, so they are cached.
 
 
 @cache
-def _compiled(source: str) -> Callable:
-    return eval(compile(source, __file__, "eval"), {"spec": Spec.of, "expanded": expanded})
+def _compile_lambda(source: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = eval(
+        compile(source, __file__, "eval"), {"spec": Spec.of, "restore_axes": restore_axes}
+    )
+    return function
 
 
-def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable:
+def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable[..., Any]:
     """`lambda x, y, out: (x, None)`: picks what a node saves."""
 
     def pick(name: str | None) -> str:
@@ -290,25 +294,26 @@ def keeper(inputs: tuple[str, ...], names: tuple[str | None, ...]) -> Callable:
         return f"tuple(map(spec, {value}))" if f"*{value}" in inputs else f"spec({value})"
 
     signature = ", ".join(("out", *inputs))
-    return _compiled(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
+    return _compile_lambda(f"lambda {signature}: ({''.join(pick(n) + ', ' for n in names)})")
 
 
-def caller(rule: Callable, wanted: tuple[str, ...], expands: Sequence[str] = ()) -> Callable:
+def caller(rule: Callable[..., Any], wanted: tuple[str, ...], expands: Sequence[str] = ()) -> Callable[..., Any]:
     """`lambda t, saved, params: rule(t, saved[0], params["axis"])`: calls a rule on what a node saved.
 
-    What is named in `expands` is shown to the rule of a reduction with the reduced axes put back.
+    For the rule of a reduction, what is named in `expands` gets its reduced axes back.
     """
 
     def argument(name: str) -> str:
         text = name if name == "t" else f"saved[{wanted.index(name)}]" if name in wanted else f"params[{name!r}]"
-        return f"expanded({text}, params)" if name in expands else text
+        return f"restore_axes({text}, params)" if name in expands else text
 
     arguments = ", ".join(map(argument, ("t", *needs(rule))))
-    return _compiled(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
+    call: Callable[..., Any] = _compile_lambda(f"lambda rule: lambda t, saved, params: rule({arguments})")(rule)
+    return call
 
 
-def expanded(reduced: Any, params: dict[str, Any]) -> Any:
-    """The result of a reduction with the reduced axes put back, of length one."""
+def restore_axes(reduced: Any, params: dict[str, Any]) -> Any:
+    """The result of a reduction with its reduced axes back, of length one."""
     return reduced if params["keepdims"] else TABLE["expand_dims"].op(reduced, axis=params["axis"])
 
 
@@ -317,5 +322,5 @@ OUTPUT = Primitive(
         name="output", impl=lambda x, index: x[index], kind="general", inputs=("x",), takes_params=True, facts=VIEW
     )
 )
-"""One output of an operation that has several: stands between it and what uses that output, on the tape and in a graph."""
-OUTPUT.is_plain = False  # the backward pass gathers the outputs of an operation first
+"""Picks one output of an operation that has several, on the tape and in a graph."""
+OUTPUT.is_plain = False  # the backward pass first collects the cotangents of all outputs

@@ -1,7 +1,4 @@
-"""Coefficients of power series: what the recurrences of the table are written in.
-
-None is a coefficient that is zero.
-"""
+"""Recurrences for the coefficients of Taylor series. None stands for a coefficient that is zero."""
 
 from __future__ import annotations
 
@@ -12,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.levels import bottom_array
 
 Recurrence = Callable[[int, Any], Any]
 """`(k, out) -> out[k]`, from the coefficients of lower order."""
 
 
-def convolved(x: Any, y: Any, indices: Iterable[int], k: int, product: Callable = operator.mul) -> Any:
-    """The sum of x[i] * y[k - i] over these i; None if all of it is zero."""
+def convolve_coefficients(
+    x: Any, y: Any, indices: Iterable[int], k: int, product: Callable[..., Any] = operator.mul
+) -> Any:
+    """The sum of x[i] * y[k - i] over these i; None if it is zero."""
     total = None
     for i in indices:
         a, b = x[i], y[k - i]
@@ -28,21 +28,24 @@ def convolved(x: Any, y: Any, indices: Iterable[int], k: int, product: Callable 
     return total
 
 
-def less(x: Any, y: Any) -> Any:
+def subtract_coefficients(x: Any, y: Any) -> Any:
     """x - y."""
     return x if y is None else -y if x is None else x - y
 
 
 def product_of(x: Any, y: Any) -> Recurrence:
-    return lambda k, out: convolved(x, y, range(k + 1), k)
+    """The coefficients of x * y."""
+    return lambda k, out: convolve_coefficients(x, y, range(k + 1), k)
 
 
-def quotient_by(divide: Callable, product: Callable = operator.mul) -> Callable[[Any, Any], Recurrence]:
+def quotient_by(
+    divide: Callable[..., Any], product: Callable[..., Any] = operator.mul
+) -> Callable[[Any, Any], Recurrence]:
     """From `out * y = x`: out[k] = (x[k] - sum of y[j] * out[k - j] over j > 0) / y[0]."""
 
     def quotient_of(x: Any, y: Any) -> Recurrence:
         def recurrence(k: int, out: Any) -> Any:
-            rest = less(x[k], convolved(y, out, range(1, k + 1), k, product))
+            rest = subtract_coefficients(x[k], convolve_coefficients(y, out, range(1, k + 1), k, product))
             return None if rest is None else divide(rest, y[0])
 
         return recurrence
@@ -50,21 +53,15 @@ def quotient_by(divide: Callable, product: Callable = operator.mul) -> Callable[
     return quotient_of
 
 
-def numbers(x: Any) -> Any:
-    while isinstance(x, Array):
-        x = x.value
-    return x
-
-
 def power_of(x: Any, y: Any) -> Recurrence | None:
     """From `x * out' = y * x' * out`, for a constant exponent.
 
-    Not for integers: their derivatives end by themselves, and allow x = 0.
+    None for integers: their higher derivatives vanish, and x may be zero.
     """
     exponent = y[0]
     integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
-    if y[1] is not None or integer or not np.all(numbers(x[0])):
-        return None  # by the derivative, at a cost that is cubic in the order
+    if y[1] is not None or integer or not np.all(bottom_array(x[0])):
+        return None  # the derivative is used instead, at a cost that is cubic in the order
 
     def recurrence(k: int, out: Any) -> Any:
         total = None

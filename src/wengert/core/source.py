@@ -1,4 +1,4 @@
-"""Where in the user's code an operation was asked for, and the name that its result was given there."""
+"""Which line of user code ran an operation, and the variable that its result was assigned to."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import NamedTuple
 from wengert.core.errors import OURS, THEIRS
 
 OPERATIONS = (OURS + "ops", OURS + "core", OURS + "modes")
-"""Folders whose functions stand for one operation: what they return is what the user's line computes."""
+"""Folders whose functions are single operations: they return what the user's line computes."""
 
 _OWNERS: dict[str, int] = {}
-"""Whose code each file has."""
+"""Whether each file is the user's, an operation, or other code of this package."""
 THEM, OPERATION, ELSEWHERE = range(3)
 
 
 class Source(NamedTuple):
-    """A place in a program: the code of a function, and the instruction in it.
+    """An instruction in the code of a function.
 
-    `direct` says that the instruction called an operation, not something that calls many.
+    `direct` says that the instruction called a single operation, not a function that runs many.
     """
 
     code: CodeType
@@ -29,41 +29,40 @@ class Source(NamedTuple):
 
     @property
     def line(self) -> int:
-        """Found when it is asked for: Python would look through the whole function each time."""
-        return places(self.code).lines.get(self.instruction, self.code.co_firstlineno)
+        """The line number. Computed on demand, because Python searches the whole function."""
+        return instruction_table(self.code).lines.get(self.instruction, self.code.co_firstlineno)
 
     @property
-    def place(self) -> str:
+    def source_line(self) -> str:
         return f"{self.code.co_filename}:{self.line}"
 
     @property
     def name(self) -> str | None:
         """The variable that the result was assigned to."""
-        return places(self.code).stores.get(self.instruction) if self.direct else None
+        return instruction_table(self.code).stores.get(self.instruction) if self.direct else None
 
 
-class Places(NamedTuple):
-    """For each instruction of a function its line, and for those whose result is assigned to a variable at once its
-    name.
-    """
+class InstructionTable(NamedTuple):
+    """The line of each instruction of a function, and the variables that results are assigned to at once."""
 
     code: CodeType
     lines: dict[int, int]
     stores: dict[int, str]
 
 
-_PLACES: dict[int, Places] = {}
-"""By identity: to hash a long function takes as long as to read it."""
-MOST_PLACES = 1024
+_TABLES: dict[int, InstructionTable] = {}
+"""By identity, because hashing the code of a long function is slow."""
+MOST_TABLES = 1024
 
 
-def places(code: CodeType) -> Places:
-    found = _PLACES.get(id(code))
+def instruction_table(code: CodeType) -> InstructionTable:
+    """The lines and variables of the instructions of a function."""
+    found = _TABLES.get(id(code))
     if found is None:
-        if len(_PLACES) >= MOST_PLACES:
-            _PLACES.clear()
+        if len(_TABLES) >= MOST_TABLES:
+            _TABLES.clear()
         lines = {at: line for start, end, line in code.co_lines() if line is not None for at in range(start, end, 2)}
-        found = _PLACES[id(code)] = Places(code, lines, stores(code))
+        found = _TABLES[id(code)] = InstructionTable(code, lines, find_stores(code))
     return found
 
 
@@ -75,7 +74,7 @@ def _owner(filename: str) -> int:
 
 
 def source() -> Source | None:
-    """The innermost line that is running outside this package and the libraries that call it."""
+    """The innermost running line outside this package and the libraries that call it."""
     frame = sys._getframe(2)
     last = OPERATION
     while frame is not None:
@@ -90,8 +89,8 @@ def source() -> Source | None:
     return None
 
 
-def stores(code: CodeType) -> dict[int, str]:
-    """For each instruction whose result is assigned to a variable at once, the name of the variable."""
+def find_stores(code: CodeType) -> dict[int, str]:
+    """The names of variables, by the instruction whose result is assigned to them at once."""
     found: dict[int, str] = {}
     last = None
     for instruction in dis.get_instructions(code):
@@ -102,7 +101,7 @@ def stores(code: CodeType) -> dict[int, str]:
             and instruction.opname.startswith("STORE_")
             and instruction.opname not in ("STORE_SUBSCR", "STORE_ATTR")
         ):
-            # While a Python function runs, its caller stands at the end of the inline caches that follow the call.
+            # While a Python function runs, its caller is at the end of the inline caches that follow the call.
             found |= dict.fromkeys(range(last, instruction.offset, 2), instruction.argval)
         last = instruction.offset
     return found

@@ -1,4 +1,4 @@
-"""Spec: what is known of an array before its numbers are."""
+"""Spec: the shape and dtype of an array."""
 
 from __future__ import annotations
 

@@ -9,14 +9,15 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 
 
 class Structure(NamedTuple):
-    """A tree without its leaves: hashable, comparable, and able to put leaves back."""
+    """The containers of a tree without the leaves. Hashable."""
 
     make: Any
-    keys: tuple
+    keys: tuple[Any, ...]
     children: tuple[Structure, ...]
 
     @property
@@ -24,8 +25,8 @@ class Structure(NamedTuple):
         """The number of leaves."""
         return 1 if self is LEAF else sum(child.size for child in self.children)
 
-    def __reduce__(self) -> str | tuple:
-        return "LEAF" if self is LEAF else (Structure, tuple(self))  # there is one leaf, known by identity
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return "LEAF" if self is LEAF else (Structure, tuple(self))  # LEAF is compared by identity
 
     def __repr__(self) -> str:
         if self is LEAF:
@@ -40,7 +41,7 @@ class Structure(NamedTuple):
 LEAF = Structure(None, (), ())
 
 
-def _open(tree: Any) -> tuple[Any, tuple, list] | None:
+def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
     """Type, keys and children of a container; None for a leaf."""
     if tree is None:
         return type(None), (), []
@@ -54,8 +55,8 @@ def _open(tree: Any) -> tuple[Any, tuple, list] | None:
     return None
 
 
-def flatten(tree: Any) -> tuple[list, Structure]:
-    """The leaves in order, and the structure to put them back into.
+def flatten(tree: Any) -> tuple[list[Any], Structure]:
+    """The leaves in order, and the structure that holds them.
 
     >>> flatten({"w": [1, 2], "b": (3, None)})
     ([1, 2, 3], dict(w: list(*, *), b: tuple(*, NoneType())))
@@ -64,7 +65,7 @@ def flatten(tree: Any) -> tuple[list, Structure]:
     if opened is None:
         return [tree], LEAF
     make, keys, children = opened
-    leaves: list = []
+    leaves: list[Any] = []
     structures = []
     for child in children:
         part, structure = flatten(child)
@@ -82,16 +83,16 @@ def unflatten(structure: Structure, leaves: Any) -> Any:
     iterator = iter(leaves)
     tree = _build(structure, iterator)
     if next(iterator, LEAF) is not LEAF:
-        raise ValueError(f"more leaves than the {structure.size} of {structure!r}")
+        raise user_error(ValueError, f"There are more leaves than the {structure.size} of {structure!r}")
     return tree
 
 
-def _build(structure: Structure, leaves: Iterator) -> Any:
+def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     if structure is LEAF:
         try:
             return next(leaves)
         except StopIteration:
-            raise ValueError("fewer leaves than the structure has") from None
+            raise user_error(ValueError, "There are fewer leaves than the structure has") from None
     make, keys, children = structure
     parts = [_build(child, leaves) for child in children]
     if make is type(None):
@@ -102,7 +103,7 @@ def _build(structure: Structure, leaves: Iterator) -> Any:
     return make(*parts) if hasattr(make, "_fields") else make(parts)
 
 
-def map(function: Callable, tree: Any, *others: Any) -> Any:
+def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """`function` of the leaves of one or more trees of the same structure.
 
     >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
@@ -113,6 +114,6 @@ def map(function: Callable, tree: Any, *others: Any) -> Any:
     for other in others:
         column, other_structure = flatten(other)
         if other_structure != structure:
-            raise ValueError(f"trees of different structure: {structure!r} and {other_structure!r}")
+            raise user_error(ValueError, f"The trees have different structures, {structure!r} and {other_structure!r}")
         columns.append(column)
     return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])

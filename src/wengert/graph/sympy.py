@@ -83,7 +83,7 @@ def _import_sympy() -> Any:
 def _describe(node: Node, names: dict[Node, str]) -> str:
     what = f"the operation {node.primitive.name}" if isinstance(node, Operation) else f"a {type(node).__name__.lower()}"
     name = f" ({names[node]})" if node in names else ""
-    return f"{what}{name}" + (f" at {node.source.place}" if node.source is not None else "")
+    return f"{what}{name}" + (f" at {node.source.source_line}" if node.source is not None else "")
 
 
 def sympy_number(value: Any, sympy: Any) -> Any:

@@ -10,11 +10,12 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import iterate_payloads
 from wengert.implicit.maps import LinearMap, transposed
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
 from wengert.implicit.theorem import solve_map
-from wengert.modes.tensor import Tensor, snapshot
+from wengert.modes.in_place import snapshot
+from wengert.modes.tensor import Tensor
 from wengert.structure.operators import Flat
 
 
@@ -55,7 +56,7 @@ def linear_solve(
             "Subtract it from b.",
         )
     backward = transposed(product, zeros)
-    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
+    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in iterate_payloads(x)):
         backward(zeros)  # recorded now: what the function captures may have changed by the time of the walk back
     bound = start.level + 1 if isinstance(start, Array) else 0
     matrix = LinearMap(

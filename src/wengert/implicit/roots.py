@@ -13,7 +13,7 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import iterate_payloads
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
@@ -31,8 +31,9 @@ from wengert.implicit.solvers import (
 from wengert.implicit.theorem import implicit
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
+from wengert.modes.in_place import snapshot
 from wengert.modes.taylor import Jet
-from wengert.modes.tensor import Tensor, snapshot
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.joining import stack
 from wengert.structure.operators import Flat
 from wengert.transforms.gradients import grad
@@ -142,7 +143,7 @@ def custom_root(
         @wraps(solver)
         def differentiable(x0: Any, *theta: Any, **kwargs: Any) -> Any:
             for leaf in flatten(kwargs)[0]:
-                if not all(map(is_bare, layers(leaf))):
+                if not all(map(is_bare, iterate_payloads(leaf))):
                     raise user_error(
                         GradientError,
                         f"{name} got a tracked value by keyword",
@@ -286,14 +287,14 @@ class Plain:
 
     def vector(self, x: Any) -> np.ndarray:
         """What a user's solver returned."""
-        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_bare(layer)}
+        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in iterate_payloads(leaf) if not is_bare(layer)}
         return np.array(below(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:
         """A solver may use captured values of other transforms only if the equation has them too, which gives the
         derivative.
         """
-        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
+        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in iterate_payloads(leaf)}
         if self.levels - known:
             raise user_error(
                 GradientError,
@@ -327,7 +328,7 @@ def batches(tree: Any) -> dict[int, int]:
     return {
         layer.level: len(layer.value)
         for leaf in flatten(tree)[0]
-        for layer in layers(leaf)
+        for layer in iterate_payloads(leaf)
         if isinstance(layer, Batched)
     }
 

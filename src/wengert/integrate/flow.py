@@ -17,8 +17,8 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
-from wengert.core.primitive import operand
+from wengert.core.levels import iterate_payloads
+from wengert.core.primitive import as_operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.symbolic import Symbol
@@ -34,7 +34,7 @@ IMPLICIT = ("Radau", "BDF", "LSODA")
 
 def has_derivative(x: Any) -> bool:
     """Whether a value has a derivative that plain numbers would lose."""
-    for part in layers(x):
+    for part in iterate_payloads(x):
         if isinstance(part, Tensor):
             if part.node is not None and (part.level or recording.is_recording()):
                 return True
@@ -64,7 +64,9 @@ class Batch:
     """
 
     def __init__(self, values: Iterable[Any]):
-        sizes = {part.level: part.value.shape[0] for x in values for part in layers(x) if isinstance(part, Batched)}
+        sizes = {
+            part.level: part.value.shape[0] for x in values for part in iterate_payloads(x) if isinstance(part, Batched)
+        }
         self.sizes = dict(sorted(sizes.items()))
         self.count = math.prod(self.sizes.values())
 
@@ -73,7 +75,7 @@ class Batch:
         x = strip_derivatives(x)
         for level, n in reversed(self.sizes.items()):
             mine = isinstance(x, Batched) and x.level == level
-            x = x.value if mine else broadcast_to(operand(x), (n, *np.shape(x)))
+            x = x.value if mine else broadcast_to(as_operand(x), (n, *np.shape(x)))
         if isinstance(x, Array):
             raise user_error(
                 GradientError,

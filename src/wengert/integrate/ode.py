@@ -255,8 +255,8 @@ class StateLayout:
 
     def __init__(self, y0: Any):
         single = y0 if isinstance(y0, list | tuple) and y0 and not has_arrays(y0) else None
-        leaves, self.structure = tree.flatten(operand(y0)) if single is not None else tree.flatten(y0)
-        leaves = [operand(leaf) for leaf in leaves]
+        leaves, self.structure = tree.flatten(as_operand(y0)) if single is not None else tree.flatten(y0)
+        leaves = [as_operand(leaf) for leaf in leaves]
         self.shapes = [leaf.shape for leaf in leaves]
         if self.structure is tree.LEAF and not leaves[0].ndim:
             self.shapes = [(1,)]

@@ -17,7 +17,7 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.primitive import Primitive, operand
+from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.integrate.continuous_adjoint import SmoothArrays
 from wengert.integrate.flow import has_derivative, strip_derivatives

@@ -1,1 +1,1 @@
-"""How each kind of value runs the table, one mode a file."""
+"""The modes: how each class of values runs the operations of the table."""

@@ -1,8 +1,8 @@
-"""The backward pass: cotangents pulled from seeds to leaves, each node once, after everything that used it.
+"""The backward pass: pulls cotangents from the seeds to the leaves, in reverse order of recording.
 
-The engine does to every cotangent what no rule has to: it sums over broadcast axes, casts back, adds up, and follows the
-masks of dead elements (docs/design/dead_lanes.md). There is one general step, `pull_node`, and one fast path for the nodes
-that most programs are made of, in the loop of `backward_pass` itself.
+The engine does what rules leave out: it sums cotangents over broadcast axes, casts them, adds them up, and follows dead
+masks (docs/design/dead_masks.md). `pull_node` handles every node; the loop of `backward_pass` itself has a fast path
+for the most frequent ones.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     targets: Collection[TapeNode] | None = None,
     through: bool = True,
     retain: bool = False,
-    lift: Callable[[TapeNode, tuple], tuple] | None = None,
+    lift: Callable[[TapeNode, tuple[Any, ...]], tuple[Any, ...]] | None = None,
     check: Callable[[TapeNode, Any], None] | None = None,
 ) -> None:
-    """Pull cotangents from the seeds to the leaves, or to the targets, and give each to `sink` when it is complete.
+    """Pull cotangents from the seeds to the leaves, or to the targets, and pass each to `sink` when it is complete.
 
-    The pass goes on behind a target that others lie behind, unless `through` is false: then each target is held while
-    the others change. `lift` turns what a node saved into tracked values, so that the pass itself is recorded; `check`
-    looks at every cotangent.
+    If one target depends on another, the pass continues through it, unless `through` is false: then each target is held
+    constant. `lift` turns what a node saved into tracked values, so that the pass itself is recorded; `check` is called
+    with every cotangent.
     """
     order = sort_reachable(seeds)
     needed = None if targets is None else find_reaching(order, targets)
     cotangents = dict(seeds)
-    owned: set[TapeNode] = set()  # nodes whose cotangent is a sum made here: safe to add to in place
-    dead: dict[TapeNode, Any] = {}  # elements whose zero must stay zero, whatever the local derivative is
+    owned: set[TapeNode] = set()  # nodes whose cotangent was made here, so it can be added to in place
+    dead: dict[TapeNode, Any] = {}  # dead masks: elements that stay zero, whatever the local derivative is
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     simple = lift is None and check is None
-    sharing = parallel.in_use() and simple and targets is None
+    sharing = parallel.is_in_use() and simple and targets is None
 
     with np.errstate(all="ignore"):
         for node in order:
@@ -66,12 +66,15 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
             if primitive is None or (targets is not None and node in targets):
                 sink(node, t)
                 if primitive is None or not through or needed is None or needed.isdisjoint(node.parents):
-                    continue  # the end of this path: the history behind a target stays as it is
+                    continue  # the history behind a target is not released
             if hooks is not None:
                 t = run_hooks(hooks.before, t)
-            if sharing and t.__class__ is ndarray and t.size >= LARGE and not dead:
-                if pull_large(node, t, order, cotangents, owned, retain):
-                    continue
+            if (
+                sharing
+                and (t.__class__ is ndarray and t.size >= LARGE and not dead)
+                and pull_large(node, t, order, cotangents, owned, retain)
+            ):
+                continue
             if primitive.is_plain and simple and hooks is None and (not dead or node not in dead):  # the fast path
                 pulls, saved, params, conforms = primitive.pulls, node.saved, node.params, primitive.conforms
                 i = 0
@@ -83,7 +86,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                                 i += 1
                                 continue
                             if parent not in cotangents:
-                                owned.add(parent)  # what it pulls is a buffer of its own
+                                owned.add(parent)  # it pulls a new buffer
                         c = pulls[i](t, saved, params)
                         if conforms and (c.shape != parent.shape or c.dtype is not parent.dtype):
                             c = conform(c, parent.shape, parent.dtype)
@@ -103,7 +106,7 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                 add_output(node, t, cotangents)
                 dead.pop(node, None)
                 if not retain:
-                    node.saved = None  # still names the operation, which is released in its turn
+                    node.saved = None  # its parent is released later
                 continue
             else:
                 saved = unpack_saved(node)
@@ -117,20 +120,20 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
                 node.saved, node.parents = None, ()
 
 
-def run_hooks(hooks: dict[int, Callable], t: Any) -> Any:
-    """The cotangent of a node's output, passed through each hook in turn."""
+def run_hooks(hooks: dict[int, Callable[..., Any]], t: Any) -> Any:
+    """Pass the cotangent of a node's output through each hook in turn."""
     for hook in tuple(hooks.values()):
         t = hook(t)
     return t
 
 
 def can_add_into(t: Any, dead: dict[TapeNode, Any]) -> bool:
-    """Whether a rule may add what it pulls to a buffer: plain numbers, and no mask to apply."""
+    """Whether a rule may add its cotangent to a buffer: plain numbers, and no dead mask to apply."""
     return not dead and not isinstance(t, Array)
 
 
 def add_output(node: TapeNode, t: Any, cotangents: dict[TapeNode, Any]) -> None:
-    """Add the cotangent of one output of an operation to the list that its node gathers."""
+    """Add the cotangent of one output of an operation to the list of its node."""
     whole = node.parents[0]
     if whole not in cotangents:
         cotangents[whole] = [None] * len(whole.shape)
@@ -141,7 +144,7 @@ def add_output(node: TapeNode, t: Any, cotangents: dict[TapeNode, Any]) -> None:
 def add_cotangent(
     node: TapeNode, t: Any, mask: Any, cotangents: dict[TapeNode, Any], dead: dict[TapeNode, Any]
 ) -> None:
-    """Add a cotangent to those of a node. An element is dead as long as it is in all of them."""
+    """Add a cotangent to those of a node. An element is dead if it is dead in all of them."""
     if node not in cotangents:
         cotangents[node] = t
         if mask is not None:
@@ -153,8 +156,8 @@ def add_cotangent(
         dead[node] = logical_and(known, mask)
 
 
-def unpack_saved(node: TapeNode) -> tuple:
-    """What a node saved, brought back from where the saved-tensor hooks may have put it."""
+def unpack_saved(node: TapeNode) -> tuple[Any, ...]:
+    """What a node saved, unpacked by the saved-tensor hooks if there are any."""
     assert node.saved is not None
     unpack = node.hooks and node.hooks.unpack
     return tuple(map(unpack, node.saved)) if unpack else node.saved
@@ -163,7 +166,7 @@ def unpack_saved(node: TapeNode) -> tuple:
 def pull_node(
     node: TapeNode, t: Any, saved: Any, mask: Any, needed: set[TapeNode] | None
 ) -> Iterator[tuple[TapeNode, Any, Any]]:
-    """What each parent receives from a node, with its mask of dead elements: every kind of operation, hooks included."""
+    """The cotangent and dead mask of each parent of a node: any kind of operation, with hooks."""
     primitive, params, parents = node.primitive, node.params, node.parents
     assert primitive is not None
     wanted = [parent is not None and (needed is None or parent in needed) for parent in parents]
@@ -192,9 +195,9 @@ def pull_node(
 
 
 def conform(t: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """A cotangent for a value of this shape and dtype.
+    """The cotangent of a value of this shape and dtype.
 
-    Sums over broadcast axes, drops the imaginary part for a real value, and casts back.
+    Sums over broadcast axes, drops the imaginary part for a real value, and casts.
     """
     if t.shape != shape:
         t = unbroadcast(t, shape)
@@ -206,7 +209,7 @@ def conform(t: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
 
 
 def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
-    """Sum over the axes that broadcasting added or stretched; stretch where a rule returned less."""
+    """Sum over the axes that broadcasting added or stretched; broadcast if the rule returned a smaller shape."""
     axes = broadcast_axes(t.shape, shape)
     if axes:
         t = np.add.reduce(t, axes) if t.__class__ is np.ndarray else sum_(t, axis=axes)
@@ -223,7 +226,7 @@ def broadcast_axes(wide: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, 
     return tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and wide[i + lead] != 1)
 
 
-# Masks of dead elements.
+# Dead masks.
 
 
 def dead_mask(node: TapeNode, i: int, t: Any, saved: Any, mask: Any) -> Any:
@@ -243,14 +246,14 @@ def dead_mask(node: TapeNode, i: int, t: Any, saved: Any, mask: Any) -> Any:
 
 
 def conform_mask(mask: Any, wide: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """The mask of an operand of this shape, given that of a result of shape `wide`: dead wherever it went."""
+    """The dead mask of an operand of this shape, given that of a result of shape `wide`: dead in all its copies."""
     mask = broadcast_to(mask, wide)
     axes = broadcast_axes(wide, shape)
     return reshape(all_(mask, axis=axes), shape) if axes else mask
 
 
-def transpose_mask(node: TapeNode, i: int, mask: Any, saved: tuple) -> Any:
-    """The mask behind a structural linear operation: where its transpose moves no live element to."""
+def transpose_mask(node: TapeNode, i: int, mask: Any, saved: tuple[Any, ...]) -> Any:
+    """The dead mask behind a structural linear operation: where its transpose moves no live element."""
     primitive, operand = node.primitive, node.parents[i]
     assert primitive is not None
     live = astype(logical_not(mask), operand.dtype)

@@ -1,13 +1,13 @@
-"""Batching: Batched, many values of one shape that are computed at once.
+"""Batched mode: Batched, a batch of values of one shape that are computed together.
 
-The batch is the first axis of the payload, and what a program sees is one element of it. Each operation runs once for
-the whole batch, as its aspect `batching` says, or in a loop over it.
+The batch is the first axis of the payload; a program sees one element. Each operation runs once for the whole batch, by
+its entry of the aspect `batching`, or in a loop.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -15,16 +15,16 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.core.kinds import unchanged
+from wengert.core.kinds import keep_params
 from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
-from wengert.modes.batching import Params, aligned, batching, by_kind
+from wengert.modes.batching import Params, align_axes, batching, default_rule
 from wengert.ops.shape.joining import stack, unstack
 
 
 class Batched(Array):
-    """A batch of values; shape and rank are those of one."""
+    """A batch of values; `shape` and `ndim` are those of one element."""
 
     __slots__ = ()
 
@@ -32,18 +32,19 @@ class Batched(Array):
         self.value, self.level, self.extra = value, level, None
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: Params) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: Params) -> Any:
         own = find_own(args, Batched, level)
         out = run_batch(primitive, payloads(args, own), own, params)
         return Batched(out, level) if primitive.outputs == 1 else tuple([Batched(o, level) for o in out])
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.value.shape[1:]
+        shape: tuple[int, ...] = self.value.shape[1:]
+        return shape
 
     @property
     def ndim(self) -> int:
-        return self.value.ndim - 1
+        return len(self.shape)
 
     @property
     def size(self) -> int:
@@ -51,7 +52,7 @@ class Batched(Array):
 
     @property
     def is_live(self) -> bool:
-        return False  # a batch is differentiated at other levels
+        return False  # batches have derivatives at other levels only
 
     def _plain(self, what: str) -> np.ndarray:
         raise user_error(
@@ -66,7 +67,7 @@ class Batched(Array):
     def numpy(self) -> np.ndarray:
         return self._plain("numpy()")
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *_index: Any) -> Any:
         return self._plain("item()")
 
     def tolist(self) -> Any:
@@ -76,7 +77,7 @@ class Batched(Array):
         return format(self._plain(f"A number in the format {spec!r}") if spec and self.size == 1 else repr(self), spec)
 
     def detach(self) -> Batched:
-        """The same batch, without what is known of it at lower levels."""
+        """The same batch without its derivatives at lower levels."""
         return Batched(self.value.detach() if isinstance(self.value, Array) else self.value, self.level)
 
     def __repr__(self) -> str:
@@ -84,23 +85,23 @@ class Batched(Array):
 
 
 def run_batch(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], params: Params) -> Any:
-    """An operation on all elements; `mine` says which values have the batch as their first axis, as the result has."""
-    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:  # most are, and need not ask
-        return primitive.op(*aligned(values, mine), **params)
-    rule = batching.entries.get(primitive) or by_kind(primitive)
+    """Run an operation on all elements; `mine` says which values have the batch as their first axis."""
+    if primitive.kind == "elementwise" or primitive.definition.batch is keep_params:  # most operations
+        return primitive.op(*align_axes(values, mine), **params)
+    rule = batching.entries.get(primitive) or default_rule(primitive)
     n = next(v.shape[0] for v, m in zip(values, mine, strict=True) if m)
     out = rule(primitive, values, mine, n, params) if rule else None
-    return loop(primitive, values, mine, n, params) if out is None else out
+    return run_in_loop(primitive, values, mine, n, params) if out is None else out
 
 
-def loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
-    """The operation on one element after the other. For an empty batch, on zeros, to learn the shape of the result."""
+def run_in_loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """Run an operation on one element after the other; for an empty batch on zeros, for the shape of the result."""
     if "reuse" in params:
         params = params | {"reuse": False}
     if n:
         rows = zip(*[unstack(v) if m else repeat(v) for v, m in zip(values, mine, strict=True)], strict=False)
         outs = [primitive.op(*row, **params) for row in rows]
-        join = lambda results: joined(primitive, results)
+        join: Callable[[Any], Any] = lambda results: stack_results(primitive, results)
     else:
         outs = [
             primitive.op(
@@ -111,7 +112,8 @@ def loop(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: i
     return join(outs) if primitive.outputs == 1 else tuple(map(join, zip(*outs, strict=True)))
 
 
-def joined(primitive: Primitive, outs: Sequence[Any]) -> Any:
+def stack_results(primitive: Primitive, outs: Sequence[Any]) -> Any:
+    """The results for the elements as one batch."""
     shapes = {Spec.of(out).shape for out in outs}
     if len(shapes) > 1:
         raise user_error(

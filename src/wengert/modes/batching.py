@@ -1,7 +1,7 @@
-"""How operations run on a batch: the aspect `batching`, with the rules of those that arrange several arrays.
+"""How operations run on a batch: the aspect `batching`, with rules for products, indexing and a few others.
 
-The others follow from the table: elementwise operations run on aligned arrays, those that say how their metadata
-changes run once, and the rest runs in a loop.
+For most operations the table says enough: elementwise operations run on aligned arrays, operations with
+`Definition.batch` run once with changed parameters, and the rest runs in a loop.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.aspects import Aspect, primitive_of
-from wengert.core.kinds import unchanged
-from wengert.core.primitive import Primitive, operand
+from wengert.core.kinds import keep_params
+from wengert.core.primitive import Primitive, as_operand
 from wengert.ops.contraction.einsum import LETTERS, _einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
@@ -27,77 +27,88 @@ from wengert.ops.shape.reshaping import _broadcast_to, broadcast_to, expand_dims
 Params = dict[str, Any]
 
 
-def by_kind(primitive: Primitive) -> Callable | None:
-    """How an operation without a rule runs on a batch."""
-    if primitive.kind == "elementwise" or primitive.definition.batch is unchanged:
-        return on_aligned
-    return by_metadata if primitive.definition.batch else None
+def default_rule(primitive: Primitive) -> Callable[..., Any] | None:
+    """The rule of an operation without an entry; None if it runs in a loop."""
+    if primitive.kind == "elementwise" or primitive.definition.batch is keep_params:
+        return batch_elementwise
+    return batch_by_params if primitive.definition.batch else None
 
 
-batching: Aspect[Callable] = Aspect(
-    "batching", "how it runs once for a whole batch of values", by_kind, rest="it runs on one element after the other"
+batching: Aspect[Callable[..., Any]] = Aspect(
+    "batching",
+    "how it runs once for a whole batch of values",
+    default_rule,
+    rest="it runs on one element after the other",
 )
-"""`rule(primitive, values, mine, n, params)`: the operation on all n elements, or None where only a loop will do."""
+"""`rule(primitive, values, mine, n, params)` runs an operation on all n elements, or returns None if it must loop."""
 
 
-def on_aligned(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
-    """The operation on arrays whose elements broadcast as they would alone."""
-    return primitive.op(*aligned(values, mine), **params)
+def batch_elementwise(
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, params: Params
+) -> Any:
+    """Run an operation on arrays whose elements broadcast as single values would."""
+    return primitive.op(*align_axes(values, mine), **params)
 
 
-def aligned(values: Sequence[Any], mine: Sequence[bool], rank: int = 0) -> list:
-    """The values, with axes of length one behind the batch, so that elements broadcast as they would alone."""
-    rank = max(rank, *[rank_of(v) - m for v, m in zip(values, mine, strict=True)])
-    return [with_rank(v, rank) if m else v for v, m in zip(values, mine, strict=True)]
+def align_axes(values: Sequence[Any], mine: Sequence[bool], ndim: int = 0) -> list[Any]:
+    """The values with axes of length one after the batch, so that elements broadcast as single values would."""
+    ndim = max(ndim, *[ndim_of(v) - m for v, m in zip(values, mine, strict=True)])
+    return [pad_axes(v, ndim) if m else v for v, m in zip(values, mine, strict=True)]
 
 
-def rank_of(x: Any) -> int:
+def ndim_of(x: Any) -> int:
+    """The number of axes of an array or a number."""
     return getattr(x, "ndim", 0)
 
 
-def with_rank(x: Any, rank: int) -> Any:
-    missing = rank + 1 - x.ndim
+def pad_axes(x: Any, ndim: int) -> Any:
+    """A batch with axes of length one after the batch, so that its elements have this number of axes."""
+    missing = ndim + 1 - x.ndim
     return reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
-def repeated(x: Any, n: int) -> Any:
-    """The same value for each element of the batch."""
-    x = operand(x)
+def repeat_value(x: Any, n: int) -> Any:
+    """One value repeated for each element of the batch."""
+    x = as_operand(x)
     return broadcast_to(x, (n, *x.shape))
 
 
-def by_metadata(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
-    """The operation with what `batch` says of its metadata."""
+def batch_by_params(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """Run an operation once, with the parameters that `Definition.batch` gives."""
     assert primitive.definition.batch is not None
     code = primitive.definition.batch.__code__
-    known = params | {"n": n, "rank": max(rank_of(v) - m for v, m in zip(values, mine, strict=True))}
+    known = params | {"n": n, "rank": max(ndim_of(v) - m for v, m in zip(values, mine, strict=True))}
     changed = primitive.definition.batch(*[known[name] for name in code.co_varnames[: code.co_argcount]])
     if changed is None:
         return None
-    return primitive.op(*[v if m else repeated(v, n) for v, m in zip(values, mine, strict=True)], **params | changed)
+    return primitive.op(
+        *[v if m else repeat_value(v, n) for v, m in zip(values, mine, strict=True)], **params | changed
+    )
 
 
 # Products
 
 
 @batching(matmul)
-def batch_matmul(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
-    x, y = map(operand, values)
-    x_rank, y_rank = x.ndim - mine[0], y.ndim - mine[1]
-    if not x_rank or not y_rank:
-        return None  # which has NumPy's error
-    if not mine[1] and y_rank <= 2:
+def batch_matmul(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, _params: Params) -> Any:
+    """Run matmul: one product of stacked matrices."""
+    x, y = map(as_operand, values)
+    x_ndim, y_ndim = x.ndim - mine[0], y.ndim - mine[1]
+    if not x_ndim or not y_ndim:
+        return None  # the loop raises NumPy's error
+    if not mine[1] and y_ndim <= 2:
         return primitive.op(x, y)
-    if not mine[0] and x_rank <= 2 and y_rank == 1:
-        return primitive.op(y, x.T)  # one product of matrices, not a stack of small ones
-    x = expand_dims(x, -2) if x_rank == 1 else x
-    y = expand_dims(y, -1) if y_rank == 1 else y
-    out = primitive.op(*aligned((x, y), mine))
-    return squeeze(out, (-2,) * (x_rank == 1) + (-1,) * (y_rank == 1))
+    if not mine[0] and x_ndim <= 2 and y_ndim == 1:
+        return primitive.op(y, x.T)  # one matrix product instead of many small ones
+    x = expand_dims(x, -2) if x_ndim == 1 else x
+    y = expand_dims(y, -1) if y_ndim == 1 else y
+    out = primitive.op(*align_axes((x, y), mine))
+    return squeeze(out, (-2,) * (x_ndim == 1) + (-1,) * (y_ndim == 1))
 
 
 @batching(_einsum)
-def batch_einsum(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+def batch_einsum(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, params: Params) -> Any:
+    """Run einsum with one more letter, for the batch."""
     label = next((c for c in LETTERS if c not in params["subscripts"]), None)
     if label is None:
         return None
@@ -111,163 +122,170 @@ def batch_einsum(primitive: Primitive, values: Sequence[Any], mine: Sequence[boo
 
 @batching(_broadcast_to)
 def batch_broadcast_to(
-    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+    primitive: Primitive, values: Sequence[Any], _mine: Sequence[bool], n: int, params: Params
 ) -> Any:
-    return primitive.op(with_rank(values[0], len(params["shape"])), shape=(n, *params["shape"]))
+    """Run broadcast_to with the batch as a further axis."""
+    return primitive.op(pad_axes(values[0], len(params["shape"])), shape=(n, *params["shape"]))
 
 
 @batching(_full_like)
 def batch_full_like(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """Run full_like with the batch as a further axis."""
     x, fill = values
     shape = params["shape"] if params["shape"] is not None else x.shape[mine[0] :]
-    return primitive.op(x, with_rank(fill, len(shape)) if mine[1] else fill, **params | {"shape": (n, *shape)})
+    return primitive.op(x, pad_axes(fill, len(shape)) if mine[1] else fill, **params | {"shape": (n, *shape)})
 
 
 @batching(_searchsorted)
 def batch_searchsorted(
-    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params
+    primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], _n: int, params: Params
 ) -> Any:
+    """Run searchsorted, if all elements search the same array."""
     return None if mine[0] else primitive.op(*values, **params)
 
 
-# Indexing. Where the arrays of a key stand together, the axes that they make take their place; otherwise these come
-# first.
+# Indexing. Axes of the result that come from adjacent arrays of a key take their position; otherwise they come first.
 
 
-class Place(NamedTuple):
-    """Where the axes are that the arrays of a key make: `block` of them, the first at `start`, in a result of this
-    rank.
-    """
+class KeyAxes(NamedTuple):
+    """The axes of a result that come from the arrays of a key: `block` axes from `start` on, of `ndim` in all."""
 
-    rank: int
+    ndim: int
     block: int
     start: int
     together: bool
 
 
-def place_of(key: Index, ranks: Sequence[int], x_rank: int) -> Place:
-    """The place for an array of this rank and indices of these ranks, all without the batch."""
+def find_key_axes(key: Index, ndims: Sequence[int], x_ndim: int) -> KeyAxes:
+    """The axes for an array and indices with these numbers of axes, all without the batch."""
     parts = key.key if isinstance(key.key, tuple) else (key.key,)
-    remaining = iter(ranks)
+    remaining = iter(ndims)
     arrays = [i for i, part in enumerate(parts) if isinstance(part, Hole | int)]
     dots = parts.index(...) if ... in parts else len(parts)
     block, used, before, basic = 0, 0, 0, 0
     for i, part in enumerate(parts):
         if i in arrays:
-            rank = next(remaining) if isinstance(part, Hole) else 0
+            ndim = next(remaining) if isinstance(part, Hole) else 0
             is_mask = part is Hole.MASK
-            block = max(block, 1 if is_mask else rank)
-            used += rank if is_mask else 1
+            block = max(block, 1 if is_mask else ndim)
+            used += ndim if is_mask else 1
         elif i != dots:
             basic += 1
             before += i < arrays[0] if arrays else 0
             used += part is not None
-    rest = x_rank - used  # axes that the dots stand for, or that the key does not reach
+    rest = x_ndim - used  # axes that `...` stands for, or that follow the key
     together = not arrays or arrays[-1] - arrays[0] + 1 == len(arrays)
     start = before + (rest if arrays and dots < arrays[0] else 0)
-    return Place(block + basic + rest, block, start if together else 0, together)
+    return KeyAxes(block + basic + rest, block, start if together else 0, together)
 
 
-def with_rows(key: Index, indices: Sequence[Any], mine: Sequence[bool], n: int, block: int) -> tuple[Index, list]:
-    """A key, some of whose arrays have the batch, for an array that has it: element i is read from row i."""
+def add_row_index(
+    key: Index, indices: Sequence[Any], mine: Sequence[bool], n: int, block: int
+) -> tuple[Index, list[Any]]:
+    """A key with batched arrays, for an array that has the batch too: element i reads row i."""
     rows = np.arange(n).reshape(n, *(1,) * block)
     spread = [Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]
-    return Index((Hole.ARRAY, *spread), key.repeats), [rows, *aligned(indices, mine, block)]
+    return Index((Hole.ARRAY, *spread), key.repeats), [rows, *align_axes(indices, mine, block)]
 
 
-def block_first(x: Any, place: Place, back: bool = False) -> Any:
-    """x with the axes that the arrays of a key make moved from their place to right behind the batch, or back."""
-    here, there = range(1 + place.start, 1 + place.start + place.block), range(1, 1 + place.block)
-    if not place.start or not place.block:
+def move_key_axes(x: Any, axes: KeyAxes, back: bool = False) -> Any:
+    """Move the axes of a key's arrays to right after the batch, or back."""
+    here, there = range(1 + axes.start, 1 + axes.start + axes.block), range(1, 1 + axes.block)
+    if not axes.start or not axes.block:
         return x
     return moveaxis(x, there, here) if back else moveaxis(x, here, there)
 
 
 @batching(gather)
 def batch_gather(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """Run gather: the batch is a slice of the key, or has its own index array."""
     x, *indices = values
     key, moving = params["key"], mine[1:]
-    place = place_of(key, element_ranks(indices, moving), rank_of(x) - mine[0])
+    axes = find_key_axes(key, element_ndims(indices, moving), ndim_of(x) - mine[0])
     if not any(moving):
         out = primitive.op(x, *indices, key=key.after(slice(None)))
-        return out if place.together else moveaxis(out, place.block, 0)
+        return out if axes.together else moveaxis(out, axes.block, 0)
     if Hole.MASK in key.key:
         return None
     if mine[0]:
-        key, indices = with_rows(key, indices, moving, n, place.block)
-        return block_first(primitive.op(x, *indices, key=key), place, back=True)
+        key, indices = add_row_index(key, indices, moving, n, axes.block)
+        return move_key_axes(primitive.op(x, *indices, key=key), axes, back=True)
     spread = Index(tuple([Hole.ARRAY if isinstance(part, Hole) else part for part in key.key]), key.repeats)
-    out = primitive.op(x, *aligned(indices, moving, place.block), key=spread)
-    return moveaxis(out, place.start, 0) if place.start else out
+    out = primitive.op(x, *align_axes(indices, moving, axes.block), key=spread)
+    return moveaxis(out, axes.start, 0) if axes.start else out
 
 
-def element_ranks(indices: Sequence[Any], mine: Sequence[bool]) -> list[int]:
-    return [rank_of(i) - m for i, m in zip(indices, mine, strict=True)]
+def element_ndims(indices: Sequence[Any], mine: Sequence[bool]) -> list[int]:
+    """The number of axes of each index without the batch."""
+    return [ndim_of(i) - m for i, m in zip(indices, mine, strict=True)]
 
 
 @batching(_scatter)
 def batch_scatter(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
-    return written(primitive, (), values[0], values[1:], mine, n, params, len(params["shape"]))
+    """Run scatter into zeros."""
+    return write_batch(primitive, (), values[0], values[1:], mine, n, params, len(params["shape"]))
 
 
 @batching(_set_at, _add_at)
 def batch_write(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """Run set_at or add_at; a number under a mask is a `where`."""
     x, v, *indices = values
-    x = x if mine[0] else repeated(x, n)
-    if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and rank_of(v) == mine[1]:
-        return where_mask(x, v, indices[0])
-    return written(primitive, (x,), v, indices, mine[1:], n, params, x.ndim - 1)
+    x = x if mine[0] else repeat_value(x, n)
+    if primitive is primitive_of(_set_at) and params["key"].key == (Hole.MASK,) and mine[2] and ndim_of(v) == mine[1]:
+        return write_masked(x, v, indices[0])
+    return write_batch(primitive, (x,), v, indices, mine[1:], n, params, x.ndim - 1)
 
 
-def where_mask(x: Any, v: Any, mask: Any) -> Any:
-    """One number written wherever a mask holds: no shape depends on the mask."""
+def write_masked(x: Any, v: Any, mask: Any) -> Any:
+    """Write one number wherever a mask holds; no shape depends on the mask."""
     if mask.shape != x.shape[: mask.ndim]:
         return None
     mask = reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim))
-    v = astype(operand(v), x.dtype)
-    return where(mask, with_rank(v, x.ndim - 1) if v.ndim else v, x)
+    v = astype(as_operand(v), x.dtype)
+    return where(mask, pad_axes(v, x.ndim - 1) if v.ndim else v, x)
 
 
-def written(
+def write_batch(
     primitive: Primitive,
-    target: tuple,
+    target: tuple[Any, ...],
     v: Any,
     indices: Sequence[Any],
     mine: Sequence[bool],
     n: int,
     params: Params,
-    x_rank: int,
+    x_ndim: int,
 ) -> Any:
-    """What scatter, set_at and add_at have in common: v goes to the place of a key in an array that has the batch."""
+    """Run scatter, set_at or add_at: write v at the indices of a key, in an array that has the batch."""
     if not n:
         return target[0] if target else np.zeros((0, *params["shape"]), v.dtype)
     key, moving = params["key"], mine[1:]
-    place = place_of(key, element_ranks(indices, moving), x_rank)
-    v_rank = rank_of(v) - mine[0]
-    if v_rank > place.rank or (any(moving) and Hole.MASK in key.key):
+    axes = find_key_axes(key, element_ndims(indices, moving), x_ndim)
+    v_ndim = ndim_of(v) - mine[0]
+    if v_ndim > axes.ndim or (any(moving) and Hole.MASK in key.key):
         return None
     params = dict(params)
     if "shape" in params:
         params["shape"] = (n, *params["shape"])
-        v = v if mine[0] else repeated(v, n)
+        v = v if mine[0] else repeat_value(v, n)
     if "reuse" in params:
         params["reuse"] = False
-    if v_rank or mine[0] or "shape" in params:
-        v = with_rank(v if mine[0] or "shape" in params else expand_dims(v, 0), place.rank)
+    if v_ndim or mine[0] or "shape" in params:
+        v = pad_axes(v if mine[0] or "shape" in params else expand_dims(v, 0), axes.ndim)
     if any(moving):
-        params["key"], indices = with_rows(key, indices, moving, n, place.block)
-        v = block_first(v, place) if rank_of(v) else v
+        params["key"], indices = add_row_index(key, indices, moving, n, axes.block)
+        v = move_key_axes(v, axes) if ndim_of(v) else v
     else:
         params["key"] = key.after(slice(None))
-        v = v if place.together or not rank_of(v) else moveaxis(v, 0, place.block)
+        v = v if axes.together or not ndim_of(v) else moveaxis(v, 0, axes.block)
     return primitive.op(*target, v, *indices, **params)
 
 
 @batching(_winners)
 def batch_winners(primitive: Primitive, values: Sequence[Any], mine: Sequence[bool], n: int, params: Params) -> Any:
+    """Run winners: each element has its own row."""
     key, shape = params["key"], params["shape"]
     if Hole.MASK in key.key:
         return None
-    place = place_of(key, element_ranks(values, mine), len(shape))
-    key, indices = with_rows(key, values, mine, n, place.block)
-    return block_first(primitive.op(*indices, key=key, shape=(n, *shape)), place, back=True)
+    axes = find_key_axes(key, element_ndims(values, mine), len(shape))
+    key, indices = add_row_index(key, values, mine, n, axes.block)
+    return move_key_axes(primitive.op(*indices, key=key, shape=(n, *shape)), axes, back=True)

@@ -1,15 +1,15 @@
-"""The walk back over large arrays, block by block.
+"""The backward pass over large arrays, block by block.
 
-Where one elementwise operation follows another, cotangents of whole arrays would be written to memory only to be read
-again by the next rule, and memory is what limits the speed. So a run of such nodes is walked for one block of elements
-at a time, on all cores: what lies in between stays in the cache. Every element is computed alone, by the same rules in
-the same order, so the numbers are the same.
+The cotangents between consecutive elementwise operations would be written to memory only to be read again by the next
+rule, and memory limits the speed. So a run of such nodes is pulled for one block of elements at a time, on all cores,
+and intermediate cotangents stay in the cache. Each element is computed by the same rules in the same order, so the
+numbers are the same.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,22 @@ from wengert.core.array import Array
 from wengert.core.parallel import EXPENSIVE, share
 
 BLOCK = EXPENSIVE - 1
-"""Elements of one block: they fit the cache, and no operation on them is shared again."""
+"""Elements of one block: they fit in the cache, and operations on them are not shared again."""
 
-Nodes = list[Any]
+if TYPE_CHECKING:
+    from wengert.modes.tape import TapeNode
 
 
-def pull_large(node: Any, t: np.ndarray, order: Nodes, cotangents: dict, owned: set, retain: bool) -> bool:
-    """Pull a node together with those that follow it, if they are a run.
-
-    Says whether they are, and the walk is done with them.
-    """
-    run = run_from(node, order)
+def pull_large(
+    node: TapeNode,
+    t: np.ndarray,
+    order: list[TapeNode],
+    cotangents: dict[TapeNode, Any],
+    owned: set[TapeNode],
+    retain: bool,
+) -> bool:
+    """Pull a node together with the nodes that follow it, if they are a run; returns whether they are."""
+    run = find_run(node, order)
     if len(run) < 2:
         return False
     cotangents[node] = t
@@ -43,15 +48,16 @@ def pull_large(node: Any, t: np.ndarray, order: Nodes, cotangents: dict, owned: 
     return True
 
 
-def run_from(node: Any, order: Nodes) -> Nodes:
-    """The node and those right after it, as long as they are elementwise operations on arrays of its shape and dtype."""
+def find_run(node: TapeNode, order: list[TapeNode]) -> list[TapeNode]:
+    """The node and those right after it that are elementwise operations on arrays of its shape and dtype."""
     start = stop = order.index(node)
-    while stop < len(order) and eligible(order[stop], node):
+    while stop < len(order) and can_join_run(order[stop], node):
         stop += 1
     return order[start:stop]
 
 
-def eligible(node: Any, first: Any) -> bool:
+def can_join_run(node: TapeNode, first: TapeNode) -> bool:
+    """Whether a node may belong to the run of its first node."""
     primitive = node.primitive
     return (
         primitive is not None
@@ -61,12 +67,12 @@ def eligible(node: Any, first: Any) -> bool:
         and node.shape == first.shape
         and node.dtype is first.dtype
         and all(p is None or (p.shape == first.shape and p.dtype is first.dtype) for p in node.parents)
-        and all(flat(s, first.shape) is not None for s in node.saved)
+        and all(as_row(s, first.shape) is not None for s in node.saved or ())
     )
 
 
-def flat(x: Any, shape: tuple[int, ...]) -> Any:
-    """An array as one row, what is stretched from a number as that number; None where neither is possible."""
+def as_row(x: Any, shape: tuple[int, ...]) -> Any:
+    """An array as one row, or as a number if it was broadcast from one; None if neither is possible."""
     if not isinstance(x, np.ndarray) or not x.ndim:
         return None if isinstance(x, tuple | Array) else x
     if x.shape != shape:
@@ -74,27 +80,26 @@ def flat(x: Any, shape: tuple[int, ...]) -> Any:
     return x.reshape(-1) if x.flags.c_contiguous else x[(0,) * x.ndim] if not any(x.strides) else None
 
 
-def pull_run(run: Nodes, cotangents: dict) -> dict[Any, np.ndarray] | None:
-    """The cotangents that a run of nodes hands to what lies behind it, what has arrived there included.
+def pull_run(run: list[TapeNode], cotangents: dict[TapeNode, Any]) -> dict[TapeNode, np.ndarray] | None:
+    """The cotangents of the parents of a run, with what they had before; None if the run cannot be pulled in blocks.
 
-    None if it cannot be run so.
-
-    Cotangents that have arrived at nodes of the run are used up.
+    Removes the cotangents of the nodes of the run.
     """
     shape, inside = run[0].shape, set(run)
     behind = dict.fromkeys(p for node in run for p in node.parents if p is not None and p not in inside)
-    arrived = {node: flat(cotangents[node], shape) for node in (*run, *behind) if node in cotangents}
+    arrived = {node: as_row(cotangents[node], shape) for node in (*run, *behind) if node in cotangents}
     if any(t is None for t in arrived.values()):
         return None
-    saved = {node: [flat(s, shape) for s in node.saved] for node in run}
+    saved = {node: [as_row(s, shape) for s in node.saved or ()] for node in run}
     pulled = {p: np.empty(shape, p.dtype) for p in behind}
     rows = {p: t.reshape(-1) for p, t in pulled.items()}
 
     def pull_block(i: int, j: int) -> None:
-        here = {node: part(t, i, j) for node, t in arrived.items()}
+        here = {node: slice_row(t, i, j) for node, t in arrived.items()}
         for node in run:
+            assert node.primitive is not None
             t = here.pop(node)
-            values = [part(s, i, j) for s in saved[node]]
+            values = [slice_row(s, i, j) for s in saved[node]]
             for pull, parent in zip(node.primitive.pulls, node.parents, strict=True):
                 if parent is not None:
                     c = pull(t, values, node.params)
@@ -112,5 +117,6 @@ def pull_run(run: Nodes, cotangents: dict) -> dict[Any, np.ndarray] | None:
     return pulled
 
 
-def part(x: Any, i: int, j: int) -> Any:
+def slice_row(x: Any, i: int, j: int) -> Any:
+    """One block of a row; a number as it is."""
     return x[i:j] if isinstance(x, np.ndarray) and x.ndim else x

@@ -18,8 +18,8 @@ import numpy as np
 
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
-from wengert.core.primitive import as_constant, gathered, holds_value
-from wengert.modes.tensor import own
+from wengert.core.primitive import as_constant, holds_value, stack_lists
+from wengert.modes.tensor import adopt_array
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
@@ -31,8 +31,8 @@ def creation(function: Callable) -> Callable:
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         if isinstance(made, tuple):  # linspace(retstep=True)
-            return own(made[0], requires_grad), *made[1:]
-        return own(made, requires_grad)
+            return adopt_array(made[0], requires_grad), *made[1:]
+        return adopt_array(made, requires_grad)
 
     create.__doc__ = (
         f"As `numpy.{function.__name__}`, but a tensor; `requires_grad` makes it a leaf that gets a gradient."
@@ -58,8 +58,8 @@ def full(
     """
     check_device(device)
     if not holds_value(fill_value):
-        return own(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # any order, checked by NumPy
-    fill = gathered(fill_value)
+        return adopt_array(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # any order, checked by NumPy
+    fill = stack_lists(fill_value)
     sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
 
@@ -78,7 +78,7 @@ def asarray(
     """
     check_device(device)
     if holds_value(obj):
-        obj = gathered(obj)
+        obj = stack_lists(obj)
         if copy is False and dtype is not None and obj.dtype != dtype:
             raise user_error(ValueError, f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy")
         return (
@@ -86,7 +86,7 @@ def asarray(
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
     value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
-    return own(value, requires_grad)
+    return adopt_array(value, requires_grad)
 
 
 def array(

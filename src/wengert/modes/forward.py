@@ -1,6 +1,6 @@
 """Forward mode: Dual, a value with a tangent.
 
-Each kind of operation pushes tangents forward by what the table says of it: an elementwise rule is its own transpose, a
+Each kind of operation pushes tangents by its definition in the table: an elementwise rule is its own transpose, a
 linear operation is applied to the tangents, a multilinear one to each tangent in turn, and the rule of a reduction is
 summed.
 """
@@ -25,9 +25,12 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to
 
+Params = dict[str, Any]
+Values = Sequence[Any]
+
 
 class Dual(Array):
-    """A value and how it changes along a direction."""
+    """A primal (`value`) and its tangent."""
 
     if TYPE_CHECKING:
         tangent: Any
@@ -36,12 +39,12 @@ class Dual(Array):
         tangent = Array.extra
 
     def __init__(self, value: Any, tangent: Any, level: int):
-        if not allocator.settled:
-            allocator.keep_freed()
+        if not allocator.is_configured:
+            allocator.keep_freed_memory()
         self.value, self.tangent, self.level = value, tangent, level
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: Params) -> Any:
         if len(args) == 1 and primitive.kind == "linear" and primitive.outputs == 1 and not recording.active:
             (x,) = args
             return Dual(primitive.op(x.value, **params), primitive.op(x.tangent, **params), level)
@@ -59,7 +62,7 @@ class Dual(Array):
             return tuple([Dual(o, t, level) for o, t in zip(out, pushed, strict=True)])
         return Dual(out, pushed, level)
 
-    # Elementwise operations of one and two arguments, which most are, without the detour over lists.
+    # A fast path for elementwise operations of one and two arguments.
 
     @staticmethod
     def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
@@ -86,20 +89,20 @@ class Dual(Array):
             pushed = second(u, primitive.keep_y(out, x, y), NO_PARAMS)
         else:
             saved = primitive.keep_xy(out, x, y)
-            # one expression: NumPy adds large arrays in place
+            # one expression, so that NumPy adds large arrays in place
             pushed = first(t, saved, NO_PARAMS) + second(u, saved, NO_PARAMS)
         return Dual(out, fit_tangent(pushed, out), level)
 
     def detach(self) -> Any:
-        """The value alone."""
+        """The primal."""
         return self.value
 
     def __repr__(self) -> str:
         return f"dual({self.value!r}, {self.tangent!r})"
 
 
-def push(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]) -> Any:
-    """The tangent of an operation's output; None stands for zero, in and out."""
+def push(primitive: Primitive, values: Values, tangents: Values, out: Any, params: Params) -> Any:
+    """The tangent of an operation's output. None stands for a zero tangent."""
     live = [t is not None and primitive.definition.has_derivative(i) for i, t in enumerate(tangents)]
     if not any(live):
         return None
@@ -108,10 +111,8 @@ def push(primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], o
     )
 
 
-def push_by_rule(
-    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
-) -> Any:
-    """The sum of what the rules make of each tangent."""
+def push_by_rule(primitive: Primitive, values: Values, tangents: Values, out: Any, params: Params) -> Any:
+    """The sum of the tangents that the rules push."""
     keep = primitive.keep(*[t is not None for t in tangents])
     assert keep is not None
     saved = keep(out, *values)
@@ -128,23 +129,19 @@ def add_tangents(a: Any, b: Any) -> Any:
     return tuple(map(add, a, b)) if isinstance(a, tuple) else add(a, b)
 
 
-def push_elementwise(
-    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
-) -> Any:
+def push_elementwise(primitive: Primitive, values: Values, tangents: Values, out: Any, params: Params) -> Any:
+    """The tangent of an elementwise operation."""
     return fit_tangent(push_by_rule(primitive, values, tangents, out, params), out)
 
 
-def push_reduction(
-    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
-) -> Any:
+def push_reduction(primitive: Primitive, values: Values, tangents: Values, out: Any, params: Params) -> Any:
+    """The tangent of a reduction: the rule, summed over the reduced axes."""
     pushed = push_by_rule(primitive, values, tangents, out, params)
     return fit_tangent(sum_(pushed, params["axis"], keepdims=params["keepdims"]), out)
 
 
-def push_linear(
-    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
-) -> Any:
-    """The operation on the tangents; what it is not linear in, such as indices, stays as it is."""
+def push_linear(primitive: Primitive, values: Values, tangents: Values, _out: Any, params: Params) -> Any:
+    """The operation applied to the tangents; arguments that it is not linear in, such as indices, stay."""
     moved = [
         t if t is not None else zeros_like(v) if primitive.definition.has_derivative(i) else v
         for i, (v, t) in enumerate(zip(values, tangents, strict=True))
@@ -152,9 +149,8 @@ def push_linear(
     return primitive.op(*moved, **params)
 
 
-def push_multilinear(
-    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
-) -> Any:
+def push_multilinear(primitive: Primitive, values: Values, tangents: Values, _out: Any, params: Params) -> Any:
+    """The sum of the operation applied to each tangent in turn."""
     total = None
     for i, t in enumerate(tangents):
         if t is not None:
@@ -163,15 +159,14 @@ def push_multilinear(
     return total
 
 
-def push_general(
-    primitive: Primitive, values: Sequence[Any], tangents: Sequence[Any], out: Any, params: dict[str, Any]
-) -> Any:
+def push_general(primitive: Primitive, values: Values, tangents: Values, out: Any, params: Params) -> Any:
+    """The tangent of an operation with its own forward rules."""
     if not primitive.definition.jvps:
         raise user_error(GradientError, f"{primitive.name} has a derivative for reverse mode only", "Use grad or vjp.")
     return push_by_rule(primitive, values, tangents, out, params)
 
 
-PUSHES: dict[str, Callable] = {
+PUSHES: dict[str, Callable[..., Any]] = {
     "elementwise": push_elementwise,
     "reduction": push_reduction,
     "linear": push_linear,

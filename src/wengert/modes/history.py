@@ -1,4 +1,4 @@
-"""The backward pass from the user's tensors: its seeds, what it records, and where it ends. `Tensor.backward`."""
+"""`Tensor.backward`: the backward pass from the user's tensors to the `grad` of leaves."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
 from wengert.modes.tape import Leaf, TapeNode
-from wengert.modes.tensor import Tensor, accumulate, as_tensor, internal
+from wengert.modes.tensor import Tensor, accumulate, as_tensor, to_cotangent
 from wengert.ops.shape.casting import astype
 
 
 def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[TapeNode, Any]:
-    """The cotangents to start from, checked."""
+    """The seeds of a backward pass, checked."""
     if create_graph and not recording.is_recording():
         raise user_error(
             GradientError, "create_graph=True inside inference_mode(), which records nothing", "Use no_grad() instead."
@@ -31,7 +31,7 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
             raise user_error(
                 GradientError,
                 "backward inside a transform",
-                because="it would end nowhere. Use the transform's own result.",
+                because="there are no leaves whose grad it could fill. Use the transform's own result.",
             )
         if not isinstance(y, Tensor) or y.node is None:
             raise user_error(
@@ -58,25 +58,25 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                 raise user_error(
                     GradientError, f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}"
                 )
-            t = internal(astype(t, y.dtype) if t.dtype != y.dtype else t)
+            t = to_cotangent(astype(t, y.dtype) if t.dtype != y.dtype else t)
         t = t if create_graph else t.value
         add_seed(seeds, y.node, t)
     return seeds
 
 
-def lift(node: TapeNode, saved: tuple) -> tuple:
-    """What a node saved, as tensors with their histories, so that the rules that run on them are recorded."""
+def lift(node: TapeNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a node saved, as tensors with histories, so that the rules that run on them are recorded."""
     primitive = node.primitive
     assert primitive is not None
     if primitive.kind == "function":
-        return saved  # its context knows the histories
+        return saved  # its context has the histories
     inputs = primitive.inputs
     lifted = []
     for name, value in zip(primitive.wanted, saved, strict=True):
         if value is None or name.endswith("_spec"):
             lifted.append(value)
         elif name == "out":
-            lifted.append(Tensor(value, 0, node) if primitive.outputs == 1 else outputs_of(node, value))
+            lifted.append(Tensor(value, 0, node) if primitive.outputs == 1 else output_tensors(node, value))
         elif name in inputs:
             parent = node.parents[inputs.index(name)]
             lifted.append(value if parent is None else Tensor(value, 0, parent))
@@ -86,7 +86,7 @@ def lift(node: TapeNode, saved: tuple) -> tuple:
     return tuple(lifted)
 
 
-def outputs_of(node: TapeNode, values: Sequence[Any]) -> tuple[Tensor, ...]:
+def output_tensors(node: TapeNode, values: Sequence[Any]) -> tuple[Tensor, ...]:
     """The outputs of an operation that has several, each with its history."""
     return tuple(Tensor(value, 0, TapeNode(OUTPUT, {"index": i}, (node,), (), value)) for i, value in enumerate(values))
 
@@ -103,7 +103,7 @@ def add_to_grad(node: TapeNode, t: Any) -> None:
 
 
 def add_to_inputs(inputs: Sequence[Tensor]) -> Callable[[TapeNode, Any], None]:
-    """As `add_to_grad`, where the values asked for need not be leaves."""
+    """`add_to_grad` for inputs that need not be leaves."""
     intermediate = [x for x in inputs if not x.is_leaf and not x.retains_grad]
 
     def sink(node: TapeNode, t: Any) -> None:
@@ -116,20 +116,22 @@ def add_to_inputs(inputs: Sequence[Tensor]) -> Callable[[TapeNode, Any], None]:
 
 
 def has_nan(t: Any) -> bool:
+    """Whether a cotangent has a NaN."""
     return bool(np.isnan(t.value if isinstance(t, Tensor) else t).any())
 
 
-def find_anomaly(node: TapeNode, t: Any) -> None:
+def check_nan(node: TapeNode, t: Any) -> None:
+    """Raise for a NaN in a cotangent that a node has pulled."""
     if has_nan(t):
-        place = node.hooks.line if node.hooks else None
+        line = node.hooks and node.hooks.line
         raise GradientError(
             f"The backward of {node.name} made a NaN; the operation was recorded at "
-            f"{place or 'a line outside detect_anomaly()'}."
+            f"{line or 'a line outside detect_anomaly()'}."
         )
 
 
 def find_targets(inputs: Sequence[Tensor]) -> set[TapeNode]:
-    """The nodes of the values that a gradient is asked for."""
+    """The nodes of the values whose gradients are wanted."""
     if len(inputs) == 0:
         raise user_error(ValueError, "`inputs` is empty", "Leave it out for the gradients of all leaves.")
     targets = set()
@@ -158,7 +160,7 @@ def differentiate(
         targets = find_targets(inputs)
         if sink is add_to_grad:
             sink = add_to_inputs(inputs)
-    with recording.switched(enabled=True) if create_graph else nullcontext():
+    with recording.override(enabled=True) if create_graph else nullcontext():
         seeds = find_seeds(outputs, gradients, create_graph)
         if recording.current().check_nan and any(map(has_nan, seeds.values())):
             raise user_error(GradientError, "The gradient to start from has a NaN in it already")
@@ -168,24 +170,23 @@ def differentiate(
             targets=targets,
             retain=create_graph if retain_graph is None else retain_graph,
             lift=lift if create_graph else None,
-            check=find_anomaly if recording.current().check_nan else None,
+            check=check_nan if recording.current().check_nan else None,
         )
 
 
 def backward(
-    tensor: Tensor,
+    self: Tensor,
     gradient: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Add the derivative of this value to the `grad` of the leaves that it was computed from (or of `inputs`).
+    """Add the gradient of this value to the `grad` of the leaves that it was computed from, or of `inputs`.
 
     A scalar needs no `gradient`; any other shape needs one of the same shape, the vector of the vector-Jacobian
-    product. The history is released unless `retain_graph`; with `create_graph` the gradients have a history of
-    their own.
+    product. The history is released unless `retain_graph`; with `create_graph` the gradients themselves have a history.
     """
-    differentiate([tensor], [gradient], retain_graph, create_graph, [inputs] if isinstance(inputs, Tensor) else inputs)
+    differentiate([self], [gradient], retain_graph, create_graph, [inputs] if isinstance(inputs, Tensor) else inputs)
 
 
 Tensor.backward = backward  # type: ignore[method-assign]  # declared in tensor.py

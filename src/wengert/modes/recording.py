@@ -1,10 +1,9 @@
-"""Whether and how operations are recorded: what `no_grad` and its relatives switch, in each context (`contextvars`) for
-itself.
+"""Whether and how operations are recorded: the settings of `no_grad` and similar functions, for each context.
 
-The hot path only reads `active`, the number of states alive where anything is switched; as long as it is zero,
-everything is recorded plainly. A state has one block for each `with` that is open, and is what they say together:
-blocks may be left in any order, as those of generators that take turns are. The block of a generator acts while the
-generator runs, and not on those who run while it is suspended.
+The hot path only reads `active`, the number of living states that change any setting; while it is zero, everything is
+recorded as usual. A state has one block for each open `with` and merges their settings. Blocks may be left in any
+order, for example by generators that take turns. The block of a generator acts only while the generator runs, not while
+it is suspended.
 """
 
 from __future__ import annotations
@@ -17,21 +16,23 @@ from typing import Any, NamedTuple
 
 
 class Settings(NamedTuple):
+    """How operations are recorded."""
+
     enabled: bool = True
     inference: bool = False
     anomalies: bool = False  # nodes keep the user's line
-    check_nan: bool = False  # and the walk back looks for NaN
-    packing: tuple[Callable, Callable] | None = None  # what saved values are turned into, and back
-    trace: Any = None  # the innermost one, of whose program operations on the user's tensors become a part
+    check_nan: bool = False  # the backward pass looks for NaN
+    packing: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # functions that pack and unpack saved values
+    trace: Any = None  # the innermost trace: operations on the user's tensors belong to its program
 
 
 PLAIN = Settings()
 
 
 class Block:
-    """Settings that hold from here on: until the block is left, or, if it is `lasting`, until one around it is.
+    """Settings that hold until the block is left, or, if it is `lasting`, until the block around it is left.
 
-    `generator` is the frame of the generator that entered it, if one did.
+    `generator` is the frame of the generator that entered the block, if one did.
     """
 
     __slots__ = ("generator", "is_left", "lasting", "settings")
@@ -42,34 +43,33 @@ class Block:
 
     @property
     def acts(self) -> bool:
-        """Whether it holds at this moment; the frame of a suspended generator has nothing to go back to."""
+        """Whether it holds right now. The frame of a suspended generator has no caller."""
         return self.generator is None or (not self.is_left and self.generator.f_back is not None)
 
 
 class State:
     """The blocks that are open in a context, the innermost last.
 
-    It is counted in `active` while it lives if they switch anything.
+    While it lives, `active` counts it if its blocks change any setting.
     """
 
     __slots__ = ("blocks", "counted", "settings")
 
     def __init__(self, blocks: tuple[Block, ...] = ()):
         self.blocks = blocks
-        self.settings = (
-            None if any(b.generator is not None for b in blocks) else together(blocks)
-        )  # None: not always the same
+        varies = any(b.generator is not None for b in blocks)
+        self.settings = None if varies else merge_settings(blocks)
         self.counted = any(getattr(PLAIN, name) != value for b in blocks for name, value in b.settings.items())
         if self.counted:
-            count(1)
+            count_active(1)
 
     def __del__(self) -> None:
         if self.counted:
-            count(-1)
+            count_active(-1)
 
 
-def together(blocks: tuple[Block, ...]) -> Settings:
-    """What these blocks say, where the innermost one has the last word."""
+def merge_settings(blocks: tuple[Block, ...]) -> Settings:
+    """The settings of these blocks together; inner blocks override outer ones."""
     settings = PLAIN
     for block in blocks:
         settings = settings._replace(**block.settings)
@@ -80,7 +80,8 @@ active = 0
 _lock = threading.RLock()  # `__del__` may run anywhere
 
 
-def count(change: int) -> None:
+def count_active(change: int) -> None:
+    """Change the number of states that change settings."""
     global active
     with _lock:
         active += change
@@ -91,9 +92,9 @@ STATE: ContextVar[State] = ContextVar("wengert_recording", default=NOTHING_SWITC
 
 
 def current() -> Settings:
-    """The settings in this context, at this moment."""
+    """The settings in this context right now."""
     state = STATE.get()
-    return state.settings or together(tuple([b for b in state.blocks if b.acts]))
+    return state.settings or merge_settings(tuple([b for b in state.blocks if b.acts]))
 
 
 def is_recording() -> bool:
@@ -103,7 +104,7 @@ def is_recording() -> bool:
 
 
 def blocks_here() -> tuple[Block, ...]:
-    """The open blocks of this context, without those of generators that another context has ended."""
+    """The open blocks of this context, without those of generators that ended in another context."""
     return tuple([b for b in STATE.get().blocks if b.generator is None or not b.is_left])
 
 
@@ -114,9 +115,9 @@ def enter(block: Block) -> Block:
 
 
 def leave(block: Block) -> None:
-    """Close a block, with what was set for good inside it.
+    """Close a block, with the lasting settings inside it.
 
-    One that another context opened stays open there, unless it is a generator's.
+    A block that was opened in another context stays open there, unless it belongs to a generator.
     """
     blocks = blocks_here()
     block.is_left = True
@@ -127,7 +128,7 @@ def leave(block: Block) -> None:
 
 
 def switch(**settings: Any) -> Block:
-    """Set settings in this context for good, or until the end of the block around; the last call counts."""
+    """Change settings in this context until the block around is left, or for good; the last call counts."""
     blocks = blocks_here()
     while blocks and blocks[-1].lasting and blocks[-1].settings.keys() <= settings.keys():
         blocks = blocks[:-1]
@@ -136,18 +137,19 @@ def switch(**settings: Any) -> Block:
     return block
 
 
-def trace() -> Any:
-    """The trace that runs here, if any."""
+def current_trace() -> Any:
+    """The trace that runs in this context, if any."""
     return current().trace if active else None
 
 
-class repeated:
-    """Around a function of the user's that runs more than once, or once for many: what it assigns to captured tensors
-    has no order.
+class repeating:
+    """A block around a user's function that runs several times, or once for several values.
+
+    Assignments to captured tensors inside it have no order and raise an error.
     """
 
     def __init__(self, what: str):
-        self.what, self.trace = what, trace()
+        self.what, self.trace = what, current_trace()
 
     def __enter__(self) -> None:
         if self.trace is not None:
@@ -158,8 +160,8 @@ class repeated:
             self.trace.repeated = self.before
 
 
-class switched:
-    """Settings of this context while a block of the package's own lasts."""
+class override:
+    """A block of this package with other settings."""
 
     __slots__ = ("block",)
 

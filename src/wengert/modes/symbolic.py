@@ -1,7 +1,7 @@
-"""Symbolic mode: Symbol, a value that is not known yet. What is done to it becomes a graph.
+"""Symbolic mode: Symbol, a value whose numbers are not known yet. Operations on it become a graph.
 
-Symbols run below every transform that is started on them, so a derivative of a function of symbols is made of symbols
-again.
+Symbols are below the levels of all transforms that are started on them, so derivatives of functions of symbols consist
+of symbols again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from wengert.core.levels import copy_value
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import source
 from wengert.core.subclasses import refuse_subclass
+from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph
-from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, is_broadcast_number, weak_type
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, is_one_number, weakness
 from wengert.modes import recording
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
@@ -33,31 +34,28 @@ SYMBOLS = 1
 
 
 class Trace:
-    """One run of a function on symbols: what it has met, and what it has assigned to.
+    """One run of a function on symbols: the constants that it uses, and the values that it assigns to.
 
-    An array that is used often is one constant. A tensor of the user's is read at each call of the program: it is a
-    constant that will be lifted to an input, and what is computed from it, or assigned to it, belongs to the program.
-    The tensor itself is never touched, because other threads may be using it; what it stands for inside the trace is
-    kept here. A value of a transform that runs around the trace belongs to this run alone, and so does the trace.
+    An array that is used several times is one constant. A user's tensor is read at each call of the program: it is a
+    constant that later becomes an input, and everything computed from it or assigned to it belongs to the program. The
+    tensor itself is never changed, because other threads may use it; its current value is kept here. A value of a
+    transform around the trace belongs to this run only, and so does the trace.
 
-    `has_rules` says that it has met a function with a derivative of the user's own, of which the graph has the
-    operations alone.
+    `has_rules` says that the function calls one with a user-defined derivative; the graph has its operations only.
     """
 
     def __init__(self, level: int) -> None:
         self.level = level
         self.known: dict[int, tuple[Any, Any, Node]] = {}
-        self.around: list[
-            tuple[Array, Array]
-        ] = []  # values of transforms around the trace, and others that stand for what they were
+        self.around: list[tuple[Array, Array]] = []  # values of transforms around the trace, and copies of them
         self.assigned: dict[int, Assignment] = {}
-        self.stopped: dict[Node, Node] = {}  # what values stand for where no derivative flows
-        self.repeated: str | None = None  # what runs its function more than once, or once for many
+        self.stopped: dict[Node, Node] = {}  # the same values without a derivative
+        self.repeated: str | None = None  # the function that runs this code repeatedly
         self.has_rules = False
         self.is_closed = False
 
-    def of(self, value: Any) -> Node:
-        """The node of something that is not a symbol of this trace."""
+    def node_of(self, value: Any) -> Node:
+        """The node of a value that is not a symbol of this trace."""
         if not isinstance(value, np.ndarray | Array):
             return Constant(value)
         refuse_subclass(value)
@@ -66,16 +64,16 @@ class Trace:
         state: Any = digest(value) if isinstance(value, np.ndarray) else id(value.value) if value.level else None
         found = self.known.get(id(value))
         if found is None or found[1] != state:
-            node = make_constant(value)
+            node = constant(value)
             if isinstance(value, Array) and value.level:
                 earlier = copy_value(value)
                 self.around.append((value, earlier))
                 node = Constant(earlier)
-            found = self.known[id(value)] = value, state, node  # with the value itself, so that no id is used twice
+            found = self.known[id(value)] = value, state, node  # keeps the value alive, so that its id is not reused
         return found[2]
 
     def stop(self, node: Node) -> Node:
-        """The same value, through which no derivative flows: an operand under `no_grad`."""
+        """The same value without a derivative: an operand under `no_grad`."""
         if isinstance(node, Constant) and not node.is_captured:
             return node
         if node not in self.stopped:
@@ -84,30 +82,29 @@ class Trace:
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol of this trace."""
-        return Symbol(self.of(value), self.level, self)
+        return Symbol(self.node_of(value), self.level, self)
 
-    def run(self, primitive: Primitive, args: tuple, params: dict[str, Any]) -> Any:
-        """An operation on tensors of the user's, as part of the program."""
+    def run(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run an operation on the user's tensors as part of the program."""
         return primitive.op(*[self.symbol(a) if isinstance(a, Array) else a for a in args], **params)
 
     def assign(self, tensor: Array, new: Any, is_recorded: bool) -> None:
-        """Let a tensor of the user's stand for another value from here on; the program will write it back."""
+        """Assign a value to a user's tensor inside the trace; the program will write it back."""
         if self.repeated or (isinstance(new, Array) and new.level > self.level):
             where = self.repeated or f"a transform, as a {type(new).__name__} that has a derivative there"
             raise user_error(
                 GradientError,
                 f"A tensor that a compiled function captures was assigned to inside {where}",
-                because="what it should be afterwards is not defined. Return the new value as a result (has_aux=True), "
-                "or, in a transform that runs the function once, assign wg.stop_gradient(v).",
+                because="its value afterwards is not defined. Return the new value as a result (has_aux=True), or, in "
+                "a transform that runs the function once, assign wg.stop_gradient(v).",
             )
-        self.assigned[id(tensor)] = Assignment(
-            tensor, new.value if is_own_symbol(new, self.level) else self.of(new), is_recorded
-        )
+        node = new.value if is_own_symbol(new, self.level) else self.node_of(new)
+        self.assigned[id(tensor)] = Assignment(tensor, node, is_recorded)
 
     def close(self) -> list[Assignment]:
-        """What the program has to write back.
+        """End the trace; returns what the program must write back.
 
-        Values of transforms around the trace become again what they were before it.
+        Values of transforms around the trace get back their values from before.
         """
         self.is_closed = True
         assignments = list(self.assigned.values())
@@ -119,7 +116,7 @@ class Trace:
 
 
 class Assignment(NamedTuple):
-    """What a program writes into a captured value when it has run, and whether a tape is to know of it."""
+    """What a program writes into a captured value after its run, and whether a tape records that."""
 
     target: Array
     node: Node
@@ -127,12 +124,13 @@ class Assignment(NamedTuple):
 
 
 def is_own_symbol(value: Any, level: int) -> bool:
+    """Whether this is a symbol of this level."""
     return isinstance(value, Symbol) and value.level == level
 
 
 def digest(value: np.ndarray) -> bytes:
-    """Tells whether an array has changed."""
-    if is_broadcast_number(value):
+    """A hash of the numbers of an array, to detect changes."""
+    if is_one_number(value):
         value = value[(0,) * value.ndim]
     return hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
 
@@ -141,11 +139,9 @@ OF_TENSORS = frozenset(("backward", "grad", "requires_grad_", "retain_grad", "re
 
 
 class Symbol(Array):
-    """A value that is not known yet: a node of a graph.
+    """A value whose numbers are not known yet: a node of a graph, with a shape and a dtype.
 
-    Shape and dtype are known, its numbers only where it is made of constants.
-
-    `value` is the node, `extra` the trace that it belongs to, None for a symbol that the user made.
+    `value` is the node, `extra` the trace that it belongs to; None for a symbol that the user made.
     """
 
     __slots__ = ()
@@ -155,10 +151,11 @@ class Symbol(Array):
 
     @property
     def node(self) -> Node:
-        return self.value
+        node: Node = self.value
+        return node
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         nodes: list[Node] = []
         trace = None
         if primitive is GATHER and Hole.MASK in params["key"].key:
@@ -178,20 +175,20 @@ class Symbol(Array):
                 "captures (t[...] = v).",
             )
         if len(nodes) > 1:
-            current = recording.trace()
+            current = recording.current_trace()
             if current is not None and current is not trace and any(isinstance(a, Array) and not a.level for a in args):
-                return current.run(primitive, args, params)  # which knows what the user's tensors stand for
-            make = trace.of if trace is not None else make_constant
-            nodes = [a if isinstance(a, Node) else make(strong(a, primitive)) for a in nodes]
-        return record(primitive, nodes, params, level, trace)
+                return current.run(primitive, args, params)  # it has the values of the user's tensors
+            make = trace.node_of if trace is not None else constant
+            nodes = [a if isinstance(a, Node) else make(as_strong(a, primitive)) for a in nodes]
+        return record_operation(primitive, nodes, params, level, trace)
 
     def _plain(self, what: str) -> np.ndarray:
-        """The numbers, where all that this is made of is known."""
+        """The numbers, if the symbol is computed from constants only."""
         graph = Graph([], [self.node])
         if not any(
             isinstance(node, Input) or (isinstance(node, Constant) and node.is_captured) for node in graph.nodes
         ):
-            return np.asarray(graph.run(())[0])
+            return np.asarray(evaluate(graph, ())[0])
         kind = "captured tensor, which is read at each call," if isinstance(self.node, Constant) else "traced value"
         raise user_error(
             TrackedValueError,
@@ -228,7 +225,7 @@ class Symbol(Array):
         )
 
     def detach(self) -> Symbol:
-        """The same value, through which no derivative flows."""
+        """The same value without a derivative."""
         node, trace = self.node, self.extra
         stopped = Operation(STOP_GRADIENT, (node,), {}, node.spec, node.weak) if trace is None else trace.stop(node)
         return Symbol(stopped, self.level, trace)
@@ -241,14 +238,14 @@ class Symbol(Array):
             and not recording.is_recording()
             and trace.stopped.get(self.node) is not self.node
         ):
-            trace.has_rules = True  # the numbers change, the derivative does not: a graph cannot say that
+            trace.has_rules = True  # the numbers change but not the derivative, which a graph cannot express
         super()._become(new)
 
     def __getattr__(self, name: str) -> Any:
         advice = (
-            " A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
+            "A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
         )
-        raise AttributeError(f"A traced value has no attribute {name!r}, at {user_line()}.{advice}")
+        raise user_error(AttributeError, f"A traced value has no attribute {name!r}", advice)
 
     def __repr__(self) -> str:
         node = self.node
@@ -256,15 +253,17 @@ class Symbol(Array):
         return f"symbol({what}: {node.spec!r})"
 
 
-def strong(x: Any, primitive: Primitive) -> Any:
-    """An argument as the operation takes it: all but elementwise ones take a Python number for an array."""
+def as_strong(x: Any, primitive: Primitive) -> Any:
+    """An argument as an operation takes it: all but elementwise operations treat a Python number as an array."""
     return np.asarray(x)[()] if x.__class__ in PYTHON_NUMBERS and not is_elementwise(primitive) else x
 
 
-def record(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], level: int, trace: Trace | None) -> Any:
-    """An operation as a node of the graph, and the symbols of its results."""
+def record_operation(
+    primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], level: int, trace: Trace | None
+) -> Any:
+    """Add an operation to the graph; returns the symbols of its results."""
     if params.get("reuse"):
-        params = params | {"reuse": False}  # there is no array yet that could be reused
+        params = params | {"reuse": False}  # there is no array to reuse yet
     stops = trace is not None and recording.active and not recording.is_recording()
     if trace is not None and stops:
         nodes = [trace.stop(node) for node in nodes]
@@ -273,7 +272,7 @@ def record(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any], 
     except IndexError as error:
         error.add_note(f"This was {primitive.name} of a value of shape {nodes[0].shape}, at {user_line()}.")
         raise
-    node = Operation(primitive, tuple(nodes), params, spec, weak_type(primitive, nodes, spec), None, source())
+    node = Operation(primitive, tuple(nodes), params, spec, weakness(primitive, nodes, spec), None, source())
     if trace is not None and stops:
         trace.stopped[node] = node
     if primitive.outputs == 1:

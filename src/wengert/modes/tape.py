@@ -1,8 +1,8 @@
 """The tape: nodes, how they are made, and their order.
 
-A node holds an operation, its parameters, what its rules need, and its parents. Values point to nodes, never the other
-way, so there are no reference cycles, and memory is freed as soon as the last value of a computation is gone. Sequence
-numbers are a topological order.
+A node holds an operation, its parameters, what its rules need, and its parents. Values refer to nodes but not nodes to
+values, so there are no reference cycles, and memory is freed as soon as the last value of a computation is deleted.
+Sequence numbers are a topological order.
 """
 
 from __future__ import annotations
@@ -26,13 +26,18 @@ by_sequence = attrgetter("sequence")
 class TapeNode:
     """One recorded operation.
 
-    `saved` is just what its rules named, None once it was released; `shape` and `dtype` are the output's.
+    `saved` holds what its rules need; None after it was released. `shape` and `dtype` are those of the output.
     """
 
     __slots__ = ("primitive", "params", "parents", "saved", "shape", "dtype", "sequence", "hooks", "__weakref__")
 
     def __init__(
-        self, primitive: Primitive | None, params: dict[str, Any], parents: tuple, saved: tuple | None, out: Any
+        self,
+        primitive: Primitive | None,
+        params: dict[str, Any],
+        parents: tuple[Any, ...],
+        saved: tuple[Any, ...] | None,
+        out: Any,
     ):
         self.primitive = primitive
         self.params = params
@@ -49,21 +54,22 @@ class TapeNode:
 
     @property
     def next_functions(self) -> tuple[tuple[TapeNode | None, int], ...]:
-        """The nodes that made the operands, with the number of the output that was used, as in PyTorch."""
+        """The nodes of the operands, with the index of the output that was used, as in PyTorch."""
         return tuple((p.parents[0], p.params["index"]) if p and p.primitive is OUTPUT else (p, 0) for p in self.parents)
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The operation's own parameters, such as `axis`, and what the node keeps for the walk back."""
+        """The operation's parameters, such as `axis`, and what the node saves for the backward pass."""
         wanted = self.primitive.wanted if self.primitive else ()
         return {**self.params, "saved": dict(zip(wanted, self.saved or (), strict=False))}
 
     if TYPE_CHECKING:  # attached by autograd/hooks.py, because hooks see tensors
 
-        def register_hook(self, hook: Callable) -> Any: ...
-        def register_prehook(self, hook: Callable) -> Any: ...
+        def register_hook(self, hook: Callable[..., Any]) -> Any: ...
+        def register_prehook(self, hook: Callable[..., Any]) -> Any: ...
 
-    def hooked(self) -> Hooks:
+    def get_hooks(self) -> Hooks:
+        """The hooks of this node, made when first needed."""
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
@@ -73,40 +79,40 @@ class TapeNode:
 
 
 class Leaf(TapeNode):
-    """The beginning of a history: a value that the user made, known weakly, so that its gradient may have a history of
-    its own.
+    """The beginning of a history: a tensor that the user made.
+
+    The reference to it is weak, so that its gradient may have a history too.
     """
 
     __slots__ = ("owner",)
 
     def __init__(self, value: Any, owner: Any = None):
-        if not allocator.settled:
-            allocator.keep_freed()
+        if not allocator.is_configured:
+            allocator.keep_freed_memory()
         super().__init__(None, {}, (), (), value)
         self.owner = None if owner is None else weakref.ref(owner)
 
 
 class Hooks:
-    """What is to be done when the walk back reaches a node.
-
-    Hooks are rare, so a node has none of this until it is asked for.
-    """
+    """What the backward pass does at a node. Hooks are rare, so nodes have them only on demand."""
 
     __slots__ = ("arrived", "before", "after", "accumulated", "unpack", "line")
 
     def __init__(self) -> None:
-        self.arrived: dict[int, Callable] = {}  # cotangent -> cotangent
-        self.before: dict[int, Callable] = {}  # cotangent (a list of them if there are several outputs) -> the same
-        self.after: dict[int, Callable] = {}  # input cotangents, output cotangents -> input cotangents
-        self.accumulated: dict[int, Callable] = {}  # called with the leaf
-        self.unpack: Callable | None = None  # what gives back a saved value that was packed away
-        self.line: str | None = None  # the user's line, when anomalies are looked for
+        self.arrived: dict[int, Callable[..., Any]] = {}  # cotangent -> cotangent
+        self.before: dict[
+            int, Callable[..., Any]
+        ] = {}  # cotangent (a list of them if there are several outputs) -> the same
+        self.after: dict[int, Callable[..., Any]] = {}  # input cotangents, output cotangents -> input cotangents
+        self.accumulated: dict[int, Callable[..., Any]] = {}  # called with the leaf
+        self.unpack: Callable[..., Any] | None = None  # unpacks a saved value
+        self.line: str | None = None  # the user's line, inside detect_anomaly()
 
 
 class Handle:
     """Removes a hook: `handle.remove()`, or at the end of a `with` block."""
 
-    def __init__(self, hooks: dict[int, Callable], hook: Callable):
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]):
         self._hooks, self._key = hooks, next_sequence()
         hooks[self._key] = hook
 
@@ -123,19 +129,19 @@ class Handle:
 def output_nodes(
     primitive: Primitive,
     params: dict[str, Any],
-    parents: tuple,
-    saved: tuple,
+    parents: tuple[Any, ...],
+    saved: tuple[Any, ...],
     outs: Iterable[Any],
-    make: Callable = TapeNode,
+    make: Callable[..., Any] = TapeNode,
 ) -> list[TapeNode]:
-    """One node per output, in front of the node of an operation with several outputs."""
+    """The nodes of the outputs of an operation with several; their parent is the node of the operation."""
     specs = [Spec.of(out) for out in outs]
     node = make(primitive, params, parents, saved, Spec(tuple(s.shape for s in specs), tuple(s.dtype for s in specs)))  # type: ignore[arg-type, misc]  # specs of all outputs at once
     return [TapeNode(OUTPUT, {"index": i}, (node,), (), spec) for i, spec in enumerate(specs)]
 
 
 def sort_reachable(roots: Iterable[TapeNode]) -> list[TapeNode]:
-    """The nodes behind these, newest first: each comes before everything that it was made of."""
+    """These nodes and all that they were computed from, newest first."""
     seen = set(roots)
     stack = list(seen)
     while stack:
@@ -150,7 +156,7 @@ def sort_reachable(roots: Iterable[TapeNode]) -> list[TapeNode]:
 
 
 def find_reaching(order: list[TapeNode], targets: Iterable[TapeNode]) -> set[TapeNode]:
-    """Those nodes from which the walk back arrives at a target."""
+    """The nodes from which the backward pass reaches a target."""
     needed = set(targets)
     for node in reversed(order):
         if node not in needed and any(parent in needed for parent in node.parents):
@@ -159,18 +165,19 @@ def find_reaching(order: list[TapeNode], targets: Iterable[TapeNode]) -> set[Tap
 
 
 def released_error(node: TapeNode) -> GradientError:
+    """The error for a second backward pass through a released history."""
     if node.primitive is OUTPUT:
         node = node.parents[0]
-    place = f", recorded at {node.hooks.line}" if node.hooks and node.hooks.line else ""
+    line = f", recorded at {node.hooks.line}" if node.hooks and node.hooks.line else ""
     return user_error(
         GradientError,
-        f"The history of this value was released by an earlier backward (its {node.name} operation{place})",
+        f"The history of this value was released by an earlier backward (its {node.name} operation{line})",
         "Pass retain_graph=True to the earlier backward, or compute the value again.",
     )
 
 
 def find_older(start: int, roots: Iterable[TapeNode]) -> list[TapeNode]:
-    """The nodes older than the sequence number `start` that newer nodes among those behind the roots were made of."""
+    """The nodes older than the sequence number `start` from which newer nodes behind the roots were computed."""
     seen = set(roots)
     stack, found = list(seen), []
     while stack:
@@ -185,15 +192,17 @@ def find_older(start: int, roots: Iterable[TapeNode]) -> list[TapeNode]:
     return sorted(found, key=lambda node: node.sequence)
 
 
-def make_node(primitive: Primitive, params: dict[str, Any], parents: tuple, saved: tuple, out: Any) -> TapeNode | None:
-    """A node as the active contexts want it; None if nothing is recorded."""
+def make_node(
+    primitive: Primitive, params: dict[str, Any], parents: tuple[Any, ...], saved: tuple[Any, ...], out: Any
+) -> TapeNode | None:
+    """A node under the current settings; None if nothing is recorded."""
     settings = recording.current()
     if settings.inference or not settings.enabled:
         return None
     node = TapeNode(primitive, params, parents, saved, out)
     if settings.packing is not None:
-        pack, node.hooked().unpack = settings.packing
+        pack, node.get_hooks().unpack = settings.packing
         node.saved = tuple(map(pack, saved))
     if settings.anomalies:
-        node.hooked().line = user_line()
+        node.get_hooks().line = user_line()
     return node

@@ -1,9 +1,9 @@
-"""Taylor mode: Jet, a value with the coefficients of a truncated power series.
+"""Taylor mode: Jet, a value with the coefficients of a truncated Taylor series.
 
 Linear operations act on each coefficient, products convolve, and a few operations have a recurrence in the table. For
-all others the rule that pushes tangents forward is a differential equation, `out' = rule(x', x, out)`, and is solved
-order by order: the rule runs once, on series whose coefficients are computed when they are asked for, `out` itself
-among them. So the work is quadratic in the order, and the table needs to know nothing but the derivative.
+all others, the rule that pushes tangents is a differential equation, `out' = rule(x', x, out)`, which is solved order
+by order: the rule runs once on series whose coefficients are computed on demand, including those of `out`. The work is
+quadratic in the order, and the table needs derivatives only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Extension = Callable[[int], Any]
 
 
 class Run:
-    """One run of Taylor mode: the order, and what the rule that is running at this moment has made so far."""
+    """One run of Taylor mode: the order, and the jets that the running rule has made so far."""
 
     __slots__ = ("depth", "known", "order")
 
@@ -35,21 +35,21 @@ class Run:
 
 
 class Series:
-    """Coefficients of a power series, computed as far as they were asked for; None is a coefficient that is zero."""
+    """The coefficients of a Taylor series, computed on demand. None stands for a coefficient that is zero."""
 
-    __slots__ = ("extend", "run", "terms")
+    __slots__ = ("extend", "run", "coefficients")
 
-    def __init__(self, run: Run, terms: list, extend: Extension | None = None):
-        self.run, self.terms, self.extend = run, terms, extend
+    def __init__(self, run: Run, coefficients: list[Any], extend: Extension | None = None):
+        self.run, self.coefficients, self.extend = run, coefficients, extend
 
     def __getitem__(self, k: int) -> Any:
-        while len(self.terms) <= k:
-            self.terms.append(self.extend(len(self.terms)) if self.extend else None)
-        return self.terms[k]
+        while len(self.coefficients) <= k:
+            self.coefficients.append(self.extend(len(self.coefficients)) if self.extend else None)
+        return self.coefficients[k]
 
 
 class ConstantSeries:
-    """The series of what does not change."""
+    """The series of a constant."""
 
     __slots__ = ("value",)
 
@@ -61,7 +61,7 @@ class ConstantSeries:
 
 
 class Jet(Array):
-    """A value and the Taylor coefficients of how it changes along a curve; `value` is the one of order 0."""
+    """A value and its Taylor coefficients along a curve; `value` is the coefficient of order 0."""
 
     if TYPE_CHECKING:
         series: Series
@@ -73,7 +73,7 @@ class Jet(Array):
         self.value, self.series, self.level = series[0], series, level
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         live = find_own(args, Jet, level)
         run = next(a.series.run for a, alive in zip(args, live, strict=True) if alive)
         key = (
@@ -88,7 +88,7 @@ class Jet(Array):
         if primitive.kind == "nondifferentiable" or (recording.active and not recording.is_recording()):
             return Jet(Series(run, [out]), level) if primitive.definition.filled_in and out.dtype.kind in "fc" else out
         if primitive.outputs != 1:
-            return several(primitive, level, args, live, values, out, params, run)
+            return run_several(primitive, level, args, live, values, out, params, run)
         jet = Jet(Series(run, [out]), level)
         jet.series.extend = extension(primitive, args, live, values, jet, params)
         if run.depth:
@@ -98,15 +98,15 @@ class Jet(Array):
         return jet
 
     def detach(self) -> Any:
-        """The value alone."""
+        """The coefficient of order 0."""
         return self.value
 
     def __repr__(self) -> str:
-        return f"jet({', '.join(map(repr, self.series.terms))})"
+        return f"jet({', '.join(map(repr, self.series.coefficients))})"
 
 
 def complete(series: Series) -> None:
-    """Compute all coefficients, and forget how: what rules made in between refers to itself."""
+    """Compute all coefficients, and release the functions that compute them, which form reference cycles."""
     run = series.run
     series[run.order]
     for other in (series, *[jet.series for jet in run.known.values()]):
@@ -114,26 +114,26 @@ def complete(series: Series) -> None:
     run.known.clear()
 
 
-def several(
+def run_several(
     primitive: Primitive,
     level: int,
     args: Sequence[Any],
     live: Sequence[bool],
     values: Sequence[Any],
     outs: Any,
-    params: dict,
+    params: dict[str, Any],
     run: Run,
-) -> tuple:
+) -> tuple[Any, ...]:
     """The outputs of an operation that has several."""
     jets = tuple([Jet(Series(run, [out]), level) for out in outs])
     if primitive.kind == "linear":
-        terms = [a.series if alive else ConstantSeries(a) for a, alive in zip(args, live, strict=True)]
+        series = series_of(args, live)
         for k in range(1, run.order + 1):
-            coefficients = push(primitive, values, [t[k] for t in terms], outs, params) or [None] * len(jets)
+            coefficients = push(primitive, values, [x[k] for x in series], outs, params) or [None] * len(jets)
             for jet, coefficient in zip(jets, coefficients, strict=True):
-                jet.series.terms.append(coefficient)
+                jet.series.coefficients.append(coefficient)
         return jets
-    for jet, extend in zip(jets, by_derivative(primitive, args, live, jets, params), strict=True):
+    for jet, extend in zip(jets, integrate_rule(primitive, args, live, jets, params), strict=True):
         jet.series.extend = extend
     if not run.depth:
         for jet in jets:
@@ -141,6 +141,11 @@ def several(
         for jet in jets:
             complete(jet.series)
     return jets
+
+
+def series_of(args: Sequence[Any], live: Sequence[bool]) -> list[Any]:
+    """The series of the arguments of an operation."""
+    return [a.series if alive else ConstantSeries(a) for a, alive in zip(args, live, strict=True)]
 
 
 def extension(
@@ -151,40 +156,37 @@ def extension(
     out: Jet,
     params: dict[str, Any],
 ) -> Extension:
-    """How the next coefficient of an operation's output is computed."""
-    terms = [a.series if alive else ConstantSeries(a) for a, alive in zip(args, live, strict=True)]
+    """The function that computes the next coefficient of an operation's output."""
+    series = series_of(args, live)
     if is_linear(primitive, live):
         return lambda k: push(
             primitive,
             values,
-            [t[k] if alive else None for t, alive in zip(terms, live, strict=True)],
+            [x[k] if alive else None for x, alive in zip(series, live, strict=True)],
             out.value,
             params,
         )
     if primitive.kind == "multilinear":
-        return lambda k: spread(terms, (), k, lambda *x: primitive.op(*x, **params))
-    recurrence = primitive.definition.taylor and primitive.definition.taylor(*terms)
+        return lambda k: sum_products(series, (), k, lambda *x: primitive.op(*x, **params))
+    recurrence = primitive.definition.taylor and primitive.definition.taylor(*series)
     if recurrence:
         return lambda k: recurrence(k, out.series)
-    return by_derivative(primitive, args, live, (out,), params)[0]
+    return integrate_rule(primitive, args, live, (out,), params)[0]
 
 
-def spread(terms: Sequence[Any], chosen: tuple, k: int, product: Callable) -> Any:
-    """The sum of the products of one coefficient of each series, over all ways in which their orders add up to k.
-
-    None if it is zero.
-    """
-    first, *rest = terms
+def sum_products(series: Sequence[Any], chosen: tuple[Any, ...], k: int, product: Callable[..., Any]) -> Any:
+    """The sum of products of one coefficient of each series whose orders add up to k; None if it is zero."""
+    first, *rest = series
     total = None
     for i in range(k + 1) if rest else (k,):
         if (a := first[i]) is not None:
-            term = spread(rest, (*chosen, a), k - i, product) if rest else product(*chosen, a)
+            term = sum_products(rest, (*chosen, a), k - i, product) if rest else product(*chosen, a)
             total = term if total is None else total if term is None else total + term
     return total
 
 
 def is_linear(primitive: Primitive, live: Sequence[bool]) -> bool:
-    """Whether the output is linear in the live arguments, the others being constant."""
+    """Whether the output is linear in the live arguments; the others are constant."""
     if primitive.kind in ("linear", "multilinear"):
         return primitive.kind == "linear" or sum(live) == 1
     if primitive.kind != "elementwise":
@@ -194,7 +196,7 @@ def is_linear(primitive: Primitive, live: Sequence[bool]) -> bool:
     return not any(varying & set(needs(rule)) for rule in rules)
 
 
-def by_derivative(
+def integrate_rule(
     primitive: Primitive, args: Sequence[Any], live: Sequence[bool], outs: tuple[Jet, ...], params: dict[str, Any]
 ) -> list[Extension]:
     """The integral of `out' = push(x', x, out)`, for each output."""
@@ -205,7 +207,7 @@ def by_derivative(
         if not slopes:
             run.depth += 1
             try:
-                rates = [derivative(a) if alive else None for a, alive in zip(args, live, strict=True)]
+                rates = [differentiate_series(a) if alive else None for a, alive in zip(args, live, strict=True)]
                 pushed = push(primitive, args, rates, outs[0] if primitive.outputs == 1 else outs, params)
             finally:
                 run.depth -= 1
@@ -220,8 +222,8 @@ def by_derivative(
     return [partial(extend, i) for i in range(len(outs))]
 
 
-def derivative(x: Jet) -> Jet:
-    """x', as far as x is known."""
+def differentiate_series(x: Jet) -> Jet:
+    """The derivative of a series, with one coefficient less."""
     series = x.series
 
     def extend(k: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,24 +11,23 @@ import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import copy_value, find_own, payloads
-from wengert.core.primitive import OUTPUT, Primitive, as_constant, gathered, holds_value
+from wengert.core.levels import find_own, payloads
+from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
 from wengert.modes.backward import conform
+from wengert.modes.in_place import CHANGEABLE, can_write_into, is_sole_owner, is_traced, protect, snapshot
 from wengert.modes.tape import Handle, Leaf, TapeNode, make_node, output_nodes
-from wengert.ops.elementwise import arithmetic, complex_numbers
+from wengert.modes.tape_value import RETAIN, TapeValue
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.shape.casting import astype
 
 ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
-RETAIN = -1
-"""The key of the hook of `retain_grad`."""
 
 
-class Tensor(Array):
-    """An array that remembers how it was made. Leaves are what the user made; `backward` fills their `grad`.
+class Tensor(TapeValue):
+    """An array that records how it was computed. The user makes leaves; `backward` fills their `grad`.
 
     >>> x = tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
@@ -38,7 +36,6 @@ class Tensor(Array):
     """
 
     if TYPE_CHECKING:
-        node: TapeNode | None
         _grad: Tensor | None
 
         def backward(  # attached by modes/history.py
@@ -51,20 +48,18 @@ class Tensor(Array):
 
     else:
         __slots__ = ()
-        node = Array.extra
 
     def __init__(self, value: Any, level: int = 0, node: TapeNode | None = None):
         self.value = value
         self.level = level
         self.node = node
 
-    # Running operations. The payloads of level 0 are plain arrays; those of a higher level may be values of a lower
-    # one.
+    # Running operations. Payloads are plain arrays at level 0; at higher levels they may be values of lower levels.
 
     @staticmethod
-    def process_unary(primitive: Primitive, level: int, x: Any) -> Tensor:
+    def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
         active = recording.active
-        if active and not level and (trace := recording.trace()) is not None:
+        if active and not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, (x,), NO_PARAMS)
         node = x.node
         x = x.value
@@ -77,9 +72,9 @@ class Tensor(Array):
         return Tensor(out, level, TapeNode(primitive, NO_PARAMS, (node,), keep(out, x), out))
 
     @staticmethod
-    def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Tensor:
+    def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         active = recording.active
-        if active and not level and (trace := recording.trace()) is not None:
+        if active and not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, (x, y), NO_PARAMS)
         constant = None
         if isinstance(x, Tensor) and x.level == level:
@@ -111,8 +106,8 @@ class Tensor(Array):
         return Tensor(out, level, TapeNode(primitive, NO_PARAMS, (x_node, y_node), saved, out))
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        if not level and (trace := recording.trace()) is not None:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, args, params)
         values = payloads(args, find_own(args, Tensor, level))
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
@@ -148,58 +143,8 @@ class Tensor(Array):
     # History.
 
     @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient flows to this value.
-
-        On leaves it can be switched: `x.requires_grad = False` freezes a parameter.
-        """
-        return self.node is not None
-
-    @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
-        if wanted == self.requires_grad:
-            return
-        if not wanted:
-            if not self.is_leaf:
-                raise user_error(
-                    GradientError,
-                    f"requires_grad can be switched off on leaves only; this value was made by {self.node.name}",
-                    "Use y.detach() for a value without history.",
-                )
-            self.node = None
-            return
-        if self.dtype.kind not in "fc":
-            raise user_error(
-                GradientError,
-                f"A tensor of dtype {self.dtype} cannot require a gradient: derivatives need floating-point or complex "
-                f"values",
-                "Pass dtype=float, or convert with x.astype(float).",
-            )
-        self.node = Leaf(self.value, self)
-
-    is_live = requires_grad
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        self.requires_grad = requires_grad
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether the user made this value, rather than a recorded operation."""
-        return self.node is None or self.node.primitive is None
-
-    @property
-    def grad_fn(self) -> TapeNode | None:
-        """The node of the operation that made this value; None for leaves."""
-        if self.is_leaf:
-            return None
-        node = self.node
-        assert node is not None
-        return node.parents[0] if node.primitive is OUTPUT and node.parents else node
-
-    @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` accumulated here: for leaves, and for values on which `retain_grad` was called."""
+        """The gradient that `backward` accumulated, for leaves and after `retain_grad`."""
         self._refuse_trace("The gradient of")
         return getattr(self, "_grad", None)
 
@@ -210,21 +155,13 @@ class Tensor(Array):
             value = as_tensor(value)
             if value.shape != self.shape:
                 raise user_error(ValueError, f"grad has shape {value.shape}, the tensor {self.shape}")
-            if value.dtype != self.dtype:
-                if not np.can_cast(value.dtype, self.dtype, "same_kind"):
-                    raise user_error(
-                        TypeError, f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}"
-                    )
-                value = astype(value, self.dtype)
+            if not np.can_cast(value.dtype, self.dtype, "same_kind"):
+                raise user_error(TypeError, f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}")
+            value = astype(value, self.dtype) if value.dtype != self.dtype else value
         self._grad = value
 
-    @property
-    def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this value."""
-        return not self.is_leaf and self.node.hooks is not None and RETAIN in self.node.hooks.arrived  # type: ignore[union-attr]  # no leaf
-
     def retain_grad(self) -> None:
-        """Keep this value's gradient, although it is not a leaf, when `backward` comes by."""
+        """Let `backward` fill `grad` of this value, although it is not a leaf."""
         if self.node is None:
             raise user_error(GradientError, "retain_grad() needs a value that requires a gradient")
         if not self.is_leaf:
@@ -236,76 +173,57 @@ class Tensor(Array):
                     accumulate(tensor, t)
                 return t
 
-            self.node.hooked().arrived[RETAIN] = keep
+            self.node.get_hooks().arrived[RETAIN] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
-        """Call `hook` with the gradient of this value, each time it is computed.
-
-        What it returns, if anything, takes its place.
-        """
+        """Call `hook` with the gradient of this value each time it is computed; its result, if any, replaces it."""
         if self.node is None:
             raise user_error(GradientError, "register_hook needs a value that requires a gradient")
 
-        def arrived(t: Any) -> Any:
-            returned = hook(public(t))
+        def call_hook(t: Any) -> Any:
+            returned = hook(to_gradient(t))
             return t if returned is None else replacement(returned, t, "A hook on a tensor returned a gradient")
 
-        hooks = self.node.hooked().arrived
-        handle = Handle(hooks, arrived)
+        hooks = self.node.get_hooks().arrived
+        handle = Handle(hooks, call_hook)
         if RETAIN in hooks:
-            hooks[RETAIN] = hooks.pop(RETAIN)  # `retain_grad` sees what the other hooks made of the gradient
+            hooks[RETAIN] = hooks.pop(RETAIN)  # `retain_grad` sees the result of the other hooks
         return handle
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
-        """Call `hook` with this leaf after a gradient was added to its `grad`."""
-        if not isinstance(self.node, Leaf):
-            raise user_error(GradientError, "A hook after accumulation needs a leaf that requires a gradient")
-        return Handle(self.node.hooked().accumulated, hook)
-
     def detach(self) -> Tensor:
-        """The same numbers without history. Changing one in place does not change the other."""
+        """The same numbers without history. Changes in place of one do not change the other."""
         return snapshot(self).detach() if is_traced(self) else Tensor(self.value, self.level)
 
     @property
     def data(self) -> Tensor:
-        """The numbers without history; assigning new ones is not recorded."""
+        """The numbers without history; assignment to it is not recorded."""
         return self.detach()
 
     @data.setter
     def data(self, value: Any) -> None:
-        with recording.switched(enabled=False):
+        with recording.override(enabled=False):
             self._rebind((value if isinstance(value, Array) else tensor(value)).detach())
 
-    # Changing in place. Numbers that the tape has saved, or that another value shares, are never written to: the buffer
-    # is reused only where this object is its sole owner.
+    # Changes in place. The buffer is written to only if this object is its sole owner: the tape may have saved it.
 
     def __setitem__(self, key: Any, v: Any) -> None:
         refused = isinstance(self.node, Leaf) and recording.is_recording()
         self._rebind(set_at(self, key, v, reuse=not self.level and not refused and is_sole_owner(self)))
 
-    def _update(self, function: Callable, ufunc: np.ufunc | None, v: Any) -> None:
+    def _update(self, function: Callable[..., Any], ufunc: np.ufunc | None, v: Any) -> None:
         plain = v.value if v.__class__ is Tensor and not v.level else v
-        if (
-            ufunc is not None
-            and not recording.is_recording()
-            and not self.level
-            and recording.trace() is None
-            and (isinstance(plain, int | float) or (isinstance(plain, np.ndarray) and plain.shape == self.shape))
-            and is_sole_owner(self)
-        ):
+        if ufunc is not None and can_write_into(self, plain):
             ufunc(self.value, plain, out=self.value)
             self._changes = self._version + 1
         else:
             super()._update(function, ufunc, v)
 
     def _become(self, new: Array) -> None:
-        while (
-            isinstance(new, Tensor) and new.level > self.level and new.node is None
-        ):  # a constant of a transform, which will end
+        while isinstance(new, Tensor) and new.level > self.level and new.node is None:  # constant to its transform
             new = new.value if isinstance(new.value, Array) else Tensor(new.value, self.level)
         is_recorded = recording.is_recording()
         if is_traced(self):
-            recording.trace().assign(self, new, is_recorded)
+            recording.current_trace().assign(self, new, is_recorded)
             return
         if is_recorded:
             self._refuse_leaf()
@@ -313,65 +231,24 @@ class Tensor(Array):
         if not is_recorded and isinstance(new, Tensor):
             self.value = new.value
         else:
-            keep = (
-                self.node.hooks.arrived.pop(RETAIN, None)
-                if self.node is not None and self.node.hooks is not None
-                else None
-            )
+            hooks = self.node.hooks if self.node is not None else None
+            keep = hooks.arrived.pop(RETAIN, None) if hooks is not None else None
             super()._become(new)
             if keep is not None and isinstance(new, Tensor) and new.node is not None:
-                new.node.hooked().arrived[RETAIN] = keep
-
-    def _refuse_trace(self, what: str) -> None:
-        """Raise in a trace, whose program knows nothing of a tensor but its numbers."""
-        if is_traced(self):
-            raise user_error(
-                GradientError,
-                f"{what} a captured tensor inside a compiled function",
-                because="it would be the one of the first call for ever. Pass it as an argument, compute gradients by "
-                "wg.grad, and copy tensors by x.clone().",
-            )
-
-    def _refuse_leaf(self) -> None:
-        """Raise where a change that is recorded would make another value of a leaf."""
-        if isinstance(self.node, Leaf):
-            raise user_error(
-                GradientError,
-                "A leaf that requires a gradient was changed in place",
-                because="its gradient would be lost. Work on x.clone(), or update parameters inside `with "
-                "wg.no_grad():`.",
-            )
-
-    # Becoming plain numbers.
-
-    def _plain(self, what: str) -> np.ndarray:
-        return snapshot(self)._plain(what) if is_traced(self) else super()._plain(what)
-
-    def __bool__(self) -> bool:
-        return bool(snapshot(self) if is_traced(self) else self.value)
-
-    def numpy(self) -> np.ndarray:
-        """The numbers as a read-only array that shares memory; copy it to write to it."""
-        return self.__array__()
-
-    def item(self, *index: Any) -> Any:
-        return snapshot(self).item(*index) if is_traced(self) else super().item(*index)
-
-    def tolist(self) -> Any:
-        return snapshot(self).tolist() if is_traced(self) else super().tolist()
+                new.node.get_hooks().arrived[RETAIN] = keep
 
     def __repr__(self) -> str:
         numbers = (
-            np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(")
-            if self.level == 0
-            else repr(self.value)
+            repr(self.value)
+            if self.level
+            else np.array2string(np.asarray(self.value), separator=", ", prefix="tensor(")
         )
         details = "" if self.dtype in (np.float64, np.int64, np.bool_) else f", dtype={self.dtype}"
         if self.node is not None:
             details += ", requires_grad=True" if self.is_leaf else f", grad_fn={self.grad_fn}"
         return f"tensor({numbers}{details})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         self._refuse_trace("A copy of")
         if not self.is_leaf or self.level:
             raise user_error(
@@ -380,41 +257,8 @@ class Tensor(Array):
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
 
 
-CHANGEABLE = (np.ndarray, Array)
-
-
-def protect(saved: tuple, constants: Sequence[Any]) -> tuple:
-    """`saved` with copies of what the user could still change: arrays, and values that can be assigned to in place."""
-    theirs = set(map(id, constants))
-    copy = lambda s: snapshot(s) if id(s) in theirs else s
-    return tuple([tuple(map(copy, s)) if s.__class__ is tuple else copy(s) for s in saved])
-
-
-def snapshot(value: Any) -> Any:
-    """A copy that later assignments do not change."""
-    if isinstance(value, np.ndarray):
-        return value.copy() if value.flags.writeable or value.base is not None else value
-    if isinstance(value, Array):
-        if is_traced(value):
-            return recording.trace().symbol(value)
-        return copy_value(value)
-    return value
-
-
-def is_traced(value: Array) -> bool:
-    """Whether this is a tensor of the user's inside a trace, which keeps what it stands for there."""
-    return not value.level and recording.trace() is not None
-
-
-def is_sole_owner(tensor: Tensor) -> bool:
-    """Whether nobody else, a saved value or a view included, can see the buffer."""
-    value = tensor.value
-    return (
-        isinstance(value, np.ndarray) and value.flags.owndata and value.flags.writeable and sys.getrefcount(value) == 3
-    )
-
-
 def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | None) -> Tensor:
+    """A pickled tensor."""
     new = cls(value)
     new.requires_grad = requires_grad
     if grad is not None:
@@ -422,44 +266,47 @@ def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | N
     return new
 
 
-def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Any:
-    """A new tensor with its own copy of the data: a number, an array, or nested lists of them.
+def tensor(data: Any, requires_grad: bool = False, dtype: Any = None) -> Tensor:
+    """A new tensor with a copy of the data: a number, an array, or nested lists of them.
 
-    Of values that are being differentiated it makes a value that depends on them, as `wg.stack` does.
+    A list of values that are being differentiated becomes a value that depends on them, as with `wg.stack`.
 
     >>> tensor([[1, 2], [3, 4]], dtype=float, requires_grad=True)
     tensor([[1., 2.],
             [3., 4.]], requires_grad=True)
     """
     if holds_value(data):
-        values = data = gathered(data)
+        values = data = stack_lists(data)
         while isinstance(data, Tensor) and data.node is None and not is_traced(data):
             data = data.value
         if isinstance(data, Array):
-            return astype(values, values.dtype if dtype is None else dtype)
+            value: Tensor = astype(values, values.dtype if dtype is None else dtype)
+            return value
     if is_masked(data):
         refuse_subclass(data)
-    return own(np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad)
+    return adopt_array(
+        np.array(data if isinstance(data, list | tuple) else as_constant(data), dtype=dtype), requires_grad
+    )
 
 
-def own(value: np.ndarray, requires_grad: bool = False) -> Any:
-    """An array that nobody else has as a new tensor; in a trace, where it is made anew at each call, as a symbol."""
+def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:
+    """A new tensor around an array that nothing else refers to; in a trace, a symbol."""
     if value.dtype.kind not in "biufc":
         raise user_error(
             TypeError,
             f"Data of dtype {value.dtype} cannot be a tensor",
             "Pass numbers in an array or in lists of equal length.",
         )
-    trace = recording.trace()
+    trace = recording.current_trace()
     if trace is not None:
         if requires_grad:
             raise user_error(
                 GradientError,
                 "A tensor that requires a gradient was made inside a traced function",
-                because="such a program has no tape. Differentiate a function with wg.grad, or make the tensor "
-                "outside.",
+                because="its program has no tape. Differentiate a function with wg.grad, or make the tensor outside.",
             )
-        return trace.symbol(value)
+        symbol: Tensor = trace.symbol(value)
+        return symbol
     new = Tensor(value)
     if requires_grad:
         new.requires_grad = True
@@ -467,25 +314,26 @@ def own(value: np.ndarray, requires_grad: bool = False) -> Any:
 
 
 def as_tensor(value: Any) -> Tensor:
+    """A tensor as it is; anything else as a new tensor."""
     return value if isinstance(value, Tensor) else tensor(value)
 
 
-# The boundary. Inside, cotangents follow the transpose convention; outside, the gradient of a complex value is the
-# direction of steepest ascent, its conjugate.
+# Cotangents follow the transpose convention. Users see gradients: that of a complex value is the direction of steepest
+# ascent, the conjugate of the cotangent.
 
 
-def public(t: Any) -> Tensor:
-    """A cotangent as the user sees it."""
-    t = t if isinstance(t, Tensor) else Tensor(t)
-    return complex_numbers.conj(t) if t.dtype.kind == "c" else t
+def to_gradient(t: Any) -> Tensor:
+    """The gradient of a cotangent."""
+    gradient: Tensor = t if isinstance(t, Tensor) else Tensor(t)
+    return gradient.conj() if gradient.dtype.kind == "c" else gradient
 
 
-internal = public  # conjugation undoes itself
+to_cotangent = to_gradient  # conjugation is its own inverse
 
 
 def replacement(gradient: Any, t: Any, returned: str) -> Any:
-    """The cotangent that takes the place of `t` when a hook has `returned` a gradient."""
-    new = internal(as_tensor(gradient))
+    """The cotangent that replaces `t` after a hook `returned` a gradient."""
+    new = to_cotangent(as_tensor(gradient))
     if new.shape != t.shape:
         raise user_error(
             GradientError, f"{returned} of shape {new.shape} in place of {t.shape}", "The shapes must be equal."
@@ -494,15 +342,15 @@ def replacement(gradient: Any, t: Any, returned: str) -> Any:
 
 
 def accumulate(tensor: Tensor, t: Any) -> None:
-    """Add a cotangent to `grad`; only a cotangent with a history gives it one."""
+    """Add a cotangent to `grad`, which has a history only if the cotangent has one."""
     if t.__class__ is np.ndarray and t.dtype is tensor.dtype and t.dtype.kind == "f" and t.shape == tensor.shape:
         new = Tensor(t)
     else:
-        new = public(conform(t, tensor.shape, tensor.dtype))
+        new = to_gradient(conform(t, tensor.shape, tensor.dtype))
     with ACCUMULATING:
         old = getattr(tensor, "_grad", None)
         if old is not None:
-            new = arithmetic.add(old, new) if isinstance(t, Tensor) else Tensor(old.value + new.value)
+            new = old + new if isinstance(t, Tensor) else Tensor(old.value + new.value)
         elif new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
             new = Tensor(new.value.copy())
         tensor._grad = new

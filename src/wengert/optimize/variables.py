@@ -176,7 +176,7 @@ def plain_array(x: Any) -> Any:
 def refuse_tracked(tree: Any, what: str) -> None:
     """Raise an error for tracked values: a search is not differentiated, and their gradient would be lost."""
     for leaf in flatten(tree)[0]:
-        for layer in layers(leaf):
+        for layer in iterate_payloads(leaf):
             if not (isinstance(layer, Tensor) and layer.node is None and not layer.level):
                 raise user_error(
                     GradientError,

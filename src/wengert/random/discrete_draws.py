@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.primitive import gathered, operand
+from wengert.core.primitive import as_operand, stack_lists
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.indexing.taking import take, take_along_axis
@@ -105,7 +105,7 @@ class DiscreteDraws:
         With `hard` it is a choice, 0 everywhere but at one index, that has the derivative of the smooth one. `size` are
         axes in front.
         """
-        logits = operand(logits)
+        logits = as_operand(logits)
         smooth = softmax((logits + self._gumbel_noise(logits, size)) / temperature, axis)
         if not hard:
             return smooth
@@ -123,7 +123,7 @@ class DiscreteDraws:
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """x in random order along an axis; its gradient is moved back."""
         refuse_trace()
-        x = gathered(x)
+        x = stack_lists(x)
         return (
             take(x, self.numpy.permutation(x.shape[axis]), axis)
             if isinstance(x, Array)
@@ -136,7 +136,7 @@ class DiscreteDraws:
         Without an axis all elements are in random order.
         """
         refuse_trace()
-        x = gathered(x)
+        x = stack_lists(x)
         if not isinstance(x, Array):
             return self.numpy.permuted(x, axis=axis, out=out)
         refuse_out(out)
@@ -159,7 +159,7 @@ class DiscreteDraws:
         self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
         """Elements of `a`, to which the gradient goes back; none goes to their probabilities p."""
-        a, p = gathered(a), gathered(p)
+        a, p = stack_lists(a), stack_lists(p)
         refuse_gradient("choice", SCORE, p=p)
         p = None if p is None else np.asarray(p)
         if not isinstance(a, Array):

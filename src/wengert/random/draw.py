@@ -86,7 +86,7 @@ class Draw:
 
     def __init__(self, source: np.random.Generator, parameters: Sequence[Any], size: Size, checks: str | None = None):
         refuse_trace()
-        self.source, self.parameters, self.checks = source, [operand(p) for p in parameters], checks
+        self.source, self.parameters, self.checks = source, [as_operand(p) for p in parameters], checks
         shape = np.broadcast_shapes(*[p.shape for p in self.parameters])
         self.size = shape if size is None else size_tuple(size)
         if size is not None and not can_broadcast(shape, self.size):
@@ -105,7 +105,7 @@ class Draw:
     def counts(self, method: str, *used: Any, core: tuple[int, ...] = ()) -> Any:
         """The same in NumPy's dtype."""
         size = self.size + core
-        args = [broadcast_to(operand(stop_gradient(p)), size) for p in used]
+        args = [broadcast_to(as_operand(stop_gradient(p)), size) for p in used]
         checks, self.checks = self.checks, None
         return _draw(
             *args, *self.parameters, source=self.source, method=method, used=len(used), size=size, checks=checks
@@ -140,7 +140,8 @@ def attach_derivative(draw: Any, numbers: Any, *parameters: Any) -> Any:
 def is_differentiated(x: Any) -> bool:
     """Whether a derivative of x is wanted, in any mode."""
     return any(
-        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched) for layer in layers(x)
+        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched)
+        for layer in iterate_payloads(x)
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp, log, log1p
@@ -123,7 +123,7 @@ class Family(Distribution):
 
 def as_value(x: Any) -> Any:
     """Lists as arrays; Python's numbers stay, and take the precision of what they meet."""
-    return float(x) if isinstance(x, bool | int | float) else operand(x)
+    return float(x) if isinstance(x, bool | int | float) else as_operand(x)
 
 
 def common_precision(*args: Any) -> np.dtype:

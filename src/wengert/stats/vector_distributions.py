@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp, log, log1p
@@ -47,10 +47,10 @@ def covariance_matrix(cov: Any, n: int, *others: Any) -> Any:
 def vector_length(x: Any, mean: Any, cov: Any) -> int:
     """The length of the vectors: that of the mean, the covariance, or the points."""
     if mean is not None and np.ndim(mean):
-        return operand(mean).shape[-1]
+        return as_operand(mean).shape[-1]
     if np.ndim(cov):
-        return operand(cov).shape[-1]
-    return 1 if x is None or mean is not None or not np.ndim(x) else operand(x).shape[-1]
+        return as_operand(cov).shape[-1]
+    return 1 if x is None or mean is not None or not np.ndim(x) else as_operand(x).shape[-1]
 
 
 def whiten(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
@@ -126,7 +126,7 @@ class Dirichlet(Distribution):
     """
 
     def _shares(self, x: Any, alpha: Any) -> tuple[Any, Any]:
-        x, alpha = operand(x), operand(alpha)
+        x, alpha = as_operand(x), as_operand(alpha)
         if alpha.ndim != 1:
             raise user_error(
                 ValueError, f"dirichlet takes a vector alpha, and was given shape {alpha.shape}", "Batch it by wg.vmap."
@@ -184,7 +184,7 @@ class Multinomial(Distribution):
     @without_warnings
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of the counts x; minus infinity where they do not add up to n."""
-        p = operand(p)
+        p = as_operand(p)
         x, n = as_counts(x, p), as_counts(n, p)
         impossible = logical_or(any_(logical_or(x < 0, floor(x) != x), -1), sum_(x, -1) != n)
         safe = where(reshape(impossible, (*impossible.shape, 1)), 0.0, x)

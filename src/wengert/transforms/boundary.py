@@ -15,8 +15,8 @@ import numpy as np
 from wengert.control.values import match_given, to_scalar
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_users, strip_level
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.levels import has_user_tensor, strip_level
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -33,7 +33,7 @@ Argnums = int | Sequence[int]
 
 def to_array(x: Any) -> Any:
     """A leaf as something with a shape: numbers become NumPy's."""
-    return x if isinstance(x, SHAPED) else operand(x)[()]
+    return x if isinstance(x, SHAPED) else as_operand(x)[()]
 
 
 def flatten_arrays(tree: Any) -> tuple[list, Structure]:
@@ -179,7 +179,7 @@ def call_function(call: Call, arguments: Sequence[Any], level: int) -> Any:
     """The result of a function that is being differentiated, whatever is switched off around it."""
     if not recording.active or recording.is_recording():
         return call(arguments)
-    with recording.switched(enabled=True, inference=False):
+    with recording.override(enabled=True, inference=False):
         result = call(arguments)
     return map_arrays(lambda y: detach_below(y, level), result)
 
@@ -214,7 +214,7 @@ def detach_below(y: Any, level: int) -> Any:
     if isinstance(y, Dual) and y.level == level:
         return Dual(detach_below(y.value, level), detach_below(y.tangent, level), level)
     if isinstance(y, Jet) and y.level == level:
-        return Jet(Series(y.series.run, [detach_below(t, level) for t in y.series.terms]), level)
+        return Jet(Series(y.series.run, [detach_below(t, level) for t in y.series.coefficients]), level)
     if isinstance(y, Dual | Jet):
         return detach_below(y.value, level)
     if isinstance(y, Tensor) and y.level:
@@ -242,7 +242,7 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
     taken_ids = set(map(id, taken))
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
-        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, is_users(x), given)
+        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, has_user_tensor(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:
                 t = t.copy()

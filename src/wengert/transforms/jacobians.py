@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_users
+from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
@@ -207,7 +207,7 @@ def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, 
     blocks: list[list] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
+            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), has_user_tensor(x), chosen.given))
     return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
@@ -249,7 +249,7 @@ def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
 def assembled(column: Any, chosen: Arguments) -> Any:
     """What one output gives along each unit vector, as a tree like the inputs, with their axes last."""
     specs = list(map(Spec.of, chosen.leaves))
-    user = any(map(is_users, chosen.leaves))
+    user = any(map(has_user_tensor, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]
     blocks = [reshape(moveaxis(p, 0, -1), p.shape[1:] + spec.shape) for p, spec in zip(parts, specs, strict=True)]
     return unflatten_arrays(chosen.structure, [hand_out(block, user, chosen.given) for block in blocks])

@@ -10,12 +10,12 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.definition import needs
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_users, new_level
+from wengert.core.levels import has_user_tensor, new_level
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.forward import Dual
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, sort_reachable
-from wengert.modes.tensor import snapshot
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.boundary import (
@@ -101,7 +101,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
-    user = any(map(is_users, chosen.leaves))
+    user = any(map(has_user_tensor, chosen.leaves))
     specs = list(map(Spec.of, chosen.leaves))
 
     def derivative(*tangents: Any) -> Any:
@@ -233,7 +233,7 @@ def push_forward(
     if has_aux:
         result, aux = split_aux(result)
         aux = map_arrays(lambda y: hand_out_aux(y, level, given), aux)
-    user = any(map(is_users, inputs))
+    user = any(map(has_user_tensor, inputs))
     taken = set(map(id, tangents))
 
     def own(y: Any) -> Any:

@@ -15,7 +15,7 @@ from wengert.control.values import match_given
 from wengert.core import tree
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import new_level
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros_like
 from wengert.modes.taylor import Jet, Run, Series
@@ -67,7 +67,7 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     if x.dtype.kind not in "fc":
         raise user_error(
             GradientError,
@@ -78,7 +78,7 @@ def _floating(x: Any) -> Any:
 
 
 def _like(term: Any, x: Any) -> Any:
-    term = operand(term)
+    term = as_operand(term)
     if term.shape != x.shape:
         raise user_error(
             ValueError, f"A coefficient has shape {term.shape}, its argument {x.shape}", "They must be equal."
@@ -88,7 +88,7 @@ def _like(term: Any, x: Any) -> Any:
 
 def _terms(y: Any, level: int, order: int) -> list:
     """All coefficients of one output, zeros included."""
-    known = y.series.terms[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
+    known = y.series.coefficients[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
     known = [*known, *[None] * (order + 1 - len(known))]
     return [zeros_like(known[0]) if t is None else t for t in known]
 

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.levels import new_level
-from wengert.core.primitive import OUTPUT, SHAPED, operand
+from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
@@ -83,7 +83,7 @@ class Traced:
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
         try:
-            with recording.switched(trace=trace, enabled=True, inference=False):
+            with recording.override(trace=trace, enabled=True, inference=False):
                 outs, result = flatten(f(*args, **kwargs))
                 outputs = [
                     y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, trace) for y in outs
@@ -124,7 +124,7 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
         raise user_error(
             TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
-    return trace.of(y)
+    return trace.node_of(y)
 
 
 def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
@@ -197,7 +197,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
             t = (
                 np.broadcast_to(node.dtype.type(1), node.shape)[()]
                 if seed is None
-                else conform(operand(seed), node.shape, node.dtype)
+                else conform(as_operand(seed), node.shape, node.dtype)
             )
             started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
     found: dict[TapeNode, Any] = {}

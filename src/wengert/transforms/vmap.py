@@ -11,7 +11,7 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.errors import user_error
 from wengert.core.levels import new_level
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
@@ -75,7 +75,7 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        with recording.repeated("vmap"):
+        with recording.repeating("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
@@ -126,7 +126,7 @@ def names_of(structure: Structure) -> list[str]:
 def batch_first(x: Any, axis: int, name: str) -> Any:
     """A leaf with its batch axis in front."""
     refuse_subclass(x)
-    x = operand(x)
+    x = as_operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise user_error(
             ValueError,
@@ -158,7 +158,7 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     if mine:
         value = out.value
     else:
-        out = operand(out)
+        out = as_operand(out)
         if out.dtype.kind not in "biufc":
             raise user_error(
                 TypeError, f"The {name} of a function under vmap must be an array or a number, not {out.dtype}"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.core.source import _PLACES
+from wengert.core.source import _TABLES
 from wengert.explain.reading.expressions import DEEPEST, LONGEST, expression
 from wengert.explain.reading.tokens import ExpressionError
 from wengert.explain.reading.vocabulary import ALIASES, functions
@@ -393,7 +393,7 @@ def test_source_is_kept_as_long_as_it_is_needed():
     del f
     gc.collect()
     assert explanation.steps[-1].code == "return sin(x) * 2.5"
-    _PLACES.clear()
+    _TABLES.clear()
     del explanation
     gc.collect()
     assert filename not in linecache.cache

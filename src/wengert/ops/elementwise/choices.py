@@ -17,7 +17,7 @@ from wengert.core.errors import user_error
 from wengert.core.facts import CHEAP, CHOICE, Facts
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import parallel
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal, refuse_out
 
 POSITIVE = (0.2, 3.0)
@@ -51,7 +51,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
     What is not taken gets no gradient, even where its derivative is infinite.
     """
-    condition = operand(condition)
+    condition = as_operand(condition)
     if x is None and y is None:
         return condition.nonzero()
     if x is None or y is None:
@@ -140,11 +140,11 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min
     """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
-    if (x := operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
+    if (x := as_operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
         bounds = np.iinfo(x.dtype)
         lower = None if lower.__class__ is int and lower <= bounds.min else lower
         upper = None if upper.__class__ is int and upper >= bounds.max else upper
-    if lower is None or upper is None or operand(lower).ndim or operand(upper).ndim:
+    if lower is None or upper is None or as_operand(lower).ndim or as_operand(upper).ndim:
         x = x if lower is None else maximum(x, lower)
         return x if upper is None else minimum(x, upper)
     return minimum(

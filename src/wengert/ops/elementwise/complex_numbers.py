@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, where
 from wengert.ops.elementwise.predicates import equal, isnan
 from wengert.ops.elementwise.predicates import sign as _sign
@@ -31,7 +31,7 @@ fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, s
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1; for complex numbers x / abs(x)."""
-    if operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
+    if as_operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
     return x / _infinite_if_zero(absolute(x))
 
@@ -41,7 +41,7 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     """x with NaN and infinities replaced; no gradient flows where that happened."""
-    x = operand(x)
+    x = as_operand(x)
     if x.dtype.kind == "c":
         return nan_to_num(real(x), copy, nan, posinf, neginf) + 1j * nan_to_num(imag(x), copy, nan, posinf, neginf)
     if x.dtype.kind != "f":

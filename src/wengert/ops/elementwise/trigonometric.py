@@ -11,7 +11,7 @@ from wengert.core.array import implements
 from wengert.core.facts import FLAT
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import EXPENSIVE, parallel
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import POSITIVE, UNIT, _infinite_if_zero
 from wengert.ops.elementwise.exponential import PI
@@ -79,4 +79,4 @@ _sinc = elementwise("sinc", _sinc_derivative, lambda t, x, order: t * _sinc(x, o
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), smooth at 0 together with all its derivatives."""
-    return _sinc(operand(x), order=0)
+    return _sinc(as_operand(x), order=0)

@@ -13,7 +13,7 @@ from numpy import diag_indices, mask_indices, tril_indices, triu_indices
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
 from wengert.ops.elementwise.predicates import floor_divide, less, logical_or
@@ -51,7 +51,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple:
 
 
 def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
-    shape = operand(arr).shape
+    shape = as_operand(arr).shape
     if len(shape) != 2:
         raise user_error(ValueError, f"{name} needs a matrix, and got shape {shape}")
     return shape[0], k, shape[1]
@@ -60,7 +60,7 @@ def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
 @implements(np.diag_indices_from)
 def diag_indices_from(arr: Any) -> tuple:
     """The indices of the main diagonal of an array whose axes are equally long."""
-    shape = operand(arr).shape
+    shape = as_operand(arr).shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise user_error(ValueError, f"diag_indices_from needs two axes or more, equally long, and got shape {shape}")
     return diag_indices(shape[0], len(shape))
@@ -75,7 +75,7 @@ def ix_(*args: Any) -> tuple:
     array([[3, 5]])
     """
     out = []
-    for axis, places in enumerate(map(operand, args)):
+    for axis, places in enumerate(map(as_operand, args)):
         if places.ndim != 1:
             raise user_error(ValueError, f"ix_ needs vectors, and got shape {places.shape}")
         if places.dtype.kind == "b":
@@ -104,7 +104,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
     (np.int64(1), np.int64(2))
     """
     if not isinstance(indices, Array):
-        return np.unravel_index(operand(indices), shape, order)  # type: ignore[call-overload]  # any text, checked by NumPy
+        return np.unravel_index(as_operand(indices), shape, order)  # type: ignore[call-overload]  # any text, checked by NumPy
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     _refuse_outside("unravel_index", indices, prod(shape))
     return tuple(
@@ -119,7 +119,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     >>> ravel_multi_index(([0, 1], [2, 0]), (2, 3))
     array([2, 3])
     """
-    parts, dims = [operand(i) for i in multi_index], tuple(dims) if np.iterable(dims) else (dims,)
+    parts, dims = [as_operand(i) for i in multi_index], tuple(dims) if np.iterable(dims) else (dims,)
     if not any(isinstance(i, Array) for i in parts):
         return np.ravel_multi_index(tuple(parts), dims, mode, order)  # type: ignore[call-overload]  # the same
     if len(parts) != len(dims):

@@ -15,7 +15,7 @@ from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, linear, nondifferentiable
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.choices import maximum, minimum, where
@@ -59,9 +59,9 @@ def _refuse_more_axes(v: Any, place: Any) -> None:
 
     What is added or the like may not, as in `np.add.at`.
     """
-    if operand(v).ndim > place.ndim:
+    if as_operand(v).ndim > place.ndim:
         raise user_error(
-            ValueError, f"A value of shape {operand(v).shape} does not broadcast to a place of shape {place.shape}"
+            ValueError, f"A value of shape {as_operand(v).shape} does not broadcast to a place of shape {place.shape}"
         )
 
 
@@ -142,7 +142,7 @@ def _winners_spec(*indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
     return Spec(_gathered_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
 
 
-_of_truths = depends_on_numbers("what a mask of truth values selects")
+_of_truths = data_dependent_shape("what a mask of truth values selects")
 
 _getitem = linear(
     "getitem",
@@ -240,11 +240,11 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     """
     index, indices = split(key)
     if isinstance(v, list | tuple):
-        v = operand(v)
-    if isinstance(v, Array) and v.dtype.kind in "fc" and operand(x).dtype.kind not in "fc":
+        v = as_operand(v)
+    if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
         raise user_error(
             TypeError,
-            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its "
+            f"A {v.dtype} value assigned to an array of dtype {as_operand(x).dtype} would be rounded and lose its "
             f"gradient",
             "Make the array floating-point first: x = x.astype(float).",
         )
@@ -258,7 +258,7 @@ def add_at(x: Any, key: Any, v: Any) -> Any:
     array([1., 0., 5.])
     """
     index, indices = split(key)
-    return _add_at(x, operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
+    return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
 
 
 class At:
@@ -305,14 +305,14 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
     Where it repeats, in rounds: the first occurrences of all places, then the second ...
     """
-    x, (index, indices) = operand(x), split(key)
+    x, (index, indices) = as_operand(x), split(key)
     if not index.repeats:
         place = getitem(x, key)
         _refuse_more_axes(v, place)
         return set_at(x, key, op(place, v))
     places = np.arange(x.size).reshape(x.shape)[index.filled([_concrete(i) for i in indices])]
     unique, slots, counts = np.unique(places.reshape(-1), return_inverse=True, return_counts=True)
-    v = reshape(broadcast_to(operand(v), places.shape), (-1,))
+    v = reshape(broadcast_to(as_operand(v), places.shape), (-1,))
     order = np.argsort(slots, kind="stable")
     occurrence = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
     flat = reshape(x, (-1,))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.infer import depends_on_numbers
+from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, nondifferentiable
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.predicates import logical_not, logical_or, refuse_out
@@ -24,7 +24,7 @@ from wengert.ops.shape.reshaping import along, broadcast_to, reshape
 
 def _within(indices: Any, n: int, mode: str) -> Any:
     """Indices of an axis of length n as `mode` wants them; "raise" leaves it to the indexing."""
-    indices = operand(indices)
+    indices = as_operand(indices)
     if indices.dtype.kind == "b" or indices.size == 0:
         indices = astype(indices, np.intp)
     if mode == "wrap":
@@ -62,10 +62,10 @@ def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
     """What stands at `indices` along an axis, line by line; undoes `argsort` and `argmax`."""
-    arr = operand(arr)
+    arr = as_operand(arr)
     if axis is None:
         arr, axis = reshape(arr, (-1,)), 0
-    return getitem(arr, key_along(arr.shape, operand(indices), axis))
+    return getitem(arr, key_along(arr.shape, as_operand(indices), axis))
 
 
 def permuted(x: Any, indices: Any, axis: int) -> Any:
@@ -77,9 +77,11 @@ def permuted(x: Any, indices: Any, axis: int) -> Any:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write at `indices` along an axis, line by line, in place."""
     if axis is None:
-        arr[...] = reshape(set_at(reshape(arr, (-1,)), key_along((arr.size,), operand(indices), 0), values), arr.shape)
+        arr[...] = reshape(
+            set_at(reshape(arr, (-1,)), key_along((arr.size,), as_operand(indices), 0), values), arr.shape
+        )
     else:
-        arr[key_along(arr.shape, operand(indices), axis)] = values
+        arr[key_along(arr.shape, as_operand(indices), axis)] = values
 
 
 @implements(np.compress)
@@ -98,7 +100,7 @@ argwhere = implements(np.argwhere)(
     nondifferentiable(
         "argwhere",
         np.argwhere,
-        spec=depends_on_numbers("a list of the places that are not zero"),
+        spec=data_dependent_shape("a list of the places that are not zero"),
         cases=(case((3, 2)), case(())),
         reason="the result is a list of integer indices",
     )
@@ -108,7 +110,7 @@ argwhere = implements(np.argwhere)(
 @implements(np.nonzero)
 def nonzero(a: Any, /) -> tuple:
     """The indices of what is not zero, an array for each axis; the gradient does not see them."""
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     rows = argwhere(a)
@@ -118,7 +120,7 @@ def nonzero(a: Any, /) -> tuple:
 @implements(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
     """The indices of what is not zero in the flattened array."""
-    return nonzero(reshape(operand(a), (-1,)))[0]
+    return nonzero(reshape(as_operand(a), (-1,)))[0]
 
 
 @implements(np.select)
@@ -129,7 +131,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if not condlist:
         raise ValueError("select with an empty condition list is not possible")
     for i, condition in enumerate(condlist):
-        if operand(condition).dtype.kind != "b":
+        if as_operand(condition).dtype.kind != "b":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     out = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
@@ -143,10 +145,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     The last one, if left over, elsewhere.
     """
-    x = operand(x)
-    if np.isscalar(condlist) or (x.ndim and not operand(condlist[0]).ndim):
+    x = as_operand(x)
+    if np.isscalar(condlist) or (x.ndim and not as_operand(condlist[0]).ndim):
         condlist = [condlist]
-    conditions = [astype(operand(c), bool) for c in condlist]
+    conditions = [astype(as_operand(c), bool) for c in condlist]
     if len(funclist) == len(conditions) + 1:
         anywhere = conditions[0]
         for condition in conditions[1:]:
@@ -169,16 +171,16 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write at indices of the flattened array, in place; v is repeated as often as needed."""
     ind = reshape(_within(ind, a.size, mode), (-1,))
-    if ind.size and operand(v).size:
+    if ind.size and as_operand(v).size:
         a[...] = reshape(set_at(reshape(a, (-1,)), ind, _cycled(v, ind.size)), a.shape)
 
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write the first values, repeated as often as needed, where the mask holds, in place."""
-    key = reshape(astype(operand(mask), bool), arr.shape)
+    key = reshape(astype(as_operand(mask), bool), arr.shape)
     count = getitem(arr, key).size
-    if count and not operand(vals).size:
+    if count and not as_operand(vals).size:
         raise ValueError("Cannot insert from an empty array!")
     if count:
         arr[key] = _cycled(vals, count)
@@ -190,26 +192,26 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
     Values are repeated as often as needed.
     """
-    if a.size and operand(values).size:
-        a[...] = where(reshape(operand(mask), a.shape), reshape(_cycled(values, a.size), a.shape), a)
+    if a.size and as_operand(values).size:
+        a[...] = where(reshape(as_operand(mask), a.shape), reshape(_cycled(values, a.size), a.shape), a)
 
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write src, broadcast, where a mask holds, in place."""
-    src = operand(src)
+    src = as_operand(src)
     if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # any casting rule, checked by NumPy
         raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
     if where is True:
         dst[...] = src
     else:
-        mask = broadcast_to(operand(where), dst.shape)
+        mask = broadcast_to(as_operand(where), dst.shape)
         dst[mask] = getitem(broadcast_to(src, dst.shape), mask)
 
 
 def _cycled(v: Any, count: int) -> Any:
     """The first `count` elements of v, over and over."""
-    v = reshape(operand(v), (-1,))
+    v = reshape(as_operand(v), (-1,))
     return v if v.size == count else getitem(v, np.arange(count) % v.size)
 
 

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, reduction
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.contraction import einsum, products
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import absolute, conj
@@ -66,7 +66,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     >>> norm([3.0, 4.0])
     np.float64(5.0)
     """
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.norm(x, ord, axis, keepdims)
     if axis is not None and not isinstance(axis, tuple):
@@ -87,7 +87,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of all numbers along the given axes, as one vector."""
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]  # None is fine
     return _vector_norm(x, ord, tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim), keepdims)
@@ -152,7 +152,7 @@ implements(np.linalg.vecdot)(products.vecdot)
 @implements(np.linalg.outer)
 def outer(x1: Any, x2: Any, /) -> Any:
     """All products of an element of one vector and one of the other."""
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise user_error(ValueError, f"outer needs vectors, and got arrays of {x1.ndim} and {x2.ndim} axes")
     return products.outer(x1, x2)
@@ -161,7 +161,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 @implements(np.linalg.cross)
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The vector product of 3-vectors along an axis."""
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise user_error(
             ValueError, f"cross needs vectors of 3 components, and got {x1.shape[axis]} and {x2.shape[axis]}"
@@ -184,7 +184,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """The product of two or more matrices, in an order that saves work; the first and the last may be vectors."""
-    arrays = [operand(x) for x in arrays]
+    arrays = [as_operand(x) for x in arrays]
     if len(arrays) < 2:
         raise user_error(ValueError, f"multi_dot needs at least two arrays, and got {len(arrays)}")
     ends = (0, len(arrays) - 1)
@@ -208,7 +208,7 @@ def matrix_power(a: Any, /, n: int) -> Any:
 
     For n < 0 of the inverse.
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise user_error(np.linalg.LinAlgError, f"matrix_power needs square matrices, and got shape {a.shape}")
     if not isinstance(a, Array):

@@ -16,8 +16,8 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, general, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj, real
 from wengert.ops.linear_algebra.gauge import (
@@ -54,7 +54,7 @@ class SVDResult(NamedTuple):
 
 
 def matrices(name: str, a: Any) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise user_error(np.linalg.LinAlgError, f"{name} needs arrays of at least two axes, and got {a.ndim}")
     return inexact(a)
@@ -142,7 +142,7 @@ _eigh: Callable = general(
     _eigh_impl,
     _eigh_pull,
     jvps=(_eigh_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_eigen_spec(_eigh_impl),
     cases=(
         case(SYMMETRIC, UPLO="L"),
@@ -176,7 +176,7 @@ def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, /, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending; which triangle has the gradient is said under `eigh`."""
-    a = operand(a)
+    a = as_operand(a)
     return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
 
 
@@ -214,7 +214,7 @@ _eig: Callable = general(
     _eig_impl,
     _eig_pull,
     jvps=(_eig_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_eigen_spec(_eig_impl),
     cases=(case(ASYMMETRIC), case(np.stack([ROTATING, ASYMMETRIC])), case(np.array([[2.5]])), case((0, 0))),
 )
@@ -334,7 +334,7 @@ _svd: Callable = general(
     _svd_impl,
     _svd_pull,
     jvps=(_svd_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_svd_spec,
     cases=(
         case(TALL, full_matrices=False),

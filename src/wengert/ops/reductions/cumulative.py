@@ -62,7 +62,7 @@ def prod(
 ) -> Any:
     """The product of the elements."""
     refuse_out(out)
-    a = masked(operand(a), where, 1)
+    a = masked(as_operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
     return begun(initial, multiply, narrowed(product, dtype))
 
@@ -96,7 +96,7 @@ _cumsum = linear(
     "cumsum",
     lambda x, axis: np.cumsum(x, axis),
     lambda t, axis: flip(cumsum(flip(t, axis), axis), axis),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((3,), axis=0), case((2, 3), axis=1), case((0, 2), axis=0)),
 )
 _cumprod = general(
@@ -104,7 +104,7 @@ _cumprod = general(
     lambda x, axis: np.cumprod(x, axis),
     _cumprod_transpose,
     jvps=(_cumprod_push,),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(
         case((3,), axis=0),
         case((2, 3), axis=1),
@@ -132,7 +132,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     if axis is None and x.ndim > 1:
         raise user_error(
             ValueError, f"An array of shape {x.shape} needs `axis`", because="along which one to accumulate."

@@ -73,7 +73,7 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
         raise user_error(
             ValueError, f"{extreme.__name__} with `where` needs a number to begin with", "Pass it as `initial`."
         )
-    a = masked(operand(a), mask, initial)
+    a = masked(as_operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 
 
@@ -87,7 +87,7 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
 def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """The middle value, or the mean of the two middle ones. If there is a NaN, it is that, and of nothing it is NaN."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     rows = collapsed(a, axes)
     n = rows.shape[-1]
@@ -115,7 +115,7 @@ _argmax = nondifferentiable(
     "argmax",
     lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
     takes_params=True,
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=PLACES,
     reason=STEPS,
 )
@@ -123,7 +123,7 @@ _argmin = nondifferentiable(
     "argmin",
     lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
     takes_params=True,
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=PLACES,
     reason=STEPS,
 )
@@ -144,7 +144,7 @@ def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bo
 
 
 def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     row, along_axis = along(a, axis)
     place = find(row, axis=along_axis, keepdims=keepdims)
     return reshape(place, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else place

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.kinds import nondifferentiable, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import nondifferentiable, shift_axes
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import STEPS, TRUTH, refuse_out
 from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
 
@@ -18,7 +18,7 @@ _all = nondifferentiable(
     "all",
     lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims),
     takes_params=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=CASES,
     reason=TRUTH,
 )
@@ -26,7 +26,7 @@ _any = nondifferentiable(
     "any",
     lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims),
     takes_params=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=CASES,
     reason=TRUTH,
 )
@@ -34,7 +34,7 @@ _count_nonzero = nondifferentiable(
     "count_nonzero",
     lambda x, axis, keepdims: np.asarray(np.count_nonzero(x, axis, keepdims=keepdims))[()],
     takes_params=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=CASES,
     reason=STEPS,
 )
@@ -44,7 +44,7 @@ _count_nonzero = nondifferentiable(
 def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether all elements are true."""
     refuse_out(out)
-    a = masked(operand(a), where, True)
+    a = masked(as_operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
@@ -52,14 +52,14 @@ def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
 def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether some element is true."""
     refuse_out(out)
-    a = masked(operand(a), where, False)
+    a = masked(as_operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """How many elements are not zero."""
-    a = operand(a)
+    a = as_operand(a)
     return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 

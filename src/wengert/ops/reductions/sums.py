@@ -43,14 +43,14 @@ _sum = linear(
     "sum",
     lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims),
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(*CASES, EMPTY),
 )
 _mean = linear(
     "mean",
     lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims) / count_along(x, axis),
     lambda t, x_spec, axis, keepdims: _stretch(t / count_along(x_spec, axis), x_spec.shape, axis, keepdims),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=CASES,
 )
 
@@ -68,7 +68,7 @@ def sum(
 ) -> Any:
     """The sum of the elements, over all axes or the given ones."""
     refuse_out(out)
-    a = masked(operand(a), where, 0)
+    a = masked(as_operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
     return begun(initial, add, narrowed(total, dtype))
 
@@ -78,25 +78,25 @@ def mean(
     a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
     """The arithmetic mean."""
-    a = operand(a)
+    a = as_operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
         return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
     total = sum(a, axis, dtype, out, keepdims, where=where)
     if where is True:
         return total / count_along(a, axes_of(a, axis))
-    return per(total, count_nonzero(broadcast_to(operand(where), a.shape), axis, keepdims=keepdims))
+    return per(total, count_nonzero(broadcast_to(as_operand(where), a.shape), axis, keepdims=keepdims))
 
 
 @implements(np.average)
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """The weighted mean; differentiable in the weights too."""
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     if weights is None:
         result = mean(a, axes, keepdims=keepdims)
         total = result.dtype.type(count_along(a, axes))
     else:
-        weights = operand(weights)
+        weights = as_operand(weights)
         if weights.shape != a.shape:
             if axis is None:
                 raise user_error(
@@ -129,7 +129,7 @@ def var(
 ) -> Any:
     """The variance, with `ddof` degrees of freedom taken off the count."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
     axes = axes_of(a, axis)
     deviation = a - mean(a, axes, keepdims=True)
@@ -196,7 +196,7 @@ def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     >>> float(logsumexp([1000.0, 1000.0]))
     1000.6931471805599
     """
-    a = operand(a)
+    a = as_operand(a)
     a = a if a.dtype.kind in "fc" else astype(a, float)
     return _logsumexp(a, axis=axes_of(a, axis), keepdims=keepdims)
 

@@ -11,7 +11,7 @@ from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.facts import Facts
 from wengert.core.kinds import reduction
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.complex_numbers import absolute
@@ -78,7 +78,7 @@ def nanargmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bo
 
 
 def _comparable(a: Any, axis: int | None, last: float) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if a.dtype.kind not in "fc":
         return a
     try:
@@ -112,7 +112,7 @@ def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
     """The mean without NaNs, which get no gradient."""
-    a = operand(a)
+    a = as_operand(a)
     counted = masked(logical_not(isnan(a)), where, False)
     return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
 
@@ -145,7 +145,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
 
 def _replaced(a: Any, number: float) -> Any:
     """a with a number for NaNs."""
-    a = operand(a)
+    a = as_operand(a)
     return where(isnan(a), number, a) if a.dtype.kind in "fc" else a
 
 
@@ -167,11 +167,11 @@ def nanvar(
 ) -> Any:
     """The variance of what is not NaN, with `ddof` degrees of freedom taken off the count; NaN where none is left."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
     a = a if a.dtype.kind in "fc" else astype(a, float)
     counted = masked(logical_not(isnan(a)), where, False)
-    middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else operand(mean)
+    middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else as_operand(mean)
     deviation = masked(a - middle, counted, 0.0)
     squares = square(absolute(deviation)) if a.dtype.kind == "c" else square(deviation)
     freedom = count_nonzero(counted, axis, keepdims=keepdims) - (ddof if correction is None else correction)
@@ -205,7 +205,7 @@ def nanmedian(
 ) -> Any:
     """The middle value of what is not NaN, or the mean of the two middle ones; NaN where there is nothing else."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     rows = collapsed(a, axes)
     if rows.shape[-1] == 0:

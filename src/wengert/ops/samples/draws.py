@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.definition import Definition
-from wengert.core.kinds import case, unchanged
-from wengert.core.primitive import Primitive, operand
+from wengert.core.kinds import case, keep_params
+from wengert.core.primitive import Primitive, as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp
@@ -38,9 +38,7 @@ DECAY = 40.0
 def draw(name: str, *rules: Callable, inputs: tuple[str, ...]) -> Callable:
     """A draw z as a value that depends on the parameters with which it was made."""
     return Primitive(
-        Definition(
-            name=name, impl=lambda z, *_: z, kind="elementwise", inputs=("z", *inputs), rules=(None, *rules)
-        )
+        Definition(name=name, impl=lambda z, *_: z, kind="elementwise", inputs=("z", *inputs), rules=(None, *rules))
     ).op
 
 
@@ -76,7 +74,7 @@ reach = Primitive(
         kind="nondifferentiable",
         inputs=("kappa", "z"),
         takes_params=True,
-        batch=unchanged,
+        batch=keep_params,
         reason="the integral does not depend on it",
     )
 ).op
@@ -96,7 +94,7 @@ def vonmises_slope(kappa: Any, z: Any) -> Any:
     That is the integral of (cos u - mean) exp(kappa (cos u - cos z)) from z outwards to pi, which is also that inwards
     to 0, since that from 0 to pi vanishes; for z < 0 it is mirrored.
     """
-    kappa, z = operand(kappa), operand(z)
+    kappa, z = as_operand(kappa), as_operand(z)
     start = absolute(z)
     way = expand_dims(reach(kappa, start) - start, -1)
     points, weights = [a.astype(z.dtype) for a in gauss()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import diff
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.predicates import equal, greater_equal, less, logical_and
@@ -36,7 +36,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     >>> bincount([0, 2, 2], weights=[0.5, 1.0, 2.0])
     array([0.5, 0. , 3. ])
     """
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array) and not isinstance(weights, Array):
         return np.bincount(x, weights, minlength)
     if x.ndim != 1 or (x.dtype.kind not in "iub" and x.size):
@@ -52,7 +52,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     x = astype(x, np.intp, copy=False)
     if weights is None:
         return add_at(zeros, x, np.intp(1))
-    weights = operand(weights)
+    weights = as_operand(weights)
     if weights.shape != x.shape:
         raise user_error(
             ValueError, f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}"
@@ -66,7 +66,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
     `right` says that a bin has its right edge.
     """
-    x, bins = operand(x), operand(bins)
+    x, bins = as_operand(x), as_operand(bins)
     if x.dtype.kind == "c":
         raise user_error(TypeError, "digitize is for real numbers, which have an order")
     if bins.ndim != 1:
@@ -104,7 +104,7 @@ def histogramdd(
         within = logical_and(greater_equal(place, 0), less(place, n))
         inside = logical_and(inside, within)
         box = box * n + where(within, place, 0)
-    weights = np.ones(columns[0].shape) if weights is None else astype(operand(weights), float, copy=False)
+    weights = np.ones(columns[0].shape) if weights is None else astype(as_operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
         raise user_error(
             ValueError, f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}"
@@ -119,8 +119,8 @@ def histogramdd(
 
 def _coordinates(sample: Any) -> list:
     if isinstance(sample, list | tuple):
-        return [operand(x) for x in sample]
-    sample = operand(sample)
+        return [as_operand(x) for x in sample]
+    sample = as_operand(sample)
     if sample.ndim == 1:
         return [sample]
     if sample.ndim != 2:
@@ -131,7 +131,7 @@ def _coordinates(sample: Any) -> list:
 def _edges(x: Any, bins: Any, range: Any) -> Any:
     if isinstance(bins, int | np.integer):
         return histogram_bin_edges(x, int(bins), range)
-    edges = operand(bins)
+    edges = as_operand(bins)
     if edges.ndim != 1 or not bool(all_(greater_equal(diff(edges), 0))):
         raise user_error(ValueError, "The edges of a histogram are a vector of rising numbers")
     return edges
@@ -145,10 +145,10 @@ def histogram2d(
 
     Gradients are as in `histogramdd`.
     """
-    x, y = operand(x), operand(y)
+    x, y = as_operand(x), as_operand(y)
     if x.shape != y.shape:
         raise user_error(ValueError, f"x and y must have the same length, and have shapes {x.shape} and {y.shape}")
     if not isinstance(bins, int | np.integer) and len(bins) not in (1, 2):
-        bins = [operand(bins)] * 2
+        bins = [as_operand(bins)] * 2
     counts, edges = histogramdd(stack([x, y], axis=1), bins, range, density, weights)
     return counts, *edges

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
-from wengert.core.kinds import case, nondifferentiable, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, nondifferentiable, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import permuted, take_along_axis
 from wengert.ops.shape.joining import unstack
@@ -19,11 +19,11 @@ from wengert.ops.shape.reshaping import reshape
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(
-    "argsort", np.argsort, takes_params=True, batch=shifted_axis,
+    "argsort", np.argsort, takes_params=True, batch=shift_axis,
     cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
 )  # fmt: skip
 _argpartition = nondifferentiable(
-    "argpartition", np.argpartition, takes_params=True, batch=shifted_axis,
+    "argpartition", np.argpartition, takes_params=True, batch=shift_axis,
     cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
 )  # fmt: skip
 _searchsorted = nondifferentiable(
@@ -36,7 +36,7 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
     """The array and the axis to sort along: None is the only axis of the flattened array."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return reshape(a, (-1,)), 0
     return a, normalize_axis_index(axis, a.ndim)
@@ -44,7 +44,7 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
 
 def _at_least_a_row(a: Any) -> Any:
     """NumPy does not sort a number, but gives it the order [0]."""
-    a = operand(a)
+    a = as_operand(a)
     return a if a.ndim else reshape(a, (1,))
 
 
@@ -132,8 +132,8 @@ def _places(kth: Any) -> int | tuple[int, ...]:
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, /, side: str = "left", sorter: Any = None) -> Any:
     """Where v would have to be inserted to keep a sorted."""
-    a = operand(a)
-    return _searchsorted(a if sorter is None else getitem(a, operand(sorter)), operand(v), side=side)
+    a = as_operand(a)
+    return _searchsorted(a if sorter is None else getitem(a, as_operand(sorter)), as_operand(v), side=side)
 
 
 @implements(np.lexsort)
@@ -143,7 +143,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     >>> lexsort(([2, 1, 0], [5, 3, 5]))
     array([1, 2, 0])
     """
-    rows = [operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
+    rows = [as_operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
     if not rows:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     order = argsort(rows[0], axis)

@@ -48,7 +48,7 @@ _stack = linear(
     lambda *arrays, axis: np.stack(arrays, axis),
     inputs=("*arrays",),
     vjp=lambda t, axis: _unstack(t, axis=axis),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((2, 3), (2, 3), axis=0), case((), (), (), axis=0), case((2, 3), axis=2), case((0,), (0,), axis=1)),
     facts=MOVES,
 )
@@ -57,7 +57,7 @@ _unstack: Callable = linear(
     _unstacked,
     lambda t, x_spec, axis: _stack(*_filled(t, x_spec, axis), axis=axis),
     outputs=0,  # as many as there are slices
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
     facts=PART,
 )
@@ -83,7 +83,7 @@ _full_like = nondifferentiable(
 
 
 def _at_least(arys: tuple, ndim: int, shape: Any) -> Any:
-    arrays = tuple(a if a.ndim >= ndim else reshape(a, shape(a.shape)) for a in map(operand, arys))
+    arrays = tuple(a if a.ndim >= ndim else reshape(a, shape(a.shape)) for a in map(as_operand, arys))
     return arrays[0] if len(arrays) == 1 else arrays
 
 
@@ -110,7 +110,7 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
     [[1, 3], [2, 4]]
     """
     refuse_out(out)
-    parts = [operand(a) for a in arrays]
+    parts = [as_operand(a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to stack")
     if dtype is not None:
@@ -120,7 +120,7 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
 
 @implements(np.unstack)
 def unstack(x: Any, /, *, axis: int = 0) -> tuple:
-    x = operand(x)
+    x = as_operand(x)
     return _unstack(x, axis=normalize_axis_index(axis, x.ndim))
 
 
@@ -146,19 +146,19 @@ def dstack(tup: Any) -> Any:
 
 @implements(np.column_stack)
 def column_stack(tup: Any) -> Any:
-    return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(operand, tup)], 1)
+    return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(as_operand, tup)], 1)
 
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    ary = operand(ary)
+    ary = as_operand(ary)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
 def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: int) -> list:
-    ary = operand(ary)
+    ary = as_operand(ary)
     if ary.ndim < ndim:
         raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
     return split(ary, indices_or_sections, axis)
@@ -166,7 +166,7 @@ def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: 
 
 @implements(np.hsplit)
 def hsplit(ary: Any, indices_or_sections: Any) -> list:
-    return _split_from("hsplit", ary, indices_or_sections, 1, 1 if operand(ary).ndim > 1 else 0)
+    return _split_from("hsplit", ary, indices_or_sections, 1, 1 if as_operand(ary).ndim > 1 else 0)
 
 
 @implements(np.vsplit)
@@ -189,7 +189,7 @@ def _leading_ones(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 @implements(np.tile)
 def tile(A: Any, /, reps: Any) -> Any:
-    A, reps = operand(A), extents(reps)
+    A, reps = as_operand(A), extents(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = _leading_ones(A.shape, ndim), _leading_ones(reps, ndim)
     blocks = broadcast_to(reshape(A, _interleaved((1,) * ndim, shape)), _interleaved(reps, shape))
@@ -203,7 +203,7 @@ def kron(a: Any, b: Any) -> Any:
     >>> kron([1, 10], [[1, 2]]).tolist()
     [[1, 2, 10, 20]]
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     ndim = max(a.ndim, b.ndim)
     outer, inner = _leading_ones(a.shape, ndim), _leading_ones(b.shape, ndim)
     ones = (1,) * ndim
@@ -219,7 +219,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing == "xy":
         axes[:2] = axes[:2][::-1]
     ones = (1,) * len(xi)
-    grids = tuple(reshape(x, (*ones[:i], -1, *ones[i + 1 :])) for i, x in zip(axes, map(operand, xi), strict=True))
+    grids = tuple(reshape(x, (*ones[:i], -1, *ones[i + 1 :])) for i, x in zip(axes, map(as_operand, xi), strict=True))
     return grids if sparse else broadcast_arrays(*grids)
 
 
@@ -233,7 +233,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     >>> pad([1, 2, 3], (2, 1), mode="reflect").tolist()
     [3, 2, 1, 2, 3, 2]
     """
-    array = operand(array)
+    array = as_operand(array)
     if not isinstance(array, Array):
         return np.pad(array, pad_width, mode, **kwargs)
     if callable(mode) or kwargs.get("reflect_type", "even") != "even":
@@ -314,7 +314,7 @@ def full_like(
     [[7.0, 7.0]]
     """
     check_device(device)
-    a, fill_value = operand(a), operand(fill_value)
+    a, fill_value = as_operand(a), as_operand(fill_value)
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     shape = a.shape if shape is None else extents(shape)
     if isinstance(fill_value, Array):

@@ -8,14 +8,14 @@ import numpy as np
 
 from wengert.core.array import implements
 from wengert.core.dtypes import result_type
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 
 implements(np.result_type)(result_type)
 
 
 @implements(np.can_cast)
 def _can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    return np.can_cast(operand(from_).dtype, to, casting)
+    return np.can_cast(as_operand(from_).dtype, to, casting)
 
 
 @implements(np.shape)
@@ -25,19 +25,19 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> shape([[1, 2, 3]])
     (1, 3)
     """
-    return operand(a).shape
+    return as_operand(a).shape
 
 
 @implements(np.ndim)
 def ndim(a: Any) -> int:
     """The number of axes."""
-    return operand(a).ndim
+    return as_operand(a).ndim
 
 
 @implements(np.size)
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     """The number of elements, of all or along the given axes."""
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return a.size
     return int(np.prod([a.shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))]))
@@ -46,7 +46,7 @@ def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex, whatever the numbers are."""
-    return operand(x).dtype.kind == "c"
+    return as_operand(x).dtype.kind == "c"
 
 
 @implements(np.isrealobj)

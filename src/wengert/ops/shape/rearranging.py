@@ -51,7 +51,7 @@ _flip: Callable = linear(
     "flip",
     np.flip,
     lambda t, axis: _flip(t, axis=axis),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(case((3,), axis=(0,)), case((2, 3, 4), axis=(0, 2)), case((), axis=()), case((2, 0), axis=(0,))),
     facts=VIEW,
 )
@@ -59,7 +59,7 @@ _roll: Callable = linear(
     "roll",
     np.roll,
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(
         case((5,), shift=(2,), axis=(0,)),
         case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)),
@@ -108,7 +108,7 @@ _concatenate = linear(
     vjp=lambda t, arrays_spec, axis: _split(
         t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis
     ),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((2, 3), (1, 3), axis=0), case((2, 1), (2, 0), (2, 3), axis=1), case((2,), axis=0)),
     facts=MOVES,
 )
@@ -117,7 +117,7 @@ _split: Callable = linear(
     _pieces,
     lambda t, x_spec, bounds, axis: _concatenate(*_filled(t, x_spec, bounds, axis), axis=axis),
     outputs=0,  # as many as there are pieces
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
     facts=PART,
 )
@@ -125,7 +125,7 @@ _split: Callable = linear(
 
 @implements(np.concatenate)
 def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    parts = [operand(a) for a in arrays]
+    parts = [as_operand(a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
     if dtype is not None:
@@ -139,7 +139,7 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
 
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    ary = operand(ary)
+    ary = as_operand(ary)
     axis = normalize_axis_index(axis, ary.ndim)
     length = ary.shape[axis]
     if np.ndim(indices_or_sections):
@@ -174,13 +174,13 @@ def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
 
 @implements(np.flip)
 def flip(m: Any, /, axis: Axes | None = None) -> Any:
-    m = operand(m)
+    m = as_operand(m)
     return _flip(m, axis=tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim))
 
 
 @implements(np.fliplr)
 def fliplr(m: Any) -> Any:
-    m = operand(m)
+    m = as_operand(m)
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return _flip(m, axis=(1,))
@@ -188,7 +188,7 @@ def fliplr(m: Any) -> Any:
 
 @implements(np.flipud)
 def flipud(m: Any) -> Any:
-    m = operand(m)
+    m = as_operand(m)
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return _flip(m, axis=(0,))
@@ -196,7 +196,7 @@ def flipud(m: Any) -> Any:
 
 @implements(np.roll)
 def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
     shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
@@ -207,7 +207,7 @@ def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
 
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    m = operand(m)
+    m = as_operand(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     i, j = normalize_axis_tuple(axes, m.ndim, "axes")
@@ -224,7 +224,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -238,7 +238,7 @@ def diag(v: Any, k: int = 0) -> Any:
     >>> diag([1, 2], 1).tolist()
     [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
     """
-    v = operand(v)
+    v = as_operand(v)
     if v.ndim == 1:
         n = v.shape[0] + abs(k)
         return _embed_diagonal(v, shape=(n, n), offset=index(k), axis1=0, axis2=1)
@@ -259,9 +259,9 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 @implements(np.tril)
 def tril(m: Any, /, k: int = 0) -> Any:
-    return _tril(operand(m), k=index(k))
+    return _tril(as_operand(m), k=index(k))
 
 
 @implements(np.triu)
 def triu(m: Any, /, k: int = 0) -> Any:
-    return _triu(operand(m), k=index(k))
+    return _triu(as_operand(m), k=index(k))

@@ -17,14 +17,14 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.facts import VIEW
-from wengert.core.kinds import case, linear, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, shift_axes
+from wengert.core.primitive import as_operand
 
 Axes = int | Sequence[int]
 
 
 def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     shape = list(x.shape)
     for i in sorted(axis):
         shape.insert(i, 1)
@@ -57,7 +57,7 @@ _expand_dims = linear(
     "expand_dims",
     _with_axes,
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(case((2, 3), axis=(1,)), case((), axis=(0, 1)), case((2, 3), axis=(3, 0))),
     facts=VIEW,
 )
@@ -97,7 +97,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         raise user_error(
             ValueError, f"order={order!r} depends on how an array lies in memory", "Use order='C' or order='F'."
         )
-    a, shape = operand(a), extents(shape)
+    a, shape = as_operand(a), extents(shape)
     if not isinstance(a, Array) and copy is not None:
         return np.reshape(a, shape, order, copy=copy)
     if order == "F":
@@ -116,14 +116,14 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 def along(a: Any, axis: int | None) -> tuple[Any, int]:
     """An array and one of its axes; without an axis, the array in one row, which a single number is in any case."""
-    a = operand(a)
+    a = as_operand(a)
     axis = None if axis is None else normalize_axis_index(axis, a.ndim or 1)
     return (ravel(a), 0) if axis is None or not a.ndim else (a, axis)
 
 
 @implements(np.squeeze)
 def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
     if not a.ndim and axis in (0, -1):
@@ -138,14 +138,14 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     return _expand_dims(a, axis=normalize_axis_tuple(axes, a.ndim + len(axes)))
 
 
 @implements(np.transpose)
 def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
     if len(axes) != a.ndim:
@@ -157,7 +157,7 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     if x.ndim < 2:
         raise user_error(ValueError, f"matrix_transpose needs at least two axes, got the shape {x.shape}")
     return swapaxes(x, -1, -2)
@@ -165,7 +165,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     axes = list(range(a.ndim))
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
     axes[i], axes[j] = j, i
@@ -174,7 +174,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     sources = normalize_axis_tuple(source, a.ndim, "source")
     places = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(sources) != len(places):
@@ -187,7 +187,7 @@ def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
-    return _broadcast_to(operand(array), shape=extents(shape))
+    return _broadcast_to(as_operand(array), shape=extents(shape))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -197,6 +197,6 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
-    arrays = [operand(a) for a in args]
+    arrays = [as_operand(a) for a in args]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     return tuple(_broadcast_to(a, shape=shape) for a in arrays)

@@ -18,8 +18,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, shift_axes, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
@@ -81,7 +81,7 @@ _fft: Callable = linear(
     lambda t, axis, norm: _fft(t, axis=axis, norm=norm),
     structural=False,
     conforms=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     spec=lambda x, axis, norm: _spectrum(x, x.shape),
     cases=_ALONG_AXES,
 )
@@ -91,7 +91,7 @@ _ifft: Callable = linear(
     lambda t, axis, norm: _ifft(t, axis=axis, norm=norm),
     structural=False,
     conforms=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     spec=lambda x, axis, norm: _spectrum(x, x.shape),
     cases=_ALONG_AXES,
 )
@@ -101,7 +101,7 @@ _rfft: Callable = linear(
     _rfft_transpose,
     structural=False,
     conforms=True,
-    batch=shifted_axis,
+    batch=shift_axis,
     spec=lambda x, axis, norm: _spectrum(x, _replaced(x.shape, axis, x.shape[axis] // 2 + 1)),
     cases=(
         case((6,), axis=0, norm="backward"),
@@ -117,7 +117,7 @@ _irfft: Callable = linear(
     _irfft_transpose,
     structural=False,
     conforms=True,
-    batch=shifted_axis,
+    batch=shift_axis,
     spec=lambda x, n, axis, norm: Spec(_replaced(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
     cases=(
         case((4,), n=6, axis=0, norm="backward"),
@@ -178,7 +178,7 @@ def ifft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
 
 def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str | None, out: None) -> Any:
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     return transform(resized(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
 
@@ -187,7 +187,7 @@ def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str 
 def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The Fourier transform of real numbers: the n // 2 + 1 frequencies that tell the others."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     _refuse_complex("rfft", a)
     axis = normalize_axis_index(axis, a.ndim)
     return _rfft(resized(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
@@ -200,7 +200,7 @@ def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = No
     The imaginary parts at 0 and n/2 play no part.
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, 2 * (a.shape[axis] - 1))
     return _irfft(resized(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
@@ -209,7 +209,7 @@ def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = No
 @implements(np.fft.hfft)
 def hfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
     """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
-    return irfft(conj(operand(a)), n, axis, SWAPPED[_norm(norm)], out)
+    return irfft(conj(as_operand(a)), n, axis, SWAPPED[_norm(norm)], out)
 
 
 @implements(np.fft.ihfft)
@@ -241,7 +241,7 @@ def ifftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = No
 def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
     """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     lengths, places = _arguments(a, s, axes)
     a = rfft(a, lengths[-1], places[-1], norm)
     return _along_many(_fft, a, lengths[:-1], places[:-1], norm, None)
@@ -251,7 +251,7 @@ def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = No
 def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
     """The inverse of `rfftn`; the last length is 2 (m - 1) if not told."""
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     lengths, places = _arguments(a, s, axes)
     a = _along_many(_ifft, a, lengths[:-1], places[:-1], norm, None)
     return irfft(a, None if s is None else lengths[-1], places[-1], norm)
@@ -283,7 +283,7 @@ def irfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = No
 
 def _along_many(transform: Callable, a: Any, s: Lengths, axes: Axes, norm: str | None, out: None) -> Any:
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     lengths, places = _arguments(a, s, axes)
     for n, axis in zip(lengths, places, strict=True):
         a = resized(a, _length(n, a.shape[axis]), axis)
@@ -323,6 +323,6 @@ def ifftshift(x: Any, /, axes: Any = None) -> Any:
 
 
 def _shifted(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     return roll(x, tuple([shift(x.shape[axis]) for axis in axes]), axes)

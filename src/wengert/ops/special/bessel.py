@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import implements
 from wengert.core.kinds import case, elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.complex_numbers import sign
 from wengert.ops.special.scipy_functions import (
@@ -60,25 +60,25 @@ _ive = elementwise(
 
 def jv(v: Any, z: Any) -> Any:
     """The Bessel function of the first kind. It has a derivative in z."""
-    z = operand(z)
+    z = as_operand(z)
     return _jv(*constants_for(z, v), z)
 
 
 def yv(v: Any, z: Any) -> Any:
     """The Bessel function of the second kind. It has a derivative in z."""
-    z = operand(z)
+    z = as_operand(z)
     return _yv(*constants_for(z, v), z)
 
 
 def iv(v: Any, z: Any) -> Any:
     """The modified Bessel function of the first kind. It has a derivative in z."""
-    z = operand(z)
+    z = as_operand(z)
     return _iv(*constants_for(z, v), z)
 
 
 def kv(v: Any, z: Any) -> Any:
     """The modified Bessel function of the second kind. It has a derivative in z."""
-    z = operand(z)
+    z = as_operand(z)
     return _kv(*constants_for(z, v), z)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, elementwise, nondifferentiable, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, elementwise, nondifferentiable, shift_axes
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute, sign
@@ -88,11 +88,11 @@ expit = sigmoid
 
 def log_expit(x: Any) -> Any:
     """log(1 / (1 + exp(-x))), without overflow."""
-    return -softplus(-operand(x))
+    return -softplus(-as_operand(x))
 
 
 def _inexact(x: Any) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     return x if x.dtype.kind in "fc" else astype(x, float)
 
 
@@ -105,7 +105,7 @@ _offset = nondifferentiable(
     "softmax_offset",
     _largest,
     takes_params=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(case((3,), axis=(0,)), case((2, 3), axis=(0, 1)), case((2, 3), axis=(1,)), case((0, 2), axis=(0,))),
     reason="the softmax does not depend on it",
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.kinds import case, elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
 
@@ -88,7 +88,7 @@ _polygamma_op = with_constants(
 
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of digamma, which is that of order 0."""
-    x = operand(x)
+    x = as_operand(x)
     return _polygamma_op(*constants_for(x, n), x)
 
 
@@ -107,7 +107,7 @@ _zeta = with_constants(
 
 def zeta(x: Any, q: Any = 1.0) -> Any:
     """The sum of (q + k)^-x over k >= 0. It has a derivative in q."""
-    q = constants_for(operand(x), q)[0] if q.__class__ in (bool, int, float) else operand(q)
+    q = constants_for(as_operand(x), q)[0] if q.__class__ in (bool, int, float) else as_operand(q)
     return _zeta(*constants_for(q, x), q)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import wengert as wg
 from wengert.control.checkpoint import checkpoint, checkpoint_sequential
-from wengert.control.checkpoint_loop import checkpoint_loop, split
+from wengert.control.checkpoint_loop import checkpoint_loop, next_snapshot
 from wengert.core.definition import Definition
 from wengert.core.levels import new_level
 from wengert.core.primitive import Primitive
@@ -352,7 +352,7 @@ class TestLoop:
             """States held at a time."""
             most = 0
             while length > 1:
-                m = split(length, spare)
+                m = next_snapshot(length, spare)
                 most = max(most, 1 + depth(length - m, spare - 1))
                 length = m
             return most

@@ -20,13 +20,13 @@ A = RNG.normal(size=(1000, 3))
 def passes(monkeypatch):
     """The number of passes of each Jacobian, whether they run one by one or together."""
     counts = []
-    original = jacobians.several
+    original = jacobians.run_each
 
     def counting(run, rows, chunk_size=None):
         counts.append(len(rows[0]))
         return original(run, rows, chunk_size)
 
-    monkeypatch.setattr(jacobians, "several", counting)
+    monkeypatch.setattr(jacobians, "run_each", counting)
     return counts
 
 

@@ -33,13 +33,13 @@ def backward(
     >>> x.grad
     tensor(7.)
     """
-    outputs = sequence(tensors)
+    outputs = tensor_list(tensors)
     differentiate(
         outputs,
         vectors(grad_tensors, outputs),
         retain_graph,
         create_graph,
-        None if inputs is None else sequence(inputs),
+        None if inputs is None else tensor_list(inputs),
     )
 
 
@@ -68,7 +68,7 @@ def grad(
         raise ValueError(
             "grad: materialize_grads=True needs allow_unused=True (or left out), since it is about unused inputs."
         )
-    results, wanted = sequence(outputs), sequence(inputs)
+    results, wanted = tensor_list(outputs), tensor_list(inputs)
     found: dict[TapeNode, Any] = {}
     differentiate(results, vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
     gradients: list[Tensor | None] = []
@@ -90,7 +90,7 @@ def grad(
     return tuple(gradients)
 
 
-def sequence(tensors: Any) -> list[Tensor]:
+def tensor_list(tensors: Any) -> list[Tensor]:
     """One tensor or several, as a list."""
     return (
         list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor | np.ndarray) else [tensors]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.function_context import Context, Saved, bottom, ended, layers
+from wengert.autograd.function_context import Context, Saved, add_dead_ends, layers, strip_tensors
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
@@ -65,7 +65,7 @@ class Function:
                 kind="function",
                 inputs=("*x",),
                 takes_params=True,
-                vjp=lambda t, ctx: pull(cls, t, ctx),
+                vjp=lambda t, ctx: pull_function(cls, t, ctx),
             )
         )
 
@@ -90,7 +90,7 @@ class Function:
         refuse_hidden(cls.__name__, args, kwargs)
         recorded = recording.is_recording()
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
-        inputs = [Tensor(np.asarray(bottom(a))) if isinstance(a, Tensor) else a for a in args]
+        inputs = [Tensor(np.asarray(strip_tensors(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
         with recording.switched(enabled=False):
             returned = cls.forward(ctx, *inputs, **kwargs)
@@ -99,8 +99,8 @@ class Function:
             return returned
         tracked = [any(layer.requires_grad for layer in layers(a)) for a in args]
         if recorded and any(tracked):
-            refuse_nested(ctx, listed(returned))
-        outputs = Outputs(ctx, listed(returned), [*map(Source, range(len(args)), inputs, given, tracked)])
+            refuse_nested(ctx, as_sequence(returned))
+        outputs = Outputs(ctx, as_sequence(returned), [*map(Source, range(len(args)), inputs, given, tracked)])
         for level in levels:
             outputs.lift(cls.primitive, level, args, recorded)
         return tuple(outputs.values) if isinstance(returned, tuple | list) else outputs.values[0]
@@ -108,7 +108,7 @@ class Function:
 
 def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     """Raise where a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
-    for x in tree.flatten(([bottom(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
+    for x in tree.flatten(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
         if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
             raise user_error(
                 GradientError,
@@ -135,7 +135,7 @@ def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
             )
 
 
-def listed(returned: Any) -> Sequence[Any]:
+def as_sequence(returned: Any) -> Sequence[Any]:
     return returned if isinstance(returned, tuple | list) else (returned,)
 
 
@@ -144,7 +144,7 @@ class Outputs:
 
     def __init__(self, ctx: Context, returned: Sequence[Any], inputs: Sequence[Source]):
         self.ctx = ctx
-        self.values = [plain(y) for y in returned]
+        self.values = [output_value(y) for y in returned]
         self.specs = [Spec.of(v) if isinstance(v, np.ndarray | np.generic) else OPAQUE for v in self.values]
         constant = ctx._nondifferentiable
         self.live = [
@@ -159,10 +159,12 @@ class Outputs:
                 if self.live[j]
             ),
         ]
-        saved = ctx._close(lambda x: not any(s.tracked and (x is s.value or overlap(x, s.numbers)) for s in sources))
+        saved = ctx._close(
+            lambda x: not any(s.tracked and (x is s.value or shares_memory(x, s.numbers)) for s in sources)
+        )
         self.arrays = [not isinstance(x, Tensor) for x in saved]
         self.origins = [origin(x, sources) for x in saved]
-        self.saved = [x.value if isinstance(x, Tensor) else frozen(x) for x in saved]
+        self.saved = [x.value if isinstance(x, Tensor) else freeze(x) for x in saved]
         self.below: list[tuple[int, tuple]] = []
 
     def lift(self, primitive: Primitive, level: int, args: tuple, recorded: bool) -> None:
@@ -202,10 +204,10 @@ class Outputs:
         return snapshot(value) if isinstance(value, Tensor) else value
 
 
-def plain(y: Any) -> Any:
+def output_value(y: Any) -> Any:
     """One output as numbers of its own; what is no array stays."""
     if isinstance(y, Tensor):
-        return bottom(y)
+        return strip_tensors(y)
     if isinstance(y, np.ndarray):
         return y.copy()
     return np.asarray(y)[()] if isinstance(y, Number) else y
@@ -227,12 +229,12 @@ def origin(x: Any, sources: Sequence[Source]) -> int | None:
     for source in sources:
         if x is source.value and (not isinstance(x, Tensor) or x.value is source.numbers):
             return source.place
-    found = [source.place for source in sources if overlap(x, source.numbers) and is_same(x, source.numbers)]
+    found = [source.place for source in sources if shares_memory(x, source.numbers) and is_same(x, source.numbers)]
     several_inputs = len(found) > 1 and found[1] >= 0
     return found[0] if found and not several_inputs else None
 
 
-def overlap(x: Any, y: Any) -> bool:
+def shares_memory(x: Any, y: Any) -> bool:
     return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
 
 
@@ -240,14 +242,14 @@ def is_same(x: np.ndarray, y: np.ndarray) -> bool:
     return (x.ctypes.data, x.shape, x.strides, x.dtype) == (y.ctypes.data, y.shape, y.strides, y.dtype)
 
 
-def frozen(x: Any) -> Any:
+def freeze(x: Any) -> Any:
     x = snapshot(x)
     if isinstance(x, np.ndarray):
         x.flags.writeable = False
     return x
 
 
-def pull(cls: type[Function], t: list, ctx: Context) -> list:
+def pull_function(cls: type[Function], t: list, ctx: Context) -> list:
     """The vjp of a Function: cotangents of the outputs to those of the arguments, in public convention for the user in
     between.
     """
@@ -263,11 +265,13 @@ def pull(cls: type[Function], t: list, ctx: Context) -> list:
         for c, shape, dtype in zip(t, whole.shape, whole.dtype, strict=True)
     ]
     with recording.switched(enabled=recorded):
-        gradients = list(listed(cls.backward(ctx, *grad_outputs)))
-        return [c if c is None or recorded else c.value for c in checked(cls.__name__, gradients, whole.parents)]
+        gradients = list(as_sequence(cls.backward(ctx, *grad_outputs)))
+        return [
+            c if c is None or recorded else c.value for c in check_gradients(cls.__name__, gradients, whole.parents)
+        ]
 
 
-def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
+def check_gradients(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
     """The gradients that a backward returned, one for each argument.
 
     Trailing ones that are missing, and not needed, are None.
@@ -280,10 +284,10 @@ def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
             "Return one for each, in the same order, and None for those without a gradient.",
         )
     gradients = gradients[: len(parents)] + [None] * len(missing)
-    return [checked_one(name, i, g, parent) for i, (g, parent) in enumerate(zip(gradients, parents, strict=True))]
+    return [check_gradient(name, i, g, parent) for i, (g, parent) in enumerate(zip(gradients, parents, strict=True))]
 
 
-def checked_one(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
+def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
     if gradient is None or parent is None:
         return None
     t = internal(as_tensor(gradient))
@@ -305,7 +309,9 @@ def once_differentiable(backward: Callable) -> Callable:
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
         recorded = recording.is_recording()
         with recording.switched(enabled=False):
-            returned = listed(backward(ctx, *[Tensor(bottom(g)) if isinstance(g, Tensor) else g for g in grad_outputs]))
+            returned = as_sequence(
+                backward(ctx, *[Tensor(strip_tensors(g)) if isinstance(g, Tensor) else g for g in grad_outputs])
+            )
         if not recorded:
             return tuple(returned)
         histories = [
@@ -313,6 +319,8 @@ def once_differentiable(backward: Callable) -> Callable:
             for level, parents in ctx._open().histories
         ]
         reason = f"The backward of {ctx._name} is marked once_differentiable, so it has no second derivative."
-        return tuple(g if g is None else ended(bottom(as_tensor(g)), histories, reason) for g in returned)
+        return tuple(
+            g if g is None else add_dead_ends(strip_tensors(as_tensor(g)), histories, reason) for g in returned
+        )
 
     return wrapper

@@ -61,13 +61,13 @@ class Context:
     def saved_tensors(self) -> tuple:
         """What `save_for_backward` was given. Arrays come back as read-only arrays, unless their history matters."""
         saved = self._open()
-        return tuple(saved.restored(i) for i in range(len(saved.values) - len(self._attributes)))
+        return tuple(saved.restore(i) for i in range(len(saved.values) - len(self._attributes)))
 
     def __getattr__(self, name: str) -> Any:
         place = self.__dict__.get("_attributes", {}).get(name)
         if place is None:
             raise AttributeError(f"the context of {self.__dict__.get('_name')} has no attribute {name!r}")
-        return self._open().restored(place)
+        return self._open().restore(place)
 
     def _open(self) -> Saved:
         if self._saved is None:
@@ -144,7 +144,7 @@ class Saved:
         """The nodes of the inputs, by level, as a recorded backward sees them."""
         return self.below if self.level else ((0, self.whole.parents),)
 
-    def restored(self, i: int) -> Any:
+    def restore(self, i: int) -> Any:
         """A saved value as `backward` sees it, with a history if the walk back is recorded."""
         value, origin = self.values[i], self.origins[i]
         if self.unpack:
@@ -152,10 +152,10 @@ class Saved:
         if value is None:
             return None
         if isinstance(value, Tensor):
-            return snapshot(value) if recording.is_recording() else Tensor(bottom(value))
+            return snapshot(value) if recording.is_recording() else Tensor(strip_tensors(value))
         if recording.is_recording() and value.dtype.kind in "fc":
             if origin is None:
-                return ended(value, self.histories, unknown_history(self.whole.name))
+                return add_dead_ends(value, self.histories, unknown_history(self.whole.name))
             if not self.level:
                 node = (
                     self.whole.parents[origin]
@@ -174,12 +174,12 @@ def layers(x: Any) -> Iterator[Tensor]:
         x = x.value
 
 
-def bottom(x: Tensor) -> Any:
+def strip_tensors(x: Tensor) -> Any:
     *_, last = layers(x)
     return last.value
 
 
-def _refuse(t: Any, reason: str) -> Any:
+def refuse_gradient(t: Any, reason: str) -> Any:
     raise GradientError(f"{reason} It was asked for at {user_line()}.")
 
 
@@ -190,13 +190,13 @@ DEAD_END = Primitive(
         kind="function",
         inputs=("*x",),
         takes_params=True,
-        vjp=_refuse,
+        vjp=refuse_gradient,
     )
 )
 """Stands behind values whose derivative is not known, and says so if a gradient arrives."""
 
 
-def ended(value: Any, histories: Sequence[tuple[int, tuple]], reason: str) -> Any:
+def add_dead_ends(value: Any, histories: Sequence[tuple[int, tuple]], reason: str) -> Any:
     """The value with a dead end at each level where it depends, in an unknown way, on nodes."""
     for level, parents in histories:
         if any(parent is not None for parent in parents):

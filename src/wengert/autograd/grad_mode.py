@@ -79,12 +79,12 @@ class Switch:
 
         @functools.wraps(function)
         def generator_wrapper(*args: Any, **kwargs: Any) -> Generator:
-            return resumed(function(*args, **kwargs), settings)
+            return run_generator(function(*args, **kwargs), settings)
 
         return generator_wrapper if inspect.isgeneratorfunction(function) else wrapper
 
 
-def resumed(generator: Generator, settings: dict[str, Any]) -> Generator:
+def run_generator(generator: Generator, settings: dict[str, Any]) -> Generator:
     """A generator whose steps run inside a context, while the caller, between them, does not."""
     step: Callable = generator.send
     value: Any = None
@@ -193,7 +193,7 @@ class saved_tensors_hooks(Switch):
     """
 
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any]):
-        super().__init__(packing=(functools.partial(packed, pack, unpack), unpacked))
+        super().__init__(packing=(functools.partial(pack_saved, pack, unpack), unpack_saved))
 
 
 class Packed(NamedTuple):
@@ -202,7 +202,7 @@ class Packed(NamedTuple):
     spec: Spec
 
 
-def packed(pack: Callable, unpack: Callable, saved: Any) -> Any:
+def pack_saved(pack: Callable, unpack: Callable, saved: Any) -> Any:
     """One entry of what a node saves: arrays are packed, also inside the tuple of a variable number of arguments.
 
     Specs are not.
@@ -210,14 +210,14 @@ def packed(pack: Callable, unpack: Callable, saved: Any) -> Any:
     if isinstance(saved, np.ndarray | np.generic):
         return Packed(pack(Tensor(saved)), unpack, Spec.of(saved))
     if type(saved) is tuple:
-        return tuple(packed(pack, unpack, part) for part in saved)
+        return tuple(pack_saved(pack, unpack, part) for part in saved)
     return saved
 
 
-def unpacked(saved: Any) -> Any:
-    """The inverse of `packed`; a coarser dtype is cast back."""
+def unpack_saved(saved: Any) -> Any:
+    """The inverse of `pack_saved`; a coarser dtype is cast back."""
     if type(saved) is tuple:
-        return tuple(map(unpacked, saved))
+        return tuple(map(unpack_saved, saved))
     if not isinstance(saved, Packed):
         return saved
     value = as_tensor(saved.unpack(saved.form)).value

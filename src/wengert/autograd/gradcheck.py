@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.backward import grad, sequence
+from wengert.autograd.backward import grad, tensor_list
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core import tree
 from wengert.modes.tensor import Tensor, tensor
 
 
-class Precision(NamedTuple):
+class Tolerances(NamedTuple):
     """The step and the tolerances that suit a dtype."""
 
     eps: float
@@ -22,7 +22,7 @@ class Precision(NamedTuple):
     rtol: float
 
 
-DOUBLE, SINGLE, HALF = Precision(1e-6, 1e-4, 1e-3), Precision(5e-3, 1e-2, 1e-2), Precision(5e-2, 1e-1, 1e-1)
+DOUBLE, SINGLE, HALF = Tolerances(1e-6, 1e-4, 1e-3), Tolerances(5e-3, 1e-2, 1e-2), Tolerances(5e-2, 1e-1, 1e-1)
 REPORTED = 5
 """How many wrong entries an error lists, the worst first."""
 
@@ -108,28 +108,28 @@ def gradgradcheck(
     >>> gradgradcheck(lambda x: x * x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
     """
-    points = leaves(sequence(inputs))
+    points = copy_leaves(tensor_list(inputs))
     live = live_among(points)
     with enable_grad():
-        outputs = differentiable(fn(*points))
+        outputs = floating_outputs(fn(*points))
     if not any(map(requires_grad, outputs)):  # the first derivative is zero, or so it seems
         return gradcheck(fn, inputs, eps, atol, rtol, raise_exception, nondet_tol)
     if grad_outputs is None:
         random = np.random.default_rng(0)
-        grad_outputs = [random_like(y, random) for y in outputs]
+        grad_outputs = [random_cotangent(y, random) for y in outputs]
     vectors = [
         tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]
     ]
 
-    def pulled(*args: Any) -> tuple:
+    def products(*args: Any) -> tuple:
         xs, vs = args[: len(points)], args[len(points) :]
-        ys = differentiable(fn(*xs))
+        ys = floating_outputs(fn(*xs))
         used = [(y, v) for y, v in zip(ys, vs, strict=True) if y.requires_grad]
         return grad(
             [y for y, _ in used], [xs[i] for i in live], [v for _, v in used], create_graph=True, materialize_grads=True
         )
 
-    return gradcheck(pulled, (*points, *vectors), eps, atol, rtol, raise_exception, nondet_tol)
+    return gradcheck(products, (*points, *vectors), eps, atol, rtol, raise_exception, nondet_tol)
 
 
 def requires_grad(x: Any) -> bool:
@@ -144,12 +144,12 @@ def live_among(inputs: Sequence[Any]) -> list[int]:
     return live
 
 
-def leaves(inputs: Sequence[Any]) -> list[Any]:
+def copy_leaves(inputs: Sequence[Any]) -> list[Any]:
     """Copies of the inputs that are leaves, so that nothing that is done here is seen outside."""
     return [tensor(x.detach(), requires_grad=x.requires_grad) if isinstance(x, Tensor) else x for x in inputs]
 
 
-def differentiable(returned: Any) -> list[Tensor]:
+def floating_outputs(returned: Any) -> list[Tensor]:
     """The floating-point outputs; plain arrays and numbers among them are constants."""
     outputs = []
     for y in tree.flatten(returned)[0]:
@@ -164,7 +164,7 @@ def differentiable(returned: Any) -> list[Tensor]:
     return outputs
 
 
-def random_like(y: Tensor, random: np.random.Generator) -> np.ndarray:
+def random_cotangent(y: Tensor, random: np.random.Generator) -> np.ndarray:
     v = np.asarray(random.standard_normal(y.shape))
     return (v + 1j * random.standard_normal(y.shape) if y.dtype.kind == "c" else v).astype(y.dtype)
 
@@ -187,24 +187,24 @@ class Check:
     """The Jacobian of a function at a point, computed in both ways, and where they differ."""
 
     def __init__(self, fn: Callable, inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
-        self.fn, self.inputs = fn, sequence(inputs)
+        self.fn, self.inputs = fn, tensor_list(inputs)
         self.live = live_among(self.inputs)
-        self.outputs = self.evaluate(leaves(self.inputs))
+        self.outputs = self.evaluate(copy_leaves(self.inputs))
         dtypes = [self.inputs[i].dtype for i in self.live] + [y.dtype for y in self.outputs]
-        default = max(precision(dtype) for dtype in dtypes)
+        default = max(tolerances_of(dtype) for dtype in dtypes)
         self.eps = default.eps if eps is None else eps
         self.atol = default.atol if atol is None else atol
         self.rtol = default.rtol if rtol is None else rtol
 
     def evaluate(self, points: list[Any]) -> list[Tensor]:
         with enable_grad():
-            return differentiable(self.fn(*points))
+            return floating_outputs(self.fn(*points))
 
     def values(self, points: list[Any]) -> list[np.ndarray]:
         return [components(np.asarray(y.value)) for y in self.evaluate(points)]
 
     def run(self, nondet_tol: float) -> None:
-        for k, (y, again) in enumerate(zip(self.outputs, self.values(leaves(self.inputs)), strict=True)):
+        for k, (y, again) in enumerate(zip(self.outputs, self.values(copy_leaves(self.inputs)), strict=True)):
             if not np.allclose(components(np.asarray(y.value)), again, rtol=0.0, atol=nondet_tol, equal_nan=True):
                 raise GradcheckError(
                     f"The function is not deterministic: output {k} differs between two runs at the same point."
@@ -225,7 +225,7 @@ class Check:
 
     def analytical(self) -> list[list[np.ndarray]]:
         """The Jacobian of each output with respect to each live input, one row for each entry of the output."""
-        points = leaves(self.inputs)
+        points = copy_leaves(self.inputs)
         wanted = [points[i] for i in self.live]
         jacobians = []
         for y in self.evaluate(points):
@@ -249,7 +249,7 @@ class Check:
         """Where the columns of live input `n` disagree with central differences."""
         i = self.live[n]
         for column, x_entry in enumerate(entries(self.inputs[i])):
-            (below, minus), (here, plus) = self.moved(i, x_entry, -1), self.moved(i, x_entry, 1)
+            (below, minus), (here, plus) = self.step_along(i, x_entry, -1), self.step_along(i, x_entry, 1)
             for k, (y_minus, y_plus) in enumerate(zip(minus, plus, strict=True)):
                 numerical = (y_plus - y_minus) / (here - below)
                 a = analytical[k][:, column]
@@ -271,9 +271,9 @@ class Check:
                         bool(kink),
                     )
 
-    def moved(self, i: int, entry: Entry, sign: int) -> tuple[float, list[np.ndarray]]:
+    def step_along(self, i: int, entry: Entry, sign: int) -> tuple[float, list[np.ndarray]]:
         """The function one step away along an entry of input `i`, with the coordinate as it was rounded."""
-        points = leaves(self.inputs)
+        points = copy_leaves(self.inputs)
         value = np.array(points[i].value)
         step = sign * self.eps * max(1.0, abs(coordinate(value, entry)))
         value[entry.at] += entry.direction * step if value.dtype.kind == "c" else step
@@ -291,23 +291,23 @@ class Check:
         ]
         if len(wrong) > REPORTED:
             lines.append(f"  and {len(wrong) - REPORTED} more")
-        coarse = [i for i in self.live if precision(self.inputs[i].dtype) != DOUBLE]
+        coarse = [i for i in self.live if tolerances_of(self.inputs[i].dtype) != DOUBLE]
         if coarse:
             lines.append(
                 f"Inputs {coarse} are less precise than float64, where differences are rough: check them in float64."
             )
-        for a, b in self.overlapping():
+        for a, b in self.overlaps():
             lines.append(f"Inputs {a} and {b} share memory; they were checked as two independent values.")
         return "\n".join(lines)
 
-    def overlapping(self) -> Iterator[tuple[int, int]]:
+    def overlaps(self) -> Iterator[tuple[int, int]]:
         arrays = [(i, x.value if isinstance(x, Tensor) else x) for i, x in enumerate(self.inputs)]
         arrays = [(i, x) for i, x in arrays if isinstance(x, np.ndarray)]
         for n, (a, x) in enumerate(arrays):
             yield from ((a, b) for b, y in arrays[n + 1 :] if np.may_share_memory(x, y))
 
 
-def precision(dtype: np.dtype) -> Precision:
+def tolerances_of(dtype: np.dtype) -> Tolerances:
     eps = np.finfo(dtype).eps
     return DOUBLE if eps < 1e-12 else SINGLE if eps < 1e-5 else HALF
 

@@ -22,7 +22,7 @@ def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle
     """
 
     def after(pulled: list, t: Any) -> list:
-        return replaced(node_name, hook(shown(pulled), shown(listed(t))), pulled)
+        return check_replacement(node_name, hook(public_gradients(pulled), public_gradients(cotangent_list(t))), pulled)
 
     hooks, node_name = hooks_of(node), node.name
     return Handle(hooks.after, after)
@@ -32,7 +32,7 @@ def register_prehook(node: TapeNode, hook: Callable[[tuple], Any]) -> Handle:
     """Call `hook(grad_outputs)` before this node's backward; what it returns, if anything, replaces `grad_outputs`."""
 
     def before(t: Any) -> Any:
-        new = replaced(node_name, hook(shown(listed(t))), listed(t))
+        new = check_replacement(node_name, hook(public_gradients(cotangent_list(t))), cotangent_list(t))
         return new if isinstance(t, list) else new[0]
 
     hooks, node_name = hooks_of(node), node.name
@@ -47,16 +47,16 @@ def hooks_of(node: TapeNode) -> Hooks:
     return node.hooked()
 
 
-def listed(t: Any) -> list:
+def cotangent_list(t: Any) -> list:
     """The cotangents of all outputs: the engine has a list of them only where there are several."""
     return t if isinstance(t, list) else [t]
 
 
-def shown(cotangents: Sequence[Any]) -> tuple:
+def public_gradients(cotangents: Sequence[Any]) -> tuple:
     return tuple(None if t is None else public(t) for t in cotangents)
 
 
-def replaced(name: str, returned: Any, old: list) -> list:
+def check_replacement(name: str, returned: Any, old: list) -> list:
     """The cotangents that a hook put in place of the old ones, checked."""
     if returned is None:
         return old

@@ -18,8 +18,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.captures import Captures
+from wengert.compiler.compiled_call import CompiledCall, operation_of
 from wengert.compiler.constants import constant_key
 from wengert.compiler.entry import Argument, Result, is_known, is_short
 from wengert.compiler.native import Native, native
@@ -41,7 +41,7 @@ from wengert.modes.symbolic import Assignment, Symbol
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, is_sole_owner
 from wengert.ops.shape.casting import astype
-from wengert.transforms.tracing import Traced, described
+from wengert.transforms.tracing import Traced, input_spec
 
 Static = Sequence[int] | int
 DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
@@ -258,7 +258,7 @@ class Signature:
     """One structure, shapes and dtypes of arguments: the graph, its native program, and the trees to put results in."""
 
     def __init__(self, f: Callable, name: str, leaves: Sequence[Any], structure: Structure, check: bool = False):
-        plain = [x.value if isinstance(x, Fixed) else described(x) if isinstance(x, Array) else x for x in leaves]
+        plain = [x.value if isinstance(x, Fixed) else input_spec(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
         run = Traced(f, plain, structure, fixed)
         self.captures = Captures(f) if check else None
@@ -430,7 +430,7 @@ def leaf_key(x: Any) -> Any:
         refuse_subclass(x)
         return "array", x.shape, x.dtype
     if isinstance(x, Spec):
-        return "array", *described(x)
+        return "array", *input_spec(x)
     if isinstance(x, Fixed):
         return "static", constant_key(x.value)
     return x.__class__ if is_traced(x) else constant_key(x)
@@ -470,7 +470,7 @@ def lift(graph: Graph) -> tuple[Graph, list]:
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return graph, []
-    new: dict[Any, Any] = {node: Input(described(node.spec), name="captured") for node in captured}
+    new: dict[Any, Any] = {node: Input(input_spec(node.spec), name="captured") for node in captured}
     for node in graph.operations:
         if any(a in new for a in node.args):
             new[node] = node.with_args([new.get(a, a) for a in node.args])

@@ -61,7 +61,7 @@ class Call:
         rest = iter(arrays)
         return tree.unflatten(self.structure, [next(rest) if a is ARRAY else fixed(a) for a in self.leaves])
 
-    def among_arrays(self, leaves: Sequence[Any]) -> list:
+    def select_arrays(self, leaves: Sequence[Any]) -> list:
         """Those of the leaves that stand where the arguments have arrays."""
         return [leaf for leaf, a in zip(leaves, self.leaves, strict=True) if a is ARRAY]
 
@@ -70,16 +70,16 @@ class Call:
 
         The function sees those of tensors as tensors without history, so that it cannot change them.
         """
-        return self.plain(self.function(*self.assemble(as_tensors(x) if self.has_values else x)))
+        return self.strip_results(self.function(*self.assemble(as_tensors(x) if self.has_values else x)))
 
-    def plain(self, out: Any) -> tuple:
+    def strip_results(self, out: Any) -> tuple:
         """The arrays in what the function returned, which must not have a history of its own."""
-        outs = [strip_tensor(y) if isinstance(y, Array) else to_owned(y, self.name) for y in self.opened(out)]
+        outs = [strip_tensor(y) if isinstance(y, Array) else to_owned(y, self.name) for y in self.flatten_results(out)]
         if any(isinstance(y, Array) for y in outs):
-            raise self.hidden()
+            raise self.captured_error()
         return tuple(outs)
 
-    def hidden(self) -> GradientError:
+    def captured_error(self) -> GradientError:
         return user_error(
             GradientError,
             f"{self.name} uses a tracked value that is not among its arguments",
@@ -87,15 +87,15 @@ class Call:
             "detach it.",
         )
 
-    def opened(self, out: Any) -> list:
+    def flatten_results(self, out: Any) -> list:
         """The leaves of what the function returned; how to put them back is remembered."""
         leaves, self.structure_out = tree.flatten(out)
         self.specs = [Spec.of(y) for y in leaves]
         return leaves
 
-    def straight(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple:
         """The results on values of any mode, as if the function had been called without all this."""
-        return tuple(self.opened(self.function(*self.assemble(x))))
+        return tuple(self.flatten_results(self.function(*self.assemble(x))))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> Sequence[Any]:
         raise NotImplementedError  # each kind of call defines it
@@ -106,36 +106,36 @@ class Call:
     def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
         """The results on values, of which `top` has the highest level: how the operation runs in each mode."""
         if isinstance(top, Tensor):
-            return self.on_tape(primitive, top, x)
+            return self.in_reverse_mode(primitive, top, x)
         if isinstance(top, Symbol):
             if self.has_rule and top.extra is not None:
                 top.extra.has_rules = True  # which the graph does not show
-            return self.straight(x)
+            return self.run_inline(x)
         if isinstance(top, Dual | Jet) and not recording.is_recording():
             return primitive.op(*[strip_level(a, top.level) for a in x], call=self)
         if isinstance(top, Dual):
-            return self.closed(self.dual(top.level, x), top.level)
+            return self.refuse_captured(self.in_forward_mode(top.level, x), top.level)
         if isinstance(top, Jet):
-            return self.closed(self.jet(primitive, top, x), top.level)
+            return self.refuse_captured(self.in_taylor_mode(primitive, top, x), top.level)
         if isinstance(top, Batched):
-            return self.closed(self.batched(primitive, top, x), top.level)
+            return self.refuse_captured(self.in_batched_mode(primitive, top, x), top.level)
         if not self.has_rule:
-            return self.straight(x)
+            return self.run_inline(x)
         live = tuple(find_own(x, type(top), top.level))
         return top.process(primitive, top.level, tuple(x), {"call": self, "live": live})  # whatever that mode does
 
-    def on_tape(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple:
+    def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple:
         """The results as tensors, with one node for the whole call."""
         live = tuple([is_own(a, Tensor, top.level) and a.node is not None for a in x])
         outs = Tensor.process(primitive, top.level, tuple(x), {"call": self, "live": live})
         for y in outs:
             if isinstance(y.value, Array) and y.value.level >= top.level:
-                raise self.hidden()
+                raise self.captured_error()
             if not is_smooth(y):
                 y.node = None
         return outs
 
-    def closed(self, outs: tuple, level: int) -> tuple:
+    def refuse_captured(self, outs: tuple, level: int) -> tuple:
         """Results inside which there is nothing of their own level: that would be a value which was captured."""
         for y in outs:
             parts = (
@@ -146,10 +146,10 @@ class Call:
                 else [getattr(y, "value", None)]
             )
             if any(isinstance(part, Array) and part.level >= level for part in parts):
-                raise self.hidden()
+                raise self.captured_error()
         return outs
 
-    def dual(self, level: int, x: Sequence[Any]) -> tuple:
+    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple:
         values = [strip_level(a, level) for a in x]
         tangents = [a.tangent if is_own(a, Dual, level) else zeros_like(a) for a in x]
         outs, pushed = self.push(as_tensors(values, tangents), as_tensors(tangents, values))
@@ -160,7 +160,7 @@ class Call:
             ]
         )
 
-    def jet(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
+    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
         """By `out' = push(x')`, on series that are shorter by one coefficient."""
         order, level = top.series.run.order, top.level
         run, inner = Run(order - 1), new_level()
@@ -186,7 +186,7 @@ class Call:
             results.append(Jet(Series(top.series.run, [strip_tensor(strip_level(y, inner)), *scaled]), level))
         return tuple(results)
 
-    def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         own = find_own(x, Batched, top.level)
         outs = primitive.op(*payloads(x, own), call=BatchedCall(self, own, len(top.value)))
         return tuple([Batched(y, top.level) for y in outs])
@@ -206,11 +206,11 @@ class BatchedCall(Call):
         return y.value if is_own(y, Batched, level) else broadcast_to(y, (self.n, *np.shape(y)))
 
     def run(self, x: Sequence[Any]) -> tuple:
-        return tuple(map(strip_tensor, self.straight(as_tensors(x))))
+        return tuple(map(strip_tensor, self.run_inline(as_tensors(x))))
 
-    def straight(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple:
         level = new_level()
-        return tuple([self.whole(y, level) for y in self.call.straight(self.rows(x, self.mine, level))])
+        return tuple([self.whole(y, level) for y in self.call.run_inline(self.rows(x, self.mine, level))])
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
         level = new_level()

@@ -85,7 +85,7 @@ def chain(functions: Sequence[Callable]) -> Callable:
     return segment
 
 
-class Captured(Exception):  # a message from a run to its call
+class CapturedValues(Exception):  # a message from a run to its call
     """The results of a run that used tensors which were not among the arguments, and the level of those."""
 
     def __init__(self, outs: Sequence[Any], level: int):
@@ -107,10 +107,10 @@ class Checkpoint(Call):
         start = next_sequence()
         try:
             return super().__call__(primitive)
-        except Captured as found:
+        except CapturedValues as found:
             levels = {x.level for a in self.arrays for x in layers(a) if strip_tensor(x) is x}
             if levels - {found.level} or self.policy is not None:
-                raise self.hidden() from None
+                raise self.captured_error() from None
             self.captured = find_older(
                 start, [y.node for y in found.outs if isinstance(y, Tensor) and y.node is not None]
             )
@@ -125,33 +125,37 @@ class Checkpoint(Call):
         if self.policy is None:
             return super().run(x)
         level, results = new_level(), Results(self.policy)
-        outs = self.opened(self.function(*self.assemble([Kept(a, level, results) for a in as_tensors(x)])))
+        outs = self.flatten_results(
+            self.function(*self.assemble([PolicyValue(a, level, results) for a in as_tensors(x)]))
+        )
         self.kept = [results]
-        return self.plain(tree.unflatten(self.structure_out, [strip_level(y, level) for y in outs]))
+        return self.strip_results(tree.unflatten(self.structure_out, [strip_level(y, level) for y in outs]))
 
-    def plain(self, out: Any) -> tuple:
-        outs = self.opened(out)
+    def strip_results(self, out: Any) -> tuple:
+        outs = self.flatten_results(out)
         tracked = [x for y in outs for x in layers(y) if strip_tensor(x) is x]
         if tracked and all(isinstance(x, Tensor) and x.level == tracked[0].level for x in tracked):
-            raise Captured([strip_tensor(y) for y in outs], tracked[0].level)
-        return super().plain(out)
+            raise CapturedValues([strip_tensor(y) for y in outs], tracked[0].level)
+        return super().strip_results(out)
 
     def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
-        return self.on_tape(primitive, top, x) if isinstance(top, Tensor) else self.straight(x)
+        return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         x = x[: len(x) - len(self.captured)]
         plain = not any(isinstance(v, Array) for v in (*t, *x))
         if self.captured and not plain:
-            raise self.hidden()
+            raise self.captured_error()
         specs = self.specs
         with LinearTape([v if alive else None for v, alive in zip(x, live, strict=False)]) as tape:
             inputs = [i if i is not None else v for v, i in zip(as_tensors(x, t), tape.inputs, strict=True)]
             if plain and self.kept:
-                level, results = new_level(), self.kept.pop().again()
-                outs = [strip_level(y, level) for y in self.straight([Kept(a, level, results) for a in inputs])]
+                level, results = new_level(), self.kept.pop().replay()
+                outs = [
+                    strip_level(y, level) for y in self.run_inline([PolicyValue(a, level, results) for a in inputs])
+                ]
             else:
-                outs = list(self.straight(inputs))
+                outs = list(self.run_inline(inputs))
             if self.specs != specs:
                 raise user_error(
                     GradientError,
@@ -185,11 +189,11 @@ class Results:
         self.outs: list = []
         self.replayed = None if outs is None else iter(outs)
 
-    def again(self) -> Results:
+    def replay(self) -> Results:
         """To be handed out in a second run."""
         return Results(self.policy, self.outs)
 
-    def of(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
+    def compute(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
         if not self.policy(primitive.name):
             return primitive.op(*values, **params)
         if self.replayed is None:
@@ -205,7 +209,7 @@ class Results:
         return Tensor.record(primitive, top.level, values, params, payloads(values, own), out)
 
 
-class Kept(Array):
+class PolicyValue(Array):
     """A value in a function under a policy: operations ask `results` what they are to compute."""
 
     __slots__ = ()
@@ -215,9 +219,13 @@ class Kept(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        own = find_own(args, Kept, level)
+        own = find_own(args, PolicyValue, level)
         results = next(a.extra for a, mine in zip(args, own, strict=True) if mine)
-        out = results.of(primitive, payloads(args, own), params)
+        out = results.compute(primitive, payloads(args, own), params)
         if gives_constants(primitive):
             return out
-        return Kept(out, level, results) if primitive.outputs == 1 else tuple([Kept(o, level, results) for o in out])
+        return (
+            PolicyValue(out, level, results)
+            if primitive.outputs == 1
+            else tuple([PolicyValue(o, level, results) for o in out])
+        )

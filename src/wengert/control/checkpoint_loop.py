@@ -57,17 +57,17 @@ class Loop(Call):
         return state
 
     def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
-        return self.on_tape(primitive, top, x) if isinstance(top, Tensor) else self.straight(x)
+        return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         state, args = self.assemble(as_tensors(x, t))
         arguments, structure = tree.flatten(args)
-        back = Back(self, t, arguments, structure)
-        back.through(state, 0, self.n, self.snapshots)
-        return self.among_arrays([*back.t, *back.totals])
+        back = LoopBackward(self, t, arguments, structure)
+        back.pull_range(state, 0, self.n, self.snapshots)
+        return self.select_arrays([*back.t, *back.totals])
 
 
-class Back:
+class LoopBackward:
     """The way back through a loop: `t` are the cotangents of the state that it has come to, `totals` those of the
     arguments so far.
     """
@@ -76,16 +76,18 @@ class Back:
         self.loop, self.t, self.arguments, self.structure = loop, t, arguments, structure
         self.totals: list = [None] * len(arguments)
 
-    def through(self, state: Any, start: int, stop: int, spare: int) -> None:
+    def pull_range(self, state: Any, start: int, stop: int, spare: int) -> None:
         """Back from step `stop` to step `start`, whose state is given, with so many further states at a time."""
         while stop - start > 1:
-            middle = start + split(stop - start, spare)
-            args = tree.unflatten(self.structure, map(handle, self.arguments))
-            self.through(self.loop.advance(tree.map(handle, state), args, start, middle), middle, stop, spare - 1)
+            middle = start + next_snapshot(stop - start, spare)
+            args = tree.unflatten(self.structure, map(copy_for_step, self.arguments))
+            self.pull_range(
+                self.loop.advance(tree.map(copy_for_step, state), args, start, middle), middle, stop, spare - 1
+            )
             stop = middle
-        self.one(state, start)
+        self.pull_step(state, start)
 
-    def one(self, state: Any, k: int) -> None:
+    def pull_step(self, state: Any, k: int) -> None:
         """Back through one step, on a tape of its own.
 
         Cotangents of the arguments are added in the order of a tape of all steps.
@@ -93,7 +95,7 @@ class Back:
         leaves, structure = tree.flatten(state)
         values = [*leaves, *self.arguments]
         with LinearTape([strip_tensor(v) if isinstance(v, SHAPED) and is_smooth(v) else None for v in values]) as tape:
-            inputs = [handle(v) if i is None else i for v, i in zip(values, tape.inputs, strict=True)]
+            inputs = [copy_for_step(v) if i is None else i for v, i in zip(values, tape.inputs, strict=True)]
             args = tree.unflatten(self.structure, inputs[len(leaves) :])
             outs = tree.flatten(self.loop.step(tree.unflatten(structure, inputs[: len(leaves)]), k, *args))[0]
             nodes = tape.nodes[len(leaves) :]
@@ -106,12 +108,12 @@ class Back:
         self.t, self.totals = found[: len(leaves)], found[len(leaves) :]
 
 
-def handle(value: Any) -> Any:
+def copy_for_step(value: Any) -> Any:
     """The same value as an object of its own, which a step may change in place."""
     return value.copy() if isinstance(value, np.ndarray) else snapshot(value)
 
 
-def split(length: int, spare: int) -> int:
+def next_snapshot(length: int, spare: int) -> int:
     """After how many of these steps to keep the next state, with so many states to spare (Griewank's binomial
     schedule).
 

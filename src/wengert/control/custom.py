@@ -76,7 +76,7 @@ class CustomCall(Call):
     whole: Callable[..., tuple]
     keywords: dict[str, Any]
 
-    def mismatch(self, what: str, got: Any, wanted: Any) -> GradientError:
+    def rule_error(self, what: str, got: Any, wanted: Any) -> GradientError:
         return user_error(GradientError, f"The rule of {self.name} returned {what} {got} where {wanted} was needed")
 
 
@@ -122,14 +122,14 @@ class JvpCall(CustomCall):
         tangents = self.assemble(t, lambda fixed: 0.0 if isinstance(fixed, float | int | complex) else None)
         returned = self.rule(*self.constants, self.assemble(x), tangents)
         if not isinstance(returned, tuple) or len(returned) != 2:
-            raise self.mismatch("a", type(returned).__name__, "a pair (out, tangent_out)")
-        outs = self.opened(returned[0])
+            raise self.rule_error("a", type(returned).__name__, "a pair (out, tangent_out)")
+        outs = self.flatten_results(returned[0])
         pushed, structure = tree.flatten(returned[1])
         if structure != self.structure_out:
-            raise self.mismatch("a tangent of structure", structure, self.structure_out)
+            raise self.rule_error("a tangent of structure", structure, self.structure_out)
         for y, c in zip(outs, pushed, strict=True):
             if np.shape(y) != np.shape(c):
-                raise self.mismatch("a tangent of shape", np.shape(c), np.shape(y))
+                raise self.rule_error("a tangent of shape", np.shape(c), np.shape(y))
         return outs, pushed
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
@@ -184,20 +184,20 @@ class VjpCall(CustomCall):
         """As the function; where a gradient is wanted, by `forward`, whose residuals stay."""
         if not self.is_tracked:
             return super().run(x)
-        out, residuals = self.forwarded(as_tensors(x))
-        self.residuals = [tree.map(self.protected, residuals)]
-        return self.plain(out)
+        out, residuals = self.run_forward(as_tensors(x))
+        self.residuals = [tree.map(self.protect, residuals)]
+        return self.strip_results(out)
 
-    def protected(self, residual: Any) -> Any:
+    def protect(self, residual: Any) -> Any:
         """A copy of what the user could still change: the memory of a plain array among the arguments."""
         numbers = strip_tensor(residual)
         theirs = [a for a in self.arrays if isinstance(a, np.ndarray) and isinstance(numbers, np.ndarray)]
         return Tensor(numbers.copy()) if any(np.may_share_memory(numbers, a) for a in theirs) else residual
 
-    def forwarded(self, x: Sequence[Any]) -> tuple:
+    def run_forward(self, x: Sequence[Any]) -> tuple:
         returned = self.forward(*self.whole(*self.assemble(x)), **self.keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
-            raise self.mismatch("a", type(returned).__name__, "a pair (out, residuals) from forward")
+            raise self.rule_error("a", type(returned).__name__, "a pair (out, residuals) from forward")
         return returned
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
@@ -205,11 +205,11 @@ class VjpCall(CustomCall):
         if plain and self.residuals:
             residuals = self.residuals.pop()
         else:
-            _, residuals = self.forwarded(as_tensors(x, t))
+            _, residuals = self.run_forward(as_tensors(x, t))
         t = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
-        return self.pulled(residuals, as_tensors(t, x), x)
+        return self.run_backward(residuals, as_tensors(t, x), x)
 
-    def pulled(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list:
+    def run_backward(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list:
         """What backward returns, one cotangent for each array among the arguments."""
         returned = self.backward(*self.constants, residuals, tree.unflatten(self.structure_out, t))
         children = self.structure.children
@@ -217,26 +217,26 @@ class VjpCall(CustomCall):
             got = (
                 f"{len(returned)} cotangents" if isinstance(returned, tuple | list) else f"a {type(returned).__name__}"
             )
-            raise self.mismatch(got, "", f"a tuple of {len(children)}, one for each argument,")
+            raise self.rule_error(got, "", f"a tuple of {len(children)}, one for each argument,")
         leaves: list = []
         for c, child in zip(returned, children, strict=True):
             part, structure = tree.flatten(c)
             if c is not None and structure != child:
-                raise self.mismatch("a cotangent of structure", structure, child)
+                raise self.rule_error("a cotangent of structure", structure, child)
             leaves += part if c is not None else [None] * child.size
-        cotangents = self.among_arrays(leaves)
+        cotangents = self.select_arrays(leaves)
         for c, v in zip(cotangents, x, strict=True):
             if c is not None and np.shape(c) != np.shape(v):
-                raise self.mismatch("a cotangent of shape", np.shape(c), np.shape(v))
+                raise self.rule_error("a cotangent of shape", np.shape(c), np.shape(v))
         return cotangents
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
-        out, residuals = self.forwarded(x)
-        outs = self.opened(out)
+        out, residuals = self.run_forward(x)
+        outs = self.flatten_results(out)
         with LinearTape([zeros_like(y) if is_smooth(y) else None for y in outs]) as linear:
             seeds = [zeros_like(y) if i is None else i for y, i in zip(outs, linear.inputs, strict=True)]
             try:
-                pulled = self.pulled(residuals, seeds, x)
+                pulled = self.run_backward(residuals, seeds, x)
             except TrackedValueError as error:
                 error.add_note(
                     f"Forward mode transposes the backward of {self.name}, which must be written in differentiable "

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.levels import bottom
 
 Recurrence = Callable[[int, Any], Any]
 """`(k, out) -> out[k]`, from the coefficients of lower order."""
@@ -50,12 +51,6 @@ def quotient_by(divide: Callable, product: Callable = operator.mul) -> Callable[
     return quotient_of
 
 
-def numbers(x: Any) -> Any:
-    while isinstance(x, Array):
-        x = x.value
-    return x
-
-
 def power_of(x: Any, y: Any) -> Recurrence | None:
     """From `x * out' = y * x' * out`, for a constant exponent.
 
@@ -63,7 +58,7 @@ def power_of(x: Any, y: Any) -> Recurrence | None:
     """
     exponent = y[0]
     integer = not isinstance(exponent, Array) and bool(np.all(exponent == np.rint(np.real(exponent))))
-    if y[1] is not None or integer or not np.all(numbers(x[0])):
+    if y[1] is not None or integer or not np.all(bottom(x[0])):
         return None  # by the derivative, at a cost that is cubic in the order
 
     def recurrence(k: int, out: Any) -> Any:

@@ -11,7 +11,7 @@ from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import layers
-from wengert.implicit.maps import LinearMap, transposed
+from wengert.implicit.maps import LinearMap, transpose_of
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
 from wengert.implicit.theorem import solve_map
 from wengert.modes.tensor import Tensor, snapshot
@@ -54,7 +54,7 @@ def linear_solve(
             "linear_solve: the function adds a constant (its value at zero is not zero)",
             "Subtract it from b.",
         )
-    backward = transposed(product, zeros)
+    backward = transpose_of(product, zeros)
     if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
         backward(zeros)  # recorded now: what the function captures may have changed by the time of the walk back
     bound = start.level + 1 if isinstance(start, Array) else 0

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.levels import new_level
-from wengert.implicit.solvers import DENSE, Factors, SparseFactors, krylov
+from wengert.implicit.solvers import DENSE, Factors, SparseFactors, solve_krylov
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.symbolic import Symbol
@@ -24,16 +24,16 @@ Vector = Callable[[Any], Any]
 """A function from vectors to vectors."""
 
 
-def below(x: Any, level: float) -> Any:
+def strip_derivatives(x: Any, level: float) -> Any:
     """A value as the levels below this one know it."""
     while isinstance(x, Array) and x.level >= level:
         if not isinstance(x, Tensor | Dual | Jet):
-            raise unsupported(x)
+            raise unsupported_error(x)
         x = x.value
     return x
 
 
-def unsupported(x: Array) -> GradientError:
+def unsupported_error(x: Array) -> GradientError:
     if isinstance(x, Symbol):
         return user_error(
             GradientError,
@@ -88,35 +88,35 @@ class LinearMap:
         self.sparse: list[SparseFactors | None] = []
 
     def product(self, v: Any, transpose: bool) -> Any:
-        return below((self.backward if transpose else self.forward)(v), self.bound)
+        return strip_derivatives((self.backward if transpose else self.forward)(v), self.bound)
 
     def below(self, level: float) -> LinearMap:
         """The map as lower levels know it."""
         if level >= self.bound:
             return self
         if level not in self.lower:
-            self.lower[level] = self.changed(self.forward, self.backward, self.blocks, level)
+            self.lower[level] = self.with_products(self.forward, self.backward, self.blocks, level)
         return self.lower[level]
 
-    def changed(self, forward: Vector, backward: Vector, blocks: int, bound: float) -> LinearMap:
+    def with_products(self, forward: Vector, backward: Vector, blocks: int, bound: float) -> LinearMap:
         return LinearMap(forward, backward, self.size, self.dtype, self.method, self.options, self.what, blocks, bound)
 
-    def stacked(self, n: int, level: int) -> LinearMap:
+    def stack_batch(self, n: int, level: int) -> LinearMap:
         """The maps of a batch of n, as one map of more blocks."""
 
         def whole(product: Vector) -> Vector:
             def stacked(v: Any) -> Any:
-                out = below(product(Batched(reshape(v, (n, -1)), level)), level + 1)
+                out = strip_derivatives(product(Batched(reshape(v, (n, -1)), level)), level + 1)
                 return reshape(out.value, (-1,))
 
             return stacked
 
-        return self.changed(whole(self.forward), whole(self.backward), n * self.blocks, min(self.bound, level))
+        return self.with_products(whole(self.forward), whole(self.backward), n * self.blocks, min(self.bound, level))
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
         """The solution for plain numbers, in the last axis of b."""
         if self.method is None and self.size <= DENSE:
-            return self.by_factors(b, transpose)
+            return self.solve_by_factors(b, transpose)
         if self.method is None:
             if not self.sparse:
                 self.sparse = [self.sparse_factors()]
@@ -126,7 +126,7 @@ class LinearMap:
             return np.stack([self.solve(row, transpose) for row in b]) if len(b) else b
         product = lambda v: self.product(np.asarray(v, self.dtype), transpose)
         if not callable(self.method):
-            return krylov(self.method or "gmres", product, b, self.options)
+            return solve_krylov(self.method or "gmres", product, b, self.options)
         if self.blocks == 1:
             return self.method(product, b)
         return np.concatenate(
@@ -143,7 +143,7 @@ class LinearMap:
 
         return one
 
-    def by_factors(self, b: np.ndarray, transpose: bool) -> np.ndarray:
+    def solve_by_factors(self, b: np.ndarray, transpose: bool) -> np.ndarray:
         if not self.factors:
             self.factors = [Factors(matrix, self.what) for matrix in self.matrices()]
         parts = b.reshape(-1, self.blocks, self.size)
@@ -159,11 +159,11 @@ class LinearMap:
         """The matrix times each row of an array, in one batch."""
         level = new_level()
         try:
-            out = below(self.forward(Batched(vectors, level)), level + 1)
+            out = strip_derivatives(self.forward(Batched(vectors, level)), level + 1)
             is_zero = not (
                 isinstance(out, Batched) and out.level == level
             )  # a product that does not depend on its vector
-            return np.zeros_like(vectors) if is_zero else below(out.value, self.bound)
+            return np.zeros_like(vectors) if is_zero else strip_derivatives(out.value, self.bound)
         except TrackedValueError:  # plain NumPy code that takes no batches
             return np.stack([self.product(v, False) for v in vectors])
 
@@ -194,7 +194,7 @@ class LinearMap:
         )
 
 
-def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, recorded: bool) -> LinearMap:
+def residual_derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, recorded: bool) -> LinearMap:
     """The derivative of a residual at x, to be solved with as `like` is.
 
     A tape wants it `recorded` at once: what the residual captures may have changed by the time of the walk back.
@@ -204,8 +204,8 @@ def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, re
     if recorded:
         pull = vjp(residual, x)[1]
         kept = lambda u: pull(u)[0]
-        return like.changed(
-            kept if is_symmetric else transposed(kept, np.zeros(x.shape, x.dtype)), kept, like.blocks, like.bound
+        return like.with_products(
+            kept if is_symmetric else transpose_of(kept, np.zeros(x.shape, x.dtype)), kept, like.blocks, like.bound
         )
     known: dict[str, Vector] = {}
 
@@ -222,10 +222,10 @@ def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, re
             known["backward"] = vjp(residual, x)[1]
         return known["backward"](u)[0]
 
-    return like.changed(forward, forward if is_symmetric else backward, like.blocks, like.bound)
+    return like.with_products(forward, forward if is_symmetric else backward, like.blocks, like.bound)
 
 
-def transposed(linear: Vector, zeros: np.ndarray) -> Vector:
+def transpose_of(linear: Vector, zeros: np.ndarray) -> Vector:
     """The transpose of a linear function, recorded when it is first called."""
     known: list[Vector] = []
 

@@ -17,18 +17,18 @@ from wengert.core.levels import layers
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
-from wengert.implicit.maps import LinearMap, below, derivative, unsupported
+from wengert.implicit.maps import LinearMap, residual_derivative, strip_derivatives, unsupported_error
 from wengert.implicit.solvers import (
     DENSE,
     ConvergenceError,
     as_start,
-    iterated,
-    judged,
+    iterate,
     newton,
+    refuse_unconverged,
     scipy_minimum,
     scipy_root,
 )
-from wengert.implicit.theorem import implicit
+from wengert.implicit.theorem import differentiate_solution
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.taylor import Jet
@@ -55,7 +55,7 @@ def root(
     """
     equation = Equation("root", f, lambda f: f, x0, theta, linear)
 
-    def solve(plain: Plain) -> np.ndarray:
+    def solve(plain: PlainEquation) -> np.ndarray:
         if solver is None or solver == "newton":
             return newton(plain.residual, plain.step, plain.start, **options)
         if callable(solver):
@@ -76,11 +76,13 @@ def fixed_point(
     >>> float(fixed_point(lambda x: np.cos(x), 1.0).round(6))
     0.739085
     """
-    equation = Equation("fixed_point", f, lambda f: lambda x, *theta: minus(f(x, *theta), x), x0, theta, linear)
+    equation = Equation(
+        "fixed_point", f, lambda f: lambda x, *theta: subtract_trees(f(x, *theta), x), x0, theta, linear
+    )
 
-    def solve(plain: Plain) -> np.ndarray:
+    def solve(plain: PlainEquation) -> np.ndarray:
         if solver is None:
-            return iterated(lambda x: plain.residual(x) + x, plain.start, **options)
+            return iterate(lambda x: plain.residual(x) + x, plain.start, **options)
         if solver == "newton":
             return newton(plain.residual, plain.step, plain.start, **options)
         if callable(solver):
@@ -104,7 +106,7 @@ def argmin(
     """
     equation = Equation("argmin", f, grad, x0, theta, linear, is_symmetric=True)
 
-    def solve(plain: Plain) -> np.ndarray:
+    def solve(plain: PlainEquation) -> np.ndarray:
         if callable(solver):
             return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
         value = lambda x: float(np.asarray(plain.call(f, plain.flat.tree(x))))
@@ -142,7 +144,7 @@ def custom_root(
         @wraps(solver)
         def differentiable(x0: Any, *theta: Any, **kwargs: Any) -> Any:
             for leaf in flatten(kwargs)[0]:
-                if not all(map(is_bare, layers(leaf))):
+                if not all(map(is_constant, layers(leaf))):
                     raise user_error(
                         GradientError,
                         f"{name} got a tracked value by keyword",
@@ -151,8 +153,8 @@ def custom_root(
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
             extras: list = []
 
-            def solve(plain: Plain) -> np.ndarray:
-                x = solver(plain.x0, *map_tree(owned, plain.theta), **kwargs)
+            def solve(plain: PlainEquation) -> np.ndarray:
+                x = solver(plain.x0, *map_tree(copy_array, plain.theta), **kwargs)
                 if has_aux:
                     x, aux = x
                     extras.append(aux)
@@ -166,7 +168,7 @@ def custom_root(
     return decorate
 
 
-def minus(x: Any, y: Any) -> Any:
+def subtract_trees(x: Any, y: Any) -> Any:
     """The difference of two trees."""
     (a, structure), (b, other) = flatten(x), flatten(y)
     if structure != other:
@@ -189,7 +191,7 @@ class Equation:
         return self.at(v, self.theta)
 
     def at(self, v: Any, theta: tuple) -> Any:
-        x = self.flat.tree(owned(v))
+        x = self.flat.tree(copy_array(v))
         out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
             raise user_error(
@@ -212,31 +214,35 @@ class Equation:
             None,
             f"the derivative of the equation of {self.name} in x",
         )
-        return derivative(residual, x, self.is_symmetric, like, recorded)
+        return residual_derivative(residual, x, self.is_symmetric, like, recorded)
 
-    def solution(self, solve: Callable[[Plain], np.ndarray], tol: float) -> Any:
-        x0, theta = map_tree(unhistoried, (self.x0, self.theta))
+    def solution(self, solve: Callable[[PlainEquation], np.ndarray], tol: float) -> Any:
+        x0, theta = map_tree(strip_history, (self.x0, self.theta))
         x = self.numbers(solve, tol, x0, theta)
         self.theta = map_tree(snapshot, self.theta)  # which the user may change before the walk back
-        return self.flat.tree(match_given(implicit(self.residual, x, self.derivative), (self.x0, self.theta)))
+        return self.flat.tree(
+            match_given(differentiate_solution(self.residual, x, self.derivative), (self.x0, self.theta))
+        )
 
-    def numbers(self, solve: Callable[[Plain], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
+    def numbers(self, solve: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
         """The solution as numbers, for each element of a batch on its own."""
-        found = batches((x0, theta))
+        found = batch_lengths((x0, theta))
         if not found:
-            plain = Plain(self, x0, theta)
+            plain = PlainEquation(self, x0, theta)
             x = solve(plain)
             with np.errstate(over="ignore", invalid="ignore"):
-                judged(self.name, x, plain.residual(x), plain.residual(plain.start), tol)
+                refuse_unconverged(self.name, x, plain.residual(x), plain.residual(plain.start), tol)
             plain.refuse_lost(self.at(x, plain.theta))
             return x
         level, n = max(found.items())
         if not n:
             raise user_error(ValueError, f"{self.name} of an empty batch", because="there is nothing to solve.")
-        return Batched(stack([self.numbers(solve, tol, *row_of((x0, theta), i, level)) for i in range(n)]), level)
+        return Batched(
+            stack([self.numbers(solve, tol, *batch_element((x0, theta), i, level)) for i in range(n)]), level
+        )
 
 
-class Plain:
+class PlainEquation:
     """An equation with numbers for theta, as solvers see it: functions of plain vectors, which give plain vectors."""
 
     def __init__(self, equation: Equation, x0: Any, theta: tuple):
@@ -250,7 +256,7 @@ class Plain:
         return self.flat.tree(self.start.copy())
 
     def residual(self, x: Any) -> np.ndarray:
-        return below(self.equation.at(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0)
+        return strip_derivatives(self.equation.at(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0)
 
     def matrix(self, x: Any) -> LinearMap:
         """The derivative at x; the latest one is kept, because products with one come in a row."""
@@ -279,15 +285,15 @@ class Plain:
         return self.matrix(x).product(np.asarray(v, self.flat.dtype), False)
 
     def call(self, f: Callable, x: Any) -> Any:
-        return map_tree(lambda y: below(y, 0), f(x, *self.theta))
+        return map_tree(lambda y: strip_derivatives(y, 0), f(x, *self.theta))
 
     def on_trees(self, f: Callable) -> Callable:
         return lambda x: self.call(f, x)
 
     def vector(self, x: Any) -> np.ndarray:
         """What a user's solver returned."""
-        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_bare(layer)}
-        return np.array(below(self.flat.vector(x), 0), self.flat.dtype)
+        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_constant(layer)}
+        return np.array(strip_derivatives(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:
         """A solver may use captured values of other transforms only if the equation has them too, which gives the
@@ -302,27 +308,27 @@ class Plain:
             )
 
 
-def owned(x: Any) -> Any:
+def copy_array(x: Any) -> Any:
     """A plain array as one of its own, which the user's code may change in place."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def is_bare(x: Array) -> bool:
+def is_constant(x: Array) -> bool:
     return isinstance(x, Tensor) and x.node is None and not x.level
 
 
-def unhistoried(x: Any) -> Any:
+def strip_history(x: Any) -> Any:
     """A leaf of the arguments as numbers, or as batches of them."""
     if not isinstance(x, Array):
         return x
     if isinstance(x, Batched):
-        return Batched(unhistoried(x.value), x.level)
+        return Batched(strip_history(x.value), x.level)
     if not isinstance(x, Tensor | Dual | Jet):
-        raise unsupported(x)
-    return unhistoried(x.value)
+        raise unsupported_error(x)
+    return strip_history(x.value)
 
 
-def batches(tree: Any) -> dict[int, int]:
+def batch_lengths(tree: Any) -> dict[int, int]:
     """The levels of the batches in a tree, and their lengths."""
     return {
         layer.level: len(layer.value)
@@ -332,6 +338,6 @@ def batches(tree: Any) -> dict[int, int]:
     }
 
 
-def row_of(tree: Any, i: int, level: int) -> Any:
+def batch_element(tree: Any, i: int, level: int) -> Any:
     """The element i of a batch."""
     return map_tree(lambda x: x.value[i] if isinstance(x, Batched) and x.level == level else x, tree)

@@ -89,7 +89,7 @@ class SparseFactors:
         return self.factors.solve(np.ascontiguousarray(b), "T" if transpose else "N")
 
 
-def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+def solve_krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     """The solution by a method of SciPy, which must say that it has converged."""
     sparse = import_module("scipy.sparse.linalg")
     if not b.any():
@@ -142,7 +142,7 @@ def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol:
     return x
 
 
-def iterated(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
+def iterate(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
     """x = g(x), again and again, until it stands still."""
     tol = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol
     with np.errstate(over="ignore", invalid="ignore"):
@@ -182,7 +182,7 @@ def scipy_minimum(
     return import_module("scipy.optimize").minimize(f, x, method=method, tol=tol, options=options, **more).x
 
 
-def judged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, tol: float) -> None:
+def refuse_unconverged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, tol: float) -> None:
     """Refuse what is no solution: a residual that is not small beside 1 and beside that of the start."""
     left, before = (float(np.max(np.abs(r), initial=0.0)) for r in (residual, start))
     if not (np.isfinite(x).all() and left <= tol * max(1.0, before if np.isfinite(before) else 1.0)):

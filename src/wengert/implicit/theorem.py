@@ -21,7 +21,7 @@ from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
 from wengert.core.kinds import unchanged
 from wengert.core.primitive import Primitive
-from wengert.implicit.maps import LinearMap, Vector, below, unsupported
+from wengert.implicit.maps import LinearMap, Vector, strip_derivatives, unsupported_error
 from wengert.modes.backward import backward_pass
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -45,28 +45,28 @@ def solve_map(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
 def solve_in_mode(primitive: Primitive, b: Array, args: tuple, params: dict[str, Any]) -> Any:
     """The solution for a right-hand side b with levels that the map does not have."""
     if b.level < params["matrix"].bound:
-        return solution(params["matrix"], b, params["transpose"])
+        return solve_levels(params["matrix"], b, params["transpose"])
     if isinstance(b, Symbol):
-        raise unsupported(b)
+        raise unsupported_error(b)
     return b.process(primitive, b.level, args, params)
 
 
-def solution(matrix: LinearMap, b: Any, transpose: bool) -> Any:
+def solve_levels(matrix: LinearMap, b: Any, transpose: bool) -> Any:
     """The solution with all its levels: those of the matrix and of b."""
     row = b if b.ndim == 1 else b[0] if len(b) else np.zeros(b.shape[1:])
     r = matrix.product(np.zeros(row.shape, matrix.dtype), transpose) - row
     if not isinstance(r, Array):
         return matrix.solve(b, transpose)
     if b.ndim > 1:
-        return stack([solution(matrix, row, transpose) for row in b])
+        return stack([solve_levels(matrix, row, transpose) for row in b])
     level = r.level
     if isinstance(r, Batched):
         n = len(r.value)
         rows = b.value if isinstance(b, Batched) and b.level == level else broadcast_to(b, (n, *b.shape))
-        stacked = matrix.stacked(n, level)
-        return Batched(reshape(solution(stacked, reshape(rows, (-1,)), transpose), (n, -1)), level)
-    lower = solution(matrix.below(level), below(b, level), transpose)
-    return attached(
+        stacked = matrix.stack_batch(n, level)
+        return Batched(reshape(solve_levels(stacked, reshape(rows, (-1,)), transpose), (n, -1)), level)
+    lower = solve_levels(matrix.below(level), strip_derivatives(b, level), transpose)
+    return attach_level(
         level,
         lambda y: matrix.product(y, transpose) - b,
         lower,
@@ -77,7 +77,7 @@ def solution(matrix: LinearMap, b: Any, transpose: bool) -> Any:
 SOLVE = Primitive(
     Definition(
         name="implicit_solve",
-        impl=lambda x, matrix, transpose: solution(matrix, x, transpose),
+        impl=lambda x, matrix, transpose: solve_levels(matrix, x, transpose),
         kind="linear",
         inputs=("x",),
         takes_params=True,
@@ -116,14 +116,14 @@ class Attachment:
             return -solve_map(matrix, t, not transpose), *[None] * len(self.anchors)
         matrix, transpose = self.derivative(out, self.level + 1, False)
         start = next_sequence()
-        r = below(self.residual(out), self.level + 1)
+        r = strip_derivatives(self.residual(out), self.level + 1)
         found = (
             pull_older(r.node, -solve_map(matrix, t, not transpose), start)
             if isinstance(r, Tensor) and r.node is not None
             else {}
         )
         if not found.keys() <= {*self.anchors, out.node}:
-            raise changed()
+            raise changed_error()
         return None, *[found.get(node) for node in self.anchors]
 
 
@@ -148,10 +148,10 @@ ATTACH = Primitive(
 )
 
 
-def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> Any:
+def attach_level(level: int, residual: Vector, x: Any, derivative: Derivative) -> Any:
     """The solution x, which knows all lower levels, with what its residual knows at this one."""
     start = next_sequence()
-    r = below(residual(x), level + 1)
+    r = strip_derivatives(residual(x), level + 1)
     if isinstance(r, Tensor) and r.level == level:
         if r.node is None:
             return Tensor(x, level)
@@ -164,19 +164,19 @@ def attached(level: int, residual: Vector, x: Any, derivative: Derivative) -> An
         matrix, transpose = derivative(x, level, False)
         return Dual(x, -solve_map(matrix, r.tangent, transpose), level)
     if isinstance(r, Jet) and r.level == level:
-        return series(level, residual, x, derivative, r)
+        return attach_series(level, residual, x, derivative, r)
     if isinstance(r, Array) and r.level == level:
-        raise unsupported(r)
-    raise changed()
+        raise unsupported_error(r)
+    raise changed_error()
 
 
-def changed() -> GradientError:
+def changed_error() -> GradientError:
     return user_error(
         GradientError, "A function under implicit differentiation did not do the same when it was called again"
     )
 
 
-def series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet) -> Jet:
+def attach_series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet) -> Jet:
     """The Taylor coefficients of the solution: with x right up to order k - 1, the coefficient k of the residual tells
     what x lacks.
     """
@@ -184,31 +184,33 @@ def series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet)
     matrix, transpose = derivative(x, level, False)
     terms: list = [x]
     for k in range(1, run.order + 1):
-        r = below(residual(Jet(Series(run, terms + [None] * (run.order + 1 - k)), level)), level + 1)
+        r = strip_derivatives(residual(Jet(Series(run, terms + [None] * (run.order + 1 - k)), level)), level + 1)
         lacking = r.series[k]
         terms.append(None if lacking is None else -solve_map(matrix, lacking, transpose))
     return Jet(Series(run, terms), level)
 
 
-def implicit(residual: Vector, x: Any, derivative: Derivative, bound: float = math.inf) -> Any:
+def differentiate_solution(residual: Vector, x: Any, derivative: Derivative, bound: float = math.inf) -> Any:
     """A solution x of residual(x) = 0, plain numbers or batches of them, with the derivatives that the residual gives
     it.
     """
-    r = below(residual(x), bound)
+    r = strip_derivatives(residual(x), bound)
     if not isinstance(r, Array):
         return x
     level = r.level
     if not isinstance(r, Batched):
-        return attached(level, residual, implicit(residual, x, derivative, level), derivative)
+        return attach_level(level, residual, differentiate_solution(residual, x, derivative, level), derivative)
     if not (isinstance(x, Batched) and x.level == level):
-        raise unsupported(r)
+        raise unsupported_error(r)
     n = len(x.value)
 
     def stacked(v: Any) -> Any:
-        return reshape(below(residual(Batched(reshape(v, (n, -1)), level)), level + 1).value, (-1,))
+        return reshape(strip_derivatives(residual(Batched(reshape(v, (n, -1)), level)), level + 1).value, (-1,))
 
     def stacked_derivative(v: Any, bound: float, recorded: bool) -> tuple[LinearMap, bool]:
         matrix, transpose = derivative(Batched(reshape(v, (n, -1)), level), bound, recorded)
-        return matrix.stacked(n, level).below(bound), transpose
+        return matrix.stack_batch(n, level).below(bound), transpose
 
-    return Batched(reshape(implicit(stacked, reshape(x.value, (-1,)), stacked_derivative, level), (n, -1)), level)
+    return Batched(
+        reshape(differentiate_solution(stacked, reshape(x.value, (-1,)), stacked_derivative, level), (n, -1)), level
+    )

@@ -54,7 +54,7 @@ class Trajectory(Call):
     def run(self, x: Sequence[Any]) -> tuple:
         rows = self.solved(self.assemble(x), dense=self.is_tracked)
         self.dense = self.result.sol
-        return tuple(self.opened(rows))
+        return tuple(self.flatten_results(rows))
 
     def function(self, *args: Any) -> Any:
         return self.solved(args, dense=False)
@@ -68,12 +68,12 @@ class Trajectory(Call):
         wanted, inverse = np.unique(forward * places, return_inverse=True)
         result = flow.solve(self.method, t_eval=forward * wanted, dense_output=dense)
         if flow.captured:
-            raise self.hidden()
+            raise self.captured_error()
         self.result = completed(result)
         states = np.asarray(result.y).reshape(*flow.y.shape, len(wanted))[..., inverse]
         return flow.batch.split(np.moveaxis(states, -1, -2))
 
-    def hidden(self) -> GradientError:
+    def captured_error(self) -> GradientError:
         return user_error(
             GradientError,
             "The function to integrate uses a tracked value that is not among its arguments",
@@ -112,7 +112,7 @@ class Trajectory(Call):
         out, tangent = rows[:, :n], rows[:, n:]
         if is_nonzero(dpoints):
             tangent = tangent + self.at(points, out, args) * dpoints[:, None]
-        return self.opened(out), [tangent]
+        return self.flatten_results(out), [tangent]
 
     # Backward
 
@@ -126,7 +126,7 @@ class Trajectory(Call):
         c0, cargs, rows = back(t[0], span, points, y0, args, smooth)
         ct0 = -(c0 * derivative(self.fun, span[0], y0, args)).sum() if wanted[0] else None
         cpoints = (t[0] * self.at(points, rows, args)).sum(-1) if wanted[2] else None
-        return self.among_arrays([ct0, None, cpoints, c0, *smooth.spread(cargs)])
+        return self.select_arrays([ct0, None, cpoints, c0, *smooth.spread(cargs)])
 
     def by_adjoint(self, c: Any, span: tuple, points: Any, y0: Any, args: tuple, smooth: Smooth) -> tuple:
         """The cotangents of y0 and of the parameters, and the states, all of them numbers."""
@@ -134,7 +134,7 @@ class Trajectory(Call):
         known = not flow.batch.sizes and self.dense is not None
         solution = self.dense if known else completed(flow.solve(self.method, dense_output=True)).sol
         if flow.captured:
-            raise self.hidden()
+            raise self.captured_error()
         c = numbers(c)
         adjoint = Adjoint(
             flow,

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import is_own, layers
 from wengert.core.primitive import operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -72,8 +72,7 @@ class Batch:
         """Plain numbers with all axes of batches in front; what does not depend on a batch is repeated."""
         x = numbers(x)
         for level, n in reversed(self.sizes.items()):
-            mine = isinstance(x, Batched) and x.level == level
-            x = x.value if mine else broadcast_to(operand(x), (n, *np.shape(x)))
+            x = x.value if is_own(x, Batched, level) else broadcast_to(operand(x), (n, *np.shape(x)))
         if isinstance(x, Array):
             raise user_error(
                 GradientError,

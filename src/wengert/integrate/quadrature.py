@@ -19,6 +19,7 @@ from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_line
+from wengert.core.levels import bottom, is_own
 from wengert.core.primitive import Primitive, operand
 from wengert.core.spec import Spec
 from wengert.integrate.continuous import Smooth
@@ -95,7 +96,7 @@ class Integral(Call):
             nonlocal spec
             y = operand(self.func(x, *args))
             if carried(y) or isinstance(numbers(y), Array):
-                raise self.hidden()
+                raise self.captured_error()
             flat = np.ravel(numbers(y))
             spec = Spec.of(y)
             return np.concatenate([flat.real, flat.imag]) if spec.dtype.kind == "c" else flat.astype(float)
@@ -107,20 +108,16 @@ class Integral(Call):
         return value.reshape(spec.shape)[()], error.reshape(spec.shape)[()]
 
     def run(self, x: Sequence[Any]) -> tuple:
-        return tuple(self.opened(self.function(*self.assemble(x))))
+        return tuple(self.flatten_results(self.function(*self.assemble(x))))
 
-    def straight(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple:
         return self.run(x)
 
-    def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         """One integral after the other, as each has subdivisions of its own."""
         rows = []
         for i in range(len(top.value)):
-            rows.append(
-                primitive.op(
-                    *[v.value[i] if isinstance(v, Batched) and v.level == top.level else v for v in x], call=self
-                )
-            )
+            rows.append(primitive.op(*[v.value[i] if is_own(v, Batched, top.level) else v for v in x], call=self))
         return tuple([Batched(stack(column), top.level) for column in zip(*rows, strict=True)])
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
@@ -148,7 +145,7 @@ class Integral(Call):
             tangent = tangent + self.integrand_at(b, args) * db
         if da is not None:
             tangent = tangent - self.integrand_at(a, args) * da
-        return self.opened((value, error)), [tangent, np.zeros(np.shape(error))]
+        return self.flatten_results((value, error)), [tangent, np.zeros(np.shape(error))]
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         a, b, args = self.assemble(x)
@@ -175,7 +172,7 @@ class Integral(Call):
             whole = self.integral(back, a, b, (args, c))
             bounds = np.cumsum([0, *[v.size for v in smooth.values]])
             parts = [reshape(whole[i:j], v.shape) for i, j, v in zip(bounds, bounds[1:], smooth.values, strict=False)]
-        return self.among_arrays([ca, cb, *smooth.spread(parts)])
+        return self.select_arrays([ca, cb, *smooth.spread(parts)])
 
 
 def components(
@@ -208,9 +205,3 @@ def inside(a: float, b: float) -> float:
     if np.isfinite(a) and np.isfinite(b):
         return 0.5 * (a + b)
     return a + 1.0 if np.isfinite(a) else b - 1.0 if np.isfinite(b) else 0.5
-
-
-def bottom(x: Any) -> Any:
-    while isinstance(x, Array):
-        x = x.value
-    return x

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import bottom, layers
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes.tensor import Tensor
 from wengert.structure.operators import Flat
@@ -164,9 +163,7 @@ def below(tree: Any, structure: Structure) -> list:
 
 def plain(x: Any) -> Any:
     """A value as numbers."""
-    while isinstance(x, Array):
-        x = x.value
-    return x
+    return bottom(x)
 
 
 def refuse_tracked(tree: Any, what: str) -> None:

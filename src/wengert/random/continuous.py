@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error
+from wengert.core.levels import bottom
 from wengert.core.primitive import gathered, operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
@@ -241,9 +242,7 @@ def shares(draw: Draw, alpha: Any) -> Any:
 
 def _small(alpha: Any) -> bool:
     """Whether all are below 0.1, in the whole batch."""
-    while isinstance(alpha, Array):
-        alpha = alpha.value
-    return bool(np.max(alpha, initial=0.0) < 0.1)
+    return bool(np.max(bottom(alpha), initial=0.0) < 0.1)
 
 
 def correlated(noise: Any, cov: Any, method: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
-from wengert.core.levels import new_level
+from wengert.core.levels import find_own, is_own, layers, new_level, payloads
 from wengert.core.primitive import Primitive
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.modes.tensor import Tensor
@@ -46,8 +46,8 @@ class Dependence(Array):
         if primitive is GATHER and Hole.MASK in params["key"].key:
             key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
-        mine = [isinstance(a, Dependence) and a.level == level for a in args]
-        values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
+        mine = find_own(args, Dependence, level)
+        values = payloads(args, mine)
         out = primitive.op(*values, **params)
         sets = [
             a.extra if m and primitive.definition.has_derivative(i) else None
@@ -75,12 +75,7 @@ class Dependence(Array):
 
 def is_symbolic(values: Sequence[Any]) -> bool:
     """Whether there is a symbol at the bottom of any value."""
-    for x in values:
-        while isinstance(x, Array):
-            if isinstance(x, Symbol):
-                return True
-            x = x.value
-    return False
+    return any(isinstance(layer, Symbol) for x in values for layer in layers(x))
 
 
 def numbers(x: Any) -> Any:
@@ -114,7 +109,7 @@ def dependences(call: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], fix
             results = flatten_arrays(call([*tracked, *others]))[0]
     finally:
         trace.close()
-    families = [y.extra if isinstance(y, Dependence) and y.level == level else none(y.size, n) for y in results]
+    families = [y.extra if is_own(y, Dependence, level) else none(y.size, n) for y in results]
     if not families:
         return none(0, n)
     return one_after_the_other(families)

@@ -21,7 +21,7 @@ from wengert.structure.patterns import Pattern, found_pattern
 from wengert.structure.signature import Signature
 from wengert.transforms.boundary import Argnums, flatten_arrays
 from wengert.transforms.gradients import Tape, grad
-from wengert.transforms.jacobians import ranges, several
+from wengert.transforms.jacobians import ranges, run_each
 from wengert.transforms.products import push_forward
 
 SYMMETRIC_WAYS = ("symmetric", "star", "acyclic")
@@ -76,7 +76,7 @@ class Plan:
             self.refuse_rows(sum(y.size for y in results))
             return [flat(results)]
 
-        return reshape(several(run, self.columns, self.chunk_size)[0], (-1,))
+        return reshape(run_each(run, self.columns, self.chunk_size)[0], (-1,))
 
     def backward(self, call: Callable, leaves: Sequence[Any]) -> Any:
         """The products with sums of unit vectors from the left."""
@@ -90,7 +90,7 @@ class Plan:
             return [flat([np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)])]
 
         return reshape(
-            several(run, seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
+            run_each(run, seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
         )
 
     def product(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> np.ndarray:

@@ -89,7 +89,7 @@ class Arguments:
             if x.dtype.kind not in "fc":
                 raise user_error(
                     GradientError,
-                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex "
+                    f"{transform}: {self.leaf_name(i)} has dtype {x.dtype}, and derivatives need floating-point or complex "
                     f"numbers",
                     "Convert it with x.astype(float), or choose other arguments.",
                 )
@@ -112,7 +112,7 @@ class Arguments:
         """All arguments of the call, those that are not differentiated too."""
         return self.args, self.kwargs
 
-    def place(self, i: int) -> str:
+    def leaf_name(self, i: int) -> str:
         """Where leaf `i` is: `argument 0['w']`."""
         if isinstance(self.argnums, int):
             return f"argument {self.argnums}{list(leaf_paths(self.structure))[i]}"
@@ -171,11 +171,11 @@ def loose_structure(structure: Structure) -> Any:
     return tuple if structure.make in (list, tuple) else structure.make, structure.keys, structure.children
 
 
-Call = Callable[[Sequence[Any]], Any]
+FlatFunction = Callable[[Sequence[Any]], Any]
 """The function under differentiation, of a list of leaves."""
 
 
-def call_function(call: Call, arguments: Sequence[Any], level: int) -> Any:
+def call_function(call: FlatFunction, arguments: Sequence[Any], level: int) -> Any:
     """The result of a function that is being differentiated, whatever is switched off around it."""
     if not recording.active or recording.is_recording():
         return call(arguments)

@@ -87,7 +87,7 @@ def grads(
     report = Report()
     for k in range(1, order + 1):
         for i in range(len(problem.live)):
-            report += problem.compared(i, [*product(modes, repeat=k)])
+            report += problem.compare(i, [*product(modes, repeat=k)])
     if not all(row.agrees for row in report):
         raise CheckError(str(report))
     return report
@@ -101,14 +101,14 @@ class Problem:
     def __init__(self, f: Callable, args: Sequence[Any], rtol: float | None, atol: float | None):
         random = np.random.default_rng(0)
         leaves, self.structure = tree.flatten(tuple(args))
-        self.f, self.leaves = f, [plain(a) for a in leaves]
+        self.f, self.leaves = f, [as_plain(a) for a in leaves]
         self.live = [i for i, a in enumerate(self.leaves) if isinstance(a, np.ndarray) and a.dtype.kind in "fc"]
         if not self.live:
             raise user_error(TypeError, "check.grads needs at least one argument of floating-point numbers")
-        self.names = [name for i, a in enumerate(args) for name in named(i, a)]
+        self.names = [name for i, a in enumerate(args) for name in leaf_labels(i, a)]
         self.points = [self.leaves[i] for i in self.live]
         self.directions = [random_like(x, random) for x in self.points]
-        outs = [plain(y) for y in tree.flatten(f(*tree.unflatten(self.structure, self.leaves)))[0]]
+        outs = [as_plain(y) for y in tree.flatten(f(*tree.unflatten(self.structure, self.leaves)))[0]]
         self.weights = [
             random_like(y, random) if isinstance(y, np.ndarray) and y.dtype.kind in "fc" else None for y in outs
         ]
@@ -134,7 +134,7 @@ class Problem:
             g = lambda *points, g=g, mode=mode: SLOPES[mode](g, points, self.directions)
         return g
 
-    def compared(self, i: int, combinations: Sequence[tuple[str, ...]]) -> list[Row]:
+    def compare(self, i: int, combinations: Sequence[tuple[str, ...]]) -> list[Row]:
         """The last derivative along argument `i` alone, in each combination of modes."""
         only = [d if j == i else np.zeros_like(d) for j, d in enumerate(self.directions)]
         argument = self.names[self.live[i]]
@@ -177,7 +177,7 @@ def reverse_slope(g: Callable, points: Sequence[Any], directions: Sequence[np.nd
 SLOPES: dict[str, Callable] = {"forward": forward_slope, "reverse": reverse_slope}
 
 
-def plain(a: Any) -> Any:
+def as_plain(a: Any) -> Any:
     """An argument or result as a plain array, if it is numbers."""
     if isinstance(a, Tensor) and not a.level:
         return np.asarray(a.value)
@@ -194,6 +194,6 @@ def random_like(x: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return np.asarray(v + 1j * random.uniform(0.5, 1.5, x.shape) if x.dtype.kind == "c" else v).astype(x.dtype)
 
 
-def named(i: int, argument: Any) -> list[str]:
+def leaf_labels(i: int, argument: Any) -> list[str]:
     structure = tree.flatten(argument)[1]
     return [f"argument {i}"] if structure is tree.LEAF else [f"argument {i}, leaf {j}" for j in range(structure.size)]

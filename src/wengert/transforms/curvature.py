@@ -23,7 +23,7 @@ from wengert.transforms.boundary import (
     unflatten_arrays,
 )
 from wengert.transforms.gradients import grad
-from wengert.transforms.jacobians import Jacobian, assembled, basis, jacfwd, jacrev, several
+from wengert.transforms.jacobians import Jacobian, assemble_columns, basis, jacfwd, jacrev, run_each
 from wengert.transforms.products import directional
 from wengert.transforms.series import jet, taylor
 
@@ -70,8 +70,8 @@ def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = Non
     @wraps(f, updated=())
     def diagonal(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("hessian_diag", argnums, args, kwargs)
-        columns, structure = seconds(f, chosen, chunk_size)
-        return unflatten_arrays(structure, [assembled(column, chosen) for column in columns])
+        columns, structure = second_derivatives(f, chosen, chunk_size)
+        return unflatten_arrays(structure, [assemble_columns(column, chosen) for column in columns])
 
     return diagonal
 
@@ -86,14 +86,14 @@ def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) 
     @wraps(f, updated=())
     def trace(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("laplacian", argnums, args, kwargs)
-        columns, structure = seconds(f, chosen, chunk_size)
+        columns, structure = second_derivatives(f, chosen, chunk_size)
         user = any(map(is_users, chosen.leaves))
         return unflatten_arrays(structure, [hand_out(column.sum(axis=0), user, chosen.given) for column in columns])
 
     return trace
 
 
-def seconds(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[list, Any]:
+def second_derivatives(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[list, Any]:
     """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of
     the outputs.
     """
@@ -101,7 +101,7 @@ def seconds(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[lis
         if x.dtype.kind == "c":
             raise user_error(
                 GradientError,
-                f"{chosen.place(i)} has dtype {x.dtype}",
+                f"{chosen.leaf_name(i)} has dtype {x.dtype}",
                 "Second derivatives by element are for real numbers.",
             )
     structures: list[Structure] = []
@@ -113,7 +113,7 @@ def seconds(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[lis
         structures[:] = [structure]
         return [2.0 * c for c in leaves]
 
-    columns = several(run, basis(list(map(Spec.of, chosen.leaves))), chunk_size)
+    columns = run_each(run, basis(list(map(Spec.of, chosen.leaves))), chunk_size)
     return columns, structures[0]
 
 

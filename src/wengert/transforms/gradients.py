@@ -20,7 +20,7 @@ from wengert.ops.elementwise.complex_numbers import conj
 from wengert.transforms.boundary import (
     Argnums,
     Arguments,
-    Call,
+    FlatFunction,
     call_function,
     flatten_arrays,
     hand_out_all,
@@ -126,7 +126,7 @@ def refuse_real(chosen: Arguments) -> None:
         if x.dtype.kind != "c":
             raise user_error(
                 GradientError,
-                f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}",
+                f"grad with holomorphic=True: {chosen.leaf_name(i)} has dtype {x.dtype}",
                 "Pass complex numbers, x + 0j.",
             )
 
@@ -138,7 +138,7 @@ class Tape:
 
     aux: Any
 
-    def __init__(self, call: Call, inputs: Sequence[Any], given: Any = (), has_aux: bool = False):
+    def __init__(self, call: FlatFunction, inputs: Sequence[Any], given: Any = (), has_aux: bool = False):
         self.level = level = new_level()
         self.inputs = inputs
         self.nodes = [Leaf(x) for x in inputs]

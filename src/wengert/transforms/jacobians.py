@@ -62,12 +62,12 @@ class Jacobian:
         update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        chosen, plan, tape = self.planned(args, kwargs)
+        chosen, plan, tape = self.make_plan(args, kwargs)
         if self.prints:
             print(f"jacobian: {plan.text}")
-        return self.computed(chosen, plan, tape, args, kwargs)
+        return self.compute(chosen, plan, tape, args, kwargs)
 
-    def computed(self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def compute(self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
         if plan.mode == "forward":
             return self.by_columns(chosen)
         assert tape is not None
@@ -79,9 +79,9 @@ class Jacobian:
         >>> jacobian(lambda x: x[:2] * x[2]).explain(np.ones(3))
         Plan(mode='reverse', passes=2, why='2 outputs are fewer than 3 inputs')
         """
-        return self.planned(args, kwargs)[1]
+        return self.make_plan(args, kwargs)[1]
 
-    def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
+    def make_plan(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
         """What is differentiated, how, and the function's tape where it was needed to know."""
         chosen = Arguments("jacobian", self.argnums, args, kwargs)
         for i, x in enumerate(chosen.leaves):
@@ -91,7 +91,7 @@ class Jacobian:
                     if self.holomorphic
                     else "Pass holomorphic=True if the function is, else split re and im."
                 )
-                raise user_error(GradientError, f"jacobian: {chosen.place(i)} has dtype {x.dtype}", advice)
+                raise user_error(GradientError, f"jacobian: {chosen.leaf_name(i)} has dtype {x.dtype}", advice)
         inputs = sum(x.size for x in chosen.leaves)
         if self.mode == "forward":
             return chosen, Plan("forward", inputs, "as asked for"), None
@@ -134,8 +134,8 @@ class Jacobian:
             structure[:] = [found]
             return leaves
 
-        columns = several(run, basis(list(map(Spec.of, chosen.leaves))), self.chunk_size)
-        return unflatten_arrays(structure[0], [assembled(column, chosen) for column in columns])
+        columns = run_each(run, basis(list(map(Spec.of, chosen.leaves))), self.chunk_size)
+        return unflatten_arrays(structure[0], [assemble_columns(column, chosen) for column in columns])
 
     def by_rows(self, chosen: Arguments, tape: Tape) -> Any:
         """One walk back from each output: how it changes with all inputs."""
@@ -146,7 +146,7 @@ class Jacobian:
             found = tape.pull(results, cotangents, retain=True)
             return [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, chosen.leaves, strict=True)]
 
-        return in_blocks(several(run, basis(specs), self.chunk_size), specs, structure, chosen)
+        return split_blocks(run_each(run, basis(specs), self.chunk_size), specs, structure, chosen)
 
     def by_colors(self, chosen: Arguments, tape: Tape, args: tuple, kwargs: dict[str, Any]) -> Any:
         """One pass for each colour of the pattern, and zeros elsewhere."""
@@ -154,7 +154,7 @@ class Jacobian:
         whole = self.compression.matrix(args, kwargs)
         whole = whole if isinstance(whole, Array) else whole.toarray()
         columns = [whole[:, start:stop] for start, stop in ranges(list(map(Spec.of, chosen.leaves)))]
-        return in_blocks(columns, list(map(Spec.of, results)), structure, chosen)
+        return split_blocks(columns, list(map(Spec.of, results)), structure, chosen)
 
 
 def jacobian(
@@ -189,7 +189,7 @@ def jacrev(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, hol
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 
-def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
+def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
     """A tree of blocks, from an array for each input that has all elements of the outputs along its first axis."""
     blocks: list[list] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
@@ -198,7 +198,7 @@ def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, 
     return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
-def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_size: int | None = None) -> list:
+def run_each(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_size: int | None = None) -> list:
     """`run`, a function of a list of arrays, for each entry along their first axis; its results stacked along theirs.
 
     Where there are no entries, one run on zeros shows the shapes.
@@ -233,7 +233,7 @@ def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
         start += spec.size
 
 
-def assembled(column: Any, chosen: Arguments) -> Any:
+def assemble_columns(column: Any, chosen: Arguments) -> Any:
     """What one output gives along each unit vector, as a tree like the inputs, with their axes last."""
     specs = list(map(Spec.of, chosen.leaves))
     user = any(map(is_users, chosen.leaves))

@@ -20,7 +20,7 @@ from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.boundary import (
     Arguments,
-    Call,
+    FlatFunction,
     call_function,
     check_directions,
     flatten_arrays,
@@ -43,9 +43,9 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (np.float64(6.0), np.float64(3.0))
     """
-    chosen = everything("jvp", primals, kwargs)
+    chosen = all_arguments("jvp", primals, kwargs)
     given = check_directions(
-        "tangent", sequence("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves))
+        "tangent", as_tuple("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves))
     )
     value, tangent, aux = push_forward(
         lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux
@@ -74,8 +74,8 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
     >>> pullback(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    chosen = everything("vjp", primals, kwargs)
-    tape, outputs, pull = recorded(f, chosen, has_aux)
+    chosen = all_arguments("vjp", primals, kwargs)
+    tape, outputs, pull = record(f, chosen, has_aux)
 
     def pullback(cotangent: Any) -> tuple:
         given = [conjugate(t) for t in outputs(cotangent)]
@@ -96,8 +96,8 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     >>> derivative(1.0), derivative(10.0)
     (np.float64(12.0), np.float64(120.0))
     """
-    chosen = everything("linearize", primals, kwargs)
-    tape, _, pull = recorded(f, chosen)
+    chosen = all_arguments("linearize", primals, kwargs)
+    tape, _, pull = record(f, chosen)
     value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
@@ -123,11 +123,11 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
     >>> linear_transpose(lambda x: 2.0 * x[::-1], np.zeros(3))(np.arange(3.0))
     (array([4., 2., 0.]),)
     """
-    chosen = everything("linear_transpose", primals, kwargs)
+    chosen = all_arguments("linear_transpose", primals, kwargs)
     inputs, chosen.leaves = chosen.leaves, [np.zeros(x.shape, x.dtype) for x in chosen.leaves]
-    tape, outputs, pull = recorded(f, chosen)
+    tape, outputs, pull = record(f, chosen)
     leaves = flatten_arrays(tape.result)[0]
-    for node in sort_reachable([y.node for y in leaves if lives(y, tape)]):
+    for node in sort_reachable([y.node for y in leaves if depends_on(y, tape)]):
         refuse_nonlinear(node)
     if any(np.any(bottom(y)) for y in leaves):
         raise user_error(
@@ -150,13 +150,13 @@ def stop_gradient(x: Any) -> Any:
     return map_arrays(lambda leaf: _stop_gradient(leaf) if isinstance(leaf, Array) else leaf, x)
 
 
-def everything(transform: str, primals: Any, kwargs: dict[str, Any]) -> Arguments:
+def all_arguments(transform: str, primals: Any, kwargs: dict[str, Any]) -> Arguments:
     """All arguments, differentiated together, in a tuple."""
-    args = sequence("primals", primals)
+    args = as_tuple("primals", primals)
     return Arguments(transform, range(len(args)), args, kwargs)
 
 
-def sequence(name: str, values: Any) -> tuple:
+def as_tuple(name: str, values: Any) -> tuple:
     if not isinstance(values, tuple | list):
         raise user_error(
             TypeError, f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}"
@@ -164,7 +164,7 @@ def sequence(name: str, values: Any) -> tuple:
     return tuple(values)
 
 
-def recorded(
+def record(
     f: Callable, chosen: Arguments, has_aux: bool = False
 ) -> tuple[Tape, Callable[[Any], list], Callable[[Sequence[Any]], list]]:
     """A function on a tape that stays; how to check its cotangents, and how to pull them back.
@@ -185,7 +185,7 @@ def conjugate(t: Any) -> Any:
     return conj(t) if t.dtype.kind == "c" else t
 
 
-def lives(y: Any, tape: Tape) -> bool:
+def depends_on(y: Any, tape: Tape) -> bool:
     """Whether an output depends on the inputs of its tape."""
     return isinstance(y, Array) and y.level == tape.level and y.extra is not None
 
@@ -203,7 +203,7 @@ def refuse_nonlinear(node: TapeNode) -> None:
         return
     live = {"out"} | {
         name
-        for name, parent in zip(names(primitive, len(node.parents)), node.parents, strict=True)
+        for name, parent in zip(argument_names(primitive, len(node.parents)), node.parents, strict=True)
         if parent is not None
     }
     rules = (
@@ -217,14 +217,14 @@ def refuse_nonlinear(node: TapeNode) -> None:
         )
 
 
-def names(primitive: Primitive, count: int) -> list[str]:
+def argument_names(primitive: Primitive, count: int) -> list[str]:
     """The name of each argument; a starred one stands for all that are left."""
     inputs = [name.removeprefix("*") for name in primitive.inputs]
     return inputs + inputs[-1:] * (count - len(inputs))
 
 
 def push_forward(
-    call: Call, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False
+    call: FlatFunction, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False
 ) -> tuple[Any, Any, Any]:
     """The result of a function, its tangent, and what else it returned; all trees."""
     level = new_level()

@@ -43,7 +43,7 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
     leaves, structure = tree.flatten(call_function(lambda curves: f(*curves), arguments, level))
-    columns = [[match_given(term, (primals, series)) for term in _terms(y, level, order)] for y in leaves]
+    columns = [[match_given(term, (primals, series)) for term in _coefficients(y, level, order)] for y in leaves]
     value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
     return value, coefficients
 
@@ -62,7 +62,7 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
     jets = []
     for i, leaf in enumerate(leaves):
         x = _floating(leaf)
-        jets.append(Jet(Series(run, [x, *[_like(row[i], x) for row in rows]]), level))
+        jets.append(Jet(Series(run, [x, *[_cast_like(row[i], x) for row in rows]]), level))
     return tree.unflatten(structure, jets)
 
 
@@ -77,7 +77,7 @@ def _floating(x: Any) -> Any:
     return x
 
 
-def _like(term: Any, x: Any) -> Any:
+def _cast_like(term: Any, x: Any) -> Any:
     term = operand(term)
     if term.shape != x.shape:
         raise user_error(
@@ -86,7 +86,7 @@ def _like(term: Any, x: Any) -> Any:
     return term if term.dtype == x.dtype else term.astype(x.dtype)
 
 
-def _terms(y: Any, level: int, order: int) -> list:
+def _coefficients(y: Any, level: int, order: int) -> list:
     """All coefficients of one output, zeros included."""
     known = y.series.terms[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
     known = [*known, *[None] * (order + 1 - len(known))]

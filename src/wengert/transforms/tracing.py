@@ -98,10 +98,10 @@ class Traced:
 
 def input_of(x: Any, name: str | None) -> Input:
     """The input that an argument becomes."""
-    return Input(described(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
+    return Input(input_spec(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
 
 
-def described(x: Any) -> Spec:
+def input_spec(x: Any) -> Spec:
     """The spec of an array, a value, a number, or what is written as one, in this machine's order of bytes."""
     refuse_subclass(x)
     spec = Spec(extents(x.shape), np.dtype(x.dtype)) if isinstance(x, Spec) else Spec.of(x)
@@ -172,13 +172,13 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
                 f"gradients of or in a symbol of dtype {x.dtype}",
                 because="derivatives need floating-point numbers.",
             )
-    found = pulled([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
+    found = pull_nodes([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
     results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
     results = [t if isinstance(t, Symbol) else Symbol(constant(t), outs[0].level, outs[0].extra) for t in results]
     return results[0] if single else results
 
 
-def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
+def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
     """Cotangents of nodes of a graph: the tape that recording the graph would have made, walked back over symbols."""
     wanted = set(targets)
     is_number = lambda node: isinstance(node, Constant) and not node.is_captured
@@ -186,7 +186,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
     tape: dict[Node, TapeNode] = {}
     for node in ordered((*outs, *targets)):
         if isinstance(node, Operation) and any(a in tape for a in node.args):
-            recorded = taped(node, tape, wrap)
+            recorded = record_node(node, tape, wrap)
             if recorded is not None:
                 tape[node] = recorded
         if node in wanted and node not in tape:
@@ -206,7 +206,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
     return [None if (t := found.get(tape[node])) is None else conform(t, node.shape, node.dtype) for node in targets]
 
 
-def taped(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
+def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
     """What the tape would have of an operation, None where no gradient flows through it."""
     primitive = node.primitive
     if primitive is OUTPUT:

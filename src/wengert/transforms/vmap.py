@@ -41,7 +41,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size)
-        return unflatten(out_structure, [owned(match_given(out, leaves), leaves) for out in outs])
+        return unflatten(out_structure, [copy_if_shared(match_given(out, leaves), leaves) for out in outs])
 
     return batched
 
@@ -59,10 +59,11 @@ def run_batched(
     Results may share memory with the arguments.
     """
     args_structure, kwargs_structure = structure.children
-    axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
-    names = names_of(structure)
+    axes = spread_axes(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
+    names = argument_labels(structure)
     leaves = [
-        x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)
+        x if axis is None else move_batch_first(x, axis, name)
+        for x, axis, name in zip(leaves, axes, names, strict=True)
     ]
     n = batch_size(leaves, axes, names)
 
@@ -77,19 +78,19 @@ def run_batched(
         chunk_args, chunk_kwargs = unflatten(structure, parts)
         with recording.repeated("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
-        results = zip(outs, spread(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
-        placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
+        results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
+        placed = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return placed, out_structure
 
     if chunk_size is None or n <= chunk_size:
         return run(0, n)
     chunks = [run(i, min(i + chunk_size, n)) for i in range(0, n, chunk_size)]
     out_structure = chunks[0][1]
-    columns = zip(spread(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
+    columns = zip(spread_axes(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
     return [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns], out_structure
 
 
-def spread(axes: Any, structure: Structure, what: str) -> list:
+def spread_axes(axes: Any, structure: Structure, what: str) -> list:
     """One axis for each leaf, from a tree of axes that may end earlier than the tree of the leaves."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * structure.size
@@ -106,7 +107,7 @@ def spread(axes: Any, structure: Structure, what: str) -> list:
             return [
                 axis
                 for child, below in zip(children, structure.children, strict=True)
-                for axis in spread(child, below, what)
+                for axis in spread_axes(child, below, what)
             ]
     raise user_error(
         ValueError,
@@ -115,7 +116,7 @@ def spread(axes: Any, structure: Structure, what: str) -> list:
     )
 
 
-def names_of(structure: Structure) -> list[str]:
+def argument_labels(structure: Structure) -> list[str]:
     """A name for each leaf of the arguments: `argument 0['w']`."""
     return [
         f"argument {key!r}{path}" for group in structure.children for key, child in zip(group.keys, group.children, strict=True)
@@ -123,7 +124,7 @@ def names_of(structure: Structure) -> list[str]:
     ]  # fmt: skip
 
 
-def batch_first(x: Any, axis: int, name: str) -> Any:
+def move_batch_first(x: Any, axis: int, name: str) -> Any:
     """A leaf with its batch axis in front."""
     refuse_subclass(x)
     x = operand(x)
@@ -146,7 +147,7 @@ def batch_size(leaves: list, axes: list, names: list[str]) -> int:
     return found[0][1]
 
 
-def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any:
+def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any:
     """A result with its batch axis in place; what is the same for all elements is repeated."""
     mine = isinstance(out, Batched) and out.level == level
     if axis is None:
@@ -169,7 +170,7 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     return moveaxis(value, 0, axis)
 
 
-def owned(out: Any, inputs: list) -> Any:
+def copy_if_shared(out: Any, inputs: list) -> Any:
     """A plain result as an array that can be written to without changing an input."""
     if not isinstance(out, np.ndarray):
         return out

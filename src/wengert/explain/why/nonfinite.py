@@ -26,7 +26,7 @@ from wengert.ops.elementwise.arithmetic import divide
 from wengert.ops.elementwise.choices import _where, fmax, fmin, maximum, minimum
 from wengert.ops.indexing.subscripts import _getitem, _set_at, gather
 from wengert.ops.reductions.extremes import _max, _min
-from wengert.transforms.tracing import taped
+from wengert.transforms.tracing import record_node
 
 FINITE, INFINITE, NOT_A_NUMBER = range(3)
 CHOICES = frozenset(map(primitive_of, (_where, _set_at, maximum, minimum, fmax, fmin, _max, _min, _getitem, gather)))
@@ -249,7 +249,7 @@ def moved_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node,
     leaves: dict[Node, TapeNode] = {
         a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"
     }
-    kept = taped(node, leaves, values.__getitem__) if leaves else None
+    kept = record_node(node, leaves, values.__getitem__) if leaves else None
     if kept is None:
         return []
     terms = enumerate_terms(kept, mask.astype(node.dtype)[()], None)

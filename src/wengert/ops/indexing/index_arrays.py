@@ -13,6 +13,7 @@ from numpy import diag_indices, mask_indices, tril_indices, triu_indices
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.levels import bottom
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
@@ -26,9 +27,7 @@ def known(x: Any, what: str) -> Any:
     """The numbers of integers or truth values, in which no derivative is lost, whatever the mode of the value that
     carries them.
     """
-    plain = x
-    while isinstance(plain, Array):
-        plain = getattr(plain, "value", None)
+    plain = bottom(x)
     if not isinstance(plain, np.ndarray | np.generic) or plain.shape != x.shape:
         raise user_error(
             TrackedValueError,

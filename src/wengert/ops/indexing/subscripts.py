@@ -15,6 +15,7 @@ from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.levels import bottom
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
@@ -325,9 +326,7 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
 def _concrete(index: Any) -> np.ndarray:
     """The numbers of an index, whatever the mode of the value that carries them."""
-    plain = index
-    while isinstance(plain, Array):
-        plain = getattr(plain, "value", None)
+    plain = bottom(index)
     if plain is None or plain.shape != index.shape:
         raise user_error(
             TypeError,

@@ -51,38 +51,38 @@ class CompiledCall(Call):
     def run(self, x: Sequence[Any]) -> tuple:
         return tuple(self.signature.native(x))
 
-    def straight(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple:
         """The operations one by one."""
         return tuple(evaluate(self.signature.graph, x))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         given = tuple([c is not None for c in t])
         chosen = tuple([i for i, alive in enumerate(live) if alive])
-        pulled = self.signature.derived("vjp", (given, chosen), lambda graph: pullback(graph, given, chosen))
+        pulled = self.signature.derived("vjp", (given, chosen), lambda graph: make_pullback(graph, given, chosen))
         found = iter(pulled(tuple(x), tuple([conjugated(c) for c in t if c is not None])))
         return [conjugated(next(found)) if alive else None for alive in live]
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        return self.pushed(x, t, tuple([i for i, v in enumerate(x) if is_smooth(v)]))
+        return self.push_chosen(x, t, tuple([i for i, v in enumerate(x) if is_smooth(v)]))
 
-    def pushed(
+    def push_chosen(
         self, x: Sequence[Any], t: Sequence[Any], chosen: tuple[int, ...]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Values and tangents of the results, where those of the `chosen` inputs are not zero."""
-        function = self.signature.derived("jvp", chosen, lambda graph: pushforward(graph, chosen))
+        function = self.signature.derived("jvp", chosen, lambda graph: make_pushforward(graph, chosen))
         return function(tuple(x), tuple([t[i] for i in chosen]))
 
-    def dual(self, level: int, x: Sequence[Any]) -> tuple:
+    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple:
         own = tuple([i for i, a in enumerate(x) if is_own(a, Dual, level)])
         values, tangents = [strip_level(a, level) for a in x], [getattr(a, "tangent", None) for a in x]
-        outs, pushed = self.pushed(values, tangents, own)
+        outs, pushed = self.push_chosen(values, tangents, own)
         return tuple([Dual(y, t, level) if is_smooth(y) else y for y, t in zip(outs, pushed, strict=True)])
 
-    def jet(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
+    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
         """Coefficient by coefficient: series are not compiled."""
-        return self.straight(x)
+        return self.run_inline(x)
 
-    def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         own = tuple(find_own(x, Batched, top.level))
         axes = tuple([0 if mine else None for mine in own])
         whole = self.signature.derived(
@@ -91,7 +91,9 @@ class CompiledCall(Call):
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 
-def partly(graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequence[bool] | None = None) -> Callable:
+def restrict_graph(
+    graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequence[bool] | None = None
+) -> Callable:
     """A graph as a function of some of its inputs, the others being given; and only the outputs that are wanted."""
 
     def function(*parts: Any) -> tuple:
@@ -104,14 +106,14 @@ def partly(graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequen
     return function
 
 
-def pullback(graph: Graph, given: Sequence[bool], chosen: Sequence[int]) -> Callable:
+def make_pullback(graph: Graph, given: Sequence[bool], chosen: Sequence[int]) -> Callable:
     """Inputs and cotangents of the `given` outputs -> cotangents of the `chosen` inputs."""
-    return lambda x, t: vjp(partly(graph, x, chosen, given), *[x[i] for i in chosen])[1](tuple(t))
+    return lambda x, t: vjp(restrict_graph(graph, x, chosen, given), *[x[i] for i in chosen])[1](tuple(t))
 
 
-def pushforward(graph: Graph, chosen: Sequence[int]) -> Callable:
+def make_pushforward(graph: Graph, chosen: Sequence[int]) -> Callable:
     """Inputs and tangents of the `chosen` ones -> outputs and their tangents."""
-    return lambda x, t: jvp(partly(graph, x, chosen), [x[i] for i in chosen], list(t))
+    return lambda x, t: jvp(restrict_graph(graph, x, chosen), [x[i] for i in chosen], list(t))
 
 
 def conjugated(t: Any) -> Any:

@@ -106,7 +106,7 @@ class Function:
         return tuple(outputs.values) if isinstance(returned, tuple | list) else outputs.values[0]
 
 
-def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
+def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise where a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
     for x in tree.flatten(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
         if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
@@ -165,9 +165,9 @@ class Outputs:
         self.arrays = [not isinstance(x, Tensor) for x in saved]
         self.origins = [origin(x, sources) for x in saved]
         self.saved = [x.value if isinstance(x, Tensor) else freeze(x) for x in saved]
-        self.below: list[tuple[int, tuple]] = []
+        self.below: list[tuple[int, tuple[Any, ...]]] = []
 
-    def lift(self, primitive: Primitive, level: int, args: tuple, recorded: bool) -> None:
+    def lift(self, primitive: Primitive, level: int, args: tuple[Any, ...], recorded: bool) -> None:
         """Make each output a tensor of this level, with a node if an argument of this level has one."""
         operands = [next((layer for layer in layers(a) if layer.level <= level), None) for a in args]
         parents = tuple(x.node if x is not None and x.level == level else None for x in operands)
@@ -249,7 +249,7 @@ def freeze(x: Any) -> Any:
     return x
 
 
-def pull_function(cls: type[Function], t: list, ctx: Context) -> list:
+def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
     """The vjp of a Function: cotangents of the outputs to those of the arguments, in public convention for the user in
     between.
     """
@@ -271,7 +271,7 @@ def pull_function(cls: type[Function], t: list, ctx: Context) -> list:
         ]
 
 
-def check_gradients(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
+def check_gradients(name: str, gradients: list[Any], parents: tuple[Any, ...]) -> list[Tensor | None]:
     """The gradients that a backward returned, one for each argument.
 
     Trailing ones that are missing, and not needed, are None.
@@ -300,7 +300,7 @@ def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) ->
     return t
 
 
-def once_differentiable(backward: Callable) -> Callable:
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates, under `@staticmethod`, a backward not written in differentiable operations: a second derivative
     through it raises.
     """

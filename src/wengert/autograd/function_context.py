@@ -32,9 +32,9 @@ class Context:
     def __init__(self, name: str, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self._name = name
-        self._to_save: tuple = ()
+        self._to_save: tuple[Any, ...] = ()
         self._attributes: dict[str, int] = {}  # attributes whose history matters, by their place among the saved values
-        self._nondifferentiable: tuple = ()
+        self._nondifferentiable: tuple[Any, ...] = ()
         self._materialize = True
         self._saved: Callable[[], Saved | None] | None = None
 
@@ -58,7 +58,7 @@ class Context:
         self._materialize = bool(value)
 
     @property
-    def saved_tensors(self) -> tuple:
+    def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` was given. Arrays come back as read-only arrays, unless their history matters."""
         saved = self._open()
         return tuple(saved.restore(i) for i in range(len(saved.values) - len(self._attributes)))
@@ -107,7 +107,7 @@ class Saved:
 
     __slots__ = ("__weakref__", "arrays", "below", "level", "node", "origins", "unpack", "values")
 
-    unpack: Callable | None
+    unpack: Callable[..., Any] | None
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Saved:
         arrays: Sequence[bool],
         origins: Sequence[int | None],
         level: int,
-        below: Sequence[tuple],
+        below: Sequence[tuple[Any, ...]],
     ):
         self.values, self.unpack = tuple(values), None
         packing = recording.current().packing
@@ -140,7 +140,7 @@ class Saved:
         return bool(self.below)
 
     @property
-    def histories(self) -> Sequence[tuple[int, tuple]]:
+    def histories(self) -> Sequence[tuple[int, tuple[Any, ...]]]:
         """The nodes of the inputs, by level, as a recorded backward sees them."""
         return self.below if self.level else ((0, self.whole.parents),)
 
@@ -196,7 +196,7 @@ DEAD_END = Primitive(
 """Stands behind values whose derivative is not known, and says so if a gradient arrives."""
 
 
-def add_dead_ends(value: Any, histories: Sequence[tuple[int, tuple]], reason: str) -> Any:
+def add_dead_ends(value: Any, histories: Sequence[tuple[int, tuple[Any, ...]]], reason: str) -> Any:
     """The value with a dead end at each level where it depends, in an unknown way, on nodes."""
     for level, parents in histories:
         if any(parent is not None for parent in parents):

@@ -64,7 +64,7 @@ class Switch:
         known = recording.blocks_here()
         return [block for block in self.blocks if block in known]
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, run inside this context."""
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(
@@ -78,15 +78,15 @@ class Switch:
                 return function(*args, **kwargs)
 
         @functools.wraps(function)
-        def generator_wrapper(*args: Any, **kwargs: Any) -> Generator:
+        def generator_wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             return run_generator(function(*args, **kwargs), settings)
 
         return generator_wrapper if inspect.isgeneratorfunction(function) else wrapper
 
 
-def run_generator(generator: Generator, settings: dict[str, Any]) -> Generator:
+def run_generator(generator: Generator[Any, Any, Any], settings: dict[str, Any]) -> Generator[Any, Any, Any]:
     """A generator whose steps run inside a context, while the caller, between them, does not."""
-    step: Callable = generator.send
+    step: Callable[..., Any] = generator.send
     value: Any = None
     while True:
         with Switch(**settings):
@@ -107,7 +107,7 @@ def run_generator(generator: Generator, settings: dict[str, Any]) -> Generator:
 class _Bare(Switch):
     """A switch without arguments: `@no_grad` means `@no_grad()`."""
 
-    def __new__(cls, function: Callable | None = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         return super().__new__(cls) if function is None else cls()(function)
 
 
@@ -144,7 +144,7 @@ class set_grad_enabled(Switch):
         if not self.here():
             self._undo()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         self._undo()
         return super().__call__(function)
 
@@ -198,11 +198,11 @@ class saved_tensors_hooks(Switch):
 
 class Packed(NamedTuple):
     form: Any
-    unpack: Callable
+    unpack: Callable[..., Any]
     spec: Spec
 
 
-def pack_saved(pack: Callable, unpack: Callable, saved: Any) -> Any:
+def pack_saved(pack: Callable[..., Any], unpack: Callable[..., Any], saved: Any) -> Any:
     """One entry of what a node saves: arrays are packed, also inside the tuple of a variable number of arguments.
 
     Specs are not.

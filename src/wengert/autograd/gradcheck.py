@@ -63,7 +63,7 @@ class Mismatch(NamedTuple):
 
 
 def gradcheck(
-    fn: Callable,
+    fn: Callable[..., Any],
     inputs: Any,
     eps: float | None = None,
     atol: float | None = None,
@@ -93,7 +93,7 @@ def gradcheck(
 
 
 def gradgradcheck(
-    fn: Callable,
+    fn: Callable[..., Any],
     inputs: Any,
     grad_outputs: Any = None,
     eps: float | None = None,
@@ -121,7 +121,7 @@ def gradgradcheck(
         tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]
     ]
 
-    def products(*args: Any) -> tuple:
+    def products(*args: Any) -> tuple[Any, ...]:
         xs, vs = args[: len(points)], args[len(points) :]
         ys = floating_outputs(fn(*xs))
         used = [(y, v) for y, v in zip(ys, vs, strict=True) if y.requires_grad]
@@ -186,7 +186,7 @@ def components(x: np.ndarray) -> np.ndarray:
 class Check:
     """The Jacobian of a function at a point, computed in both ways, and where they differ."""
 
-    def __init__(self, fn: Callable, inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
+    def __init__(self, fn: Callable[..., Any], inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
         self.fn, self.inputs = fn, tensor_list(inputs)
         self.live = live_among(self.inputs)
         self.outputs = self.evaluate(copy_leaves(self.inputs))

@@ -13,7 +13,7 @@ from wengert.modes.tape import Handle, Hooks, TapeNode
 from wengert.modes.tensor import public, replacement
 
 
-def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle:
+def register_hook(node: TapeNode, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
     """Call `hook(grad_inputs, grad_outputs)` after this node's backward.
 
     What it returns, if anything, replaces `grad_inputs`.
@@ -21,14 +21,14 @@ def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle
     Both are tuples of tensors, with None where no gradient flows.
     """
 
-    def after(pulled: list, t: Any) -> list:
+    def after(pulled: list[Any], t: Any) -> list[Any]:
         return check_replacement(node_name, hook(public_gradients(pulled), public_gradients(cotangent_list(t))), pulled)
 
     hooks, node_name = hooks_of(node), node.name
     return Handle(hooks.after, after)
 
 
-def register_prehook(node: TapeNode, hook: Callable[[tuple], Any]) -> Handle:
+def register_prehook(node: TapeNode, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
     """Call `hook(grad_outputs)` before this node's backward; what it returns, if anything, replaces `grad_outputs`."""
 
     def before(t: Any) -> Any:
@@ -47,16 +47,16 @@ def hooks_of(node: TapeNode) -> Hooks:
     return node.hooked()
 
 
-def cotangent_list(t: Any) -> list:
+def cotangent_list(t: Any) -> list[Any]:
     """The cotangents of all outputs: the engine has a list of them only where there are several."""
     return t if isinstance(t, list) else [t]
 
 
-def public_gradients(cotangents: Sequence[Any]) -> tuple:
+def public_gradients(cotangents: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if t is None else public(t) for t in cotangents)
 
 
-def check_replacement(name: str, returned: Any, old: list) -> list:
+def check_replacement(name: str, returned: Any, old: list[Any]) -> list[Any]:
     """The cotangents that a hook put in place of the old ones, checked."""
     if returned is None:
         return old

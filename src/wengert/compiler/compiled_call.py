@@ -48,14 +48,14 @@ class CompiledCall(Call):
         self.structure_out = flatten([0] * len(signature.graph.outputs))[1]
         self.specs = [node.spec for node in signature.graph.outputs]
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(self.signature.native(x))
 
-    def run_inline(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The operations one by one."""
         return tuple(evaluate(self.signature.graph, x))
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
         chosen = tuple([i for i, alive in enumerate(live) if alive])
         pulled = self.signature.derived("vjp", (given, chosen), lambda graph: make_pullback(graph, given, chosen))
@@ -72,17 +72,17 @@ class CompiledCall(Call):
         function = self.signature.derived("jvp", chosen, lambda graph: make_pushforward(graph, chosen))
         return function(tuple(x), tuple([t[i] for i in chosen]))
 
-    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple:
+    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple[Any, ...]:
         own = tuple([i for i, a in enumerate(x) if is_own(a, Dual, level)])
         values, tangents = [strip_level(a, level) for a in x], [getattr(a, "tangent", None) for a in x]
         outs, pushed = self.push_chosen(values, tangents, own)
         return tuple([Dual(y, t, level) if is_smooth(y) else y for y, t in zip(outs, pushed, strict=True)])
 
-    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
+    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple[Any, ...]:
         """Coefficient by coefficient: series are not compiled."""
         return self.run_inline(x)
 
-    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:
         own = tuple(find_own(x, Batched, top.level))
         axes = tuple([0 if mine else None for mine in own])
         whole = self.signature.derived(
@@ -93,10 +93,10 @@ class CompiledCall(Call):
 
 def restrict_graph(
     graph: Graph, x: Sequence[Any], chosen: Sequence[int], wanted: Sequence[bool] | None = None
-) -> Callable:
+) -> Callable[..., Any]:
     """A graph as a function of some of its inputs, the others being given; and only the outputs that are wanted."""
 
-    def function(*parts: Any) -> tuple:
+    def function(*parts: Any) -> tuple[Any, ...]:
         whole = list(x)
         for i, part in zip(chosen, parts, strict=True):
             whole[i] = part
@@ -106,12 +106,12 @@ def restrict_graph(
     return function
 
 
-def make_pullback(graph: Graph, given: Sequence[bool], chosen: Sequence[int]) -> Callable:
+def make_pullback(graph: Graph, given: Sequence[bool], chosen: Sequence[int]) -> Callable[..., Any]:
     """Inputs and cotangents of the `given` outputs -> cotangents of the `chosen` inputs."""
     return lambda x, t: vjp(restrict_graph(graph, x, chosen, given), *[x[i] for i in chosen])[1](tuple(t))
 
 
-def make_pushforward(graph: Graph, chosen: Sequence[int]) -> Callable:
+def make_pushforward(graph: Graph, chosen: Sequence[int]) -> Callable[..., Any]:
     """Inputs and tangents of the `chosen` ones -> outputs and their tangents."""
     return lambda x, t: jvp(restrict_graph(graph, x, chosen), [x[i] for i in chosen], list(t))
 

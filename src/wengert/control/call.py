@@ -38,11 +38,11 @@ class Call:
     """
 
     has_rule = False  # whether its derivative is another than that of the operations inside
-    function: Callable
+    function: Callable[..., Any]
     structure_out: tree.Structure
     specs: list[Spec]
 
-    def __init__(self, name: str, args: tuple):
+    def __init__(self, name: str, args: tuple[Any, ...]):
         self.name = name
         leaves, self.structure = tree.flatten(args)
         self.arrays = [a for a in leaves if isinstance(a, SHAPED)]
@@ -56,23 +56,23 @@ class Call:
         self.arrays = []  # the tape knows what to keep
         return tree.unflatten(self.structure_out, outs)
 
-    def assemble(self, arrays: Iterable[Any], fixed: Callable[[Any], Any] = lambda a: a) -> tuple:
+    def assemble(self, arrays: Iterable[Any], fixed: Callable[[Any], Any] = lambda a: a) -> tuple[Any, ...]:
         """The arguments with these arrays in them."""
         rest = iter(arrays)
         return tree.unflatten(self.structure, [next(rest) if a is ARRAY else fixed(a) for a in self.leaves])
 
-    def select_arrays(self, leaves: Sequence[Any]) -> list:
+    def select_arrays(self, leaves: Sequence[Any]) -> list[Any]:
         """Those of the leaves that stand where the arguments have arrays."""
         return [leaf for leaf, a in zip(leaves, self.leaves, strict=True) if a is ARRAY]
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results on plain arrays.
 
         The function sees those of tensors as tensors without history, so that it cannot change them.
         """
         return self.strip_results(self.function(*self.assemble(as_tensors(x) if self.has_values else x)))
 
-    def strip_results(self, out: Any) -> tuple:
+    def strip_results(self, out: Any) -> tuple[Any, ...]:
         """The arrays in what the function returned, which must not have a history of its own."""
         outs = [strip_tensor(y) if isinstance(y, Array) else to_owned(y, self.name) for y in self.flatten_results(out)]
         if any(isinstance(y, Array) for y in outs):
@@ -87,13 +87,13 @@ class Call:
             "detach it.",
         )
 
-    def flatten_results(self, out: Any) -> list:
+    def flatten_results(self, out: Any) -> list[Any]:
         """The leaves of what the function returned; how to put them back is remembered."""
         leaves, self.structure_out = tree.flatten(out)
         self.specs = [Spec.of(y) for y in leaves]
         return leaves
 
-    def run_inline(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results on values of any mode, as if the function had been called without all this."""
         return tuple(self.flatten_results(self.function(*self.assemble(x))))
 
@@ -103,7 +103,7 @@ class Call:
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         raise NotImplementedError  # each kind of call defines it
 
-    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results on values, of which `top` has the highest level: how the operation runs in each mode."""
         if isinstance(top, Tensor):
             return self.in_reverse_mode(primitive, top, x)
@@ -124,7 +124,7 @@ class Call:
         live = tuple(find_own(x, type(top), top.level))
         return top.process(primitive, top.level, tuple(x), {"call": self, "live": live})  # whatever that mode does
 
-    def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple:
+    def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results as tensors, with one node for the whole call."""
         live = tuple([is_own(a, Tensor, top.level) and a.node is not None for a in x])
         outs = Tensor.process(primitive, top.level, tuple(x), {"call": self, "live": live})
@@ -135,7 +135,7 @@ class Call:
                 y.node = None
         return outs
 
-    def refuse_captured(self, outs: tuple, level: int) -> tuple:
+    def refuse_captured(self, outs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
         """Results inside which there is nothing of their own level: that would be a value which was captured."""
         for y in outs:
             parts = (
@@ -149,7 +149,7 @@ class Call:
                 raise self.captured_error()
         return outs
 
-    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple:
+    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple[Any, ...]:
         values = [strip_level(a, level) for a in x]
         tangents = [a.tangent if is_own(a, Dual, level) else zeros_like(a) for a in x]
         outs, pushed = self.push(as_tensors(values, tangents), as_tensors(tangents, values))
@@ -160,12 +160,12 @@ class Call:
             ]
         )
 
-    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
+    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple[Any, ...]:
         """By `out' = push(x')`, on series that are shorter by one coefficient."""
         order, level = top.series.run.order, top.level
         run, inner = Run(order - 1), new_level()
 
-        def coefficients(a: Any) -> list:
+        def coefficients(a: Any) -> list[Any]:
             if not is_own(a, Jet, level):
                 return [a] + [zeros_like(a)] * order
             return [zeros_like(a) if a.series[k] is None else a.series[k] for k in range(order + 1)]
@@ -186,7 +186,7 @@ class Call:
             results.append(Jet(Series(top.series.run, [strip_tensor(strip_level(y, inner)), *scaled]), level))
         return tuple(results)
 
-    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:
         own = find_own(x, Batched, top.level)
         outs = primitive.op(*payloads(x, own), call=BatchedCall(self, own, len(top.value)))
         return tuple([Batched(y, top.level) for y in outs])
@@ -198,26 +198,26 @@ class BatchedCall(Call):
     def __init__(self, call: Call, mine: Sequence[bool], n: int):
         self.name, self.call, self.mine, self.n = call.name, call, mine, n
 
-    def rows(self, x: Sequence[Any], mine: Sequence[bool], level: int) -> list:
+    def rows(self, x: Sequence[Any], mine: Sequence[bool], level: int) -> list[Any]:
         return [Batched(a, level) if m and a is not None else a for a, m in zip(x, mine, strict=True)]
 
     def whole(self, y: Any, level: int) -> Any:
         """All elements of a result, which need not depend on the batch."""
         return y.value if is_own(y, Batched, level) else broadcast_to(y, (self.n, *np.shape(y)))
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(map(strip_tensor, self.run_inline(as_tensors(x))))
 
-    def run_inline(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         level = new_level()
         return tuple([self.whole(y, level) for y in self.call.run_inline(self.rows(x, self.mine, level))])
 
-    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         level = new_level()
         outs, pushed = self.call.push(self.rows(x, self.mine, level), self.rows(t, self.mine, level))
         return [self.whole(y, level) for y in outs], [self.whole(c, level) for c in pushed]
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         level = new_level()
         found = self.call.pull(self.rows(t, [True] * len(t), level), self.rows(x, self.mine, level), live)
         whole = [None if c is None else self.whole(c, level) for c in found]
@@ -247,7 +247,7 @@ def has_history(arrays: Sequence[Any]) -> bool:
     )
 
 
-def pull_call(call: Call, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+def pull_call(call: Call, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
     """The cotangents of a call; without history where the backward pass is not recorded."""
     plain = not any(isinstance(v, Array) for v in (*t, *x))
     found = [None if c is None else strip_tensor(c) for c in call.pull(t, x, live)]

@@ -29,7 +29,7 @@ from wengert.modes.tensor import Tensor
 Policy = Callable[[str], bool]
 
 
-def checkpoint(f: Callable, policy: Policy | None = None) -> Callable:
+def checkpoint(f: Callable[..., Any], policy: Policy | None = None) -> Callable[..., Any]:
     """`f`, of which reverse mode keeps the arguments only, and runs it again for the gradient.
 
     `f` must do the same each time it is called. `policy` says by name of which operations the results are kept and not
@@ -58,7 +58,7 @@ def checkpoint(f: Callable, policy: Policy | None = None) -> Callable:
 CHECKPOINT = call_operation("checkpoint")
 
 
-def checkpoint_sequential(functions: Sequence[Callable], segments: int, x: Any) -> Any:
+def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int, x: Any) -> Any:
     """The functions one after the other on `x`, in so many segments, of which reverse mode keeps what goes in, and the
     last one in full.
 
@@ -76,7 +76,7 @@ def checkpoint_sequential(functions: Sequence[Callable], segments: int, x: Any) 
     return x
 
 
-def chain(functions: Sequence[Callable]) -> Callable:
+def chain(functions: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
     def segment(x: Any) -> Any:
         for f in functions:
             x = f(x)
@@ -95,11 +95,11 @@ class CapturedValues(Exception):  # a message from a run to its call
 class Checkpoint(Call):
     """A call that is made again on the way back."""
 
-    def __init__(self, name: str, args: tuple, policy: Policy | None = None):
+    def __init__(self, name: str, args: tuple[Any, ...], policy: Policy | None = None):
         super().__init__(name, args)
         self.policy = policy
         self.kept: list[Results] = []  # of the run on plain numbers, for the one walk back that is not recorded
-        self.known: list[tuple] = []  # results that were computed when captured tensors were found
+        self.known: list[tuple[Any, ...]] = []  # results that were computed when captured tensors were found
         self.captured: list[TapeNode] = []
         self.captured_level = 0
 
@@ -119,7 +119,7 @@ class Checkpoint(Call):
         self.arrays += [Tensor(NOTHING, self.captured_level, node) for node in self.captured]
         return super().__call__(primitive)
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         if self.known:
             return self.known.pop()
         if self.policy is None:
@@ -131,17 +131,17 @@ class Checkpoint(Call):
         self.kept = [results]
         return self.strip_results(tree.unflatten(self.structure_out, [strip_level(y, level) for y in outs]))
 
-    def strip_results(self, out: Any) -> tuple:
+    def strip_results(self, out: Any) -> tuple[Any, ...]:
         outs = self.flatten_results(out)
         tracked = [x for y in outs for x in layers(y) if strip_tensor(x) is x]
         if tracked and all(isinstance(x, Tensor) and x.level == tracked[0].level for x in tracked):
             raise CapturedValues([strip_tensor(y) for y in outs], tracked[0].level)
         return super().strip_results(out)
 
-    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
         return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         x = x[: len(x) - len(self.captured)]
         plain = not any(isinstance(v, Array) for v in (*t, *x))
         if self.captured and not plain:
@@ -167,7 +167,7 @@ class Checkpoint(Call):
                 return found
             return [strip_level(c, self.captured_level) for c in found] + self.pull_captured(below, t)
 
-    def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list:
+    def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list[Any]:
         """The cotangents of the captured tensors, from their own tape, on which the second run was recorded too."""
         seeds: dict[TapeNode, Any] = {}
         for y, c in zip(outs, t, strict=True):
@@ -186,7 +186,7 @@ class Results:
 
     def __init__(self, policy: Policy, outs: Iterable[Any] | None = None):
         self.policy = policy
-        self.outs: list = []
+        self.outs: list[Any] = []
         self.replayed = None if outs is None else iter(outs)
 
     def replay(self) -> Results:
@@ -218,7 +218,7 @@ class PolicyValue(Array):
         self.value, self.level, self.extra = value, level, results
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         own = find_own(args, PolicyValue, level)
         results = next(a.extra for a, mine in zip(args, own, strict=True) if mine)
         out = results.compute(primitive, payloads(args, own), params)

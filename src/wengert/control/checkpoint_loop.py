@@ -21,7 +21,7 @@ from wengert.modes.tensor import Tensor, snapshot
 LOOP = call_operation("checkpoint_loop")
 
 
-def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
+def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
     """The state after `n` steps, each of them `state = step(state, k, *args)`, with a gradient that needs memory for
     few of the states.
 
@@ -44,22 +44,22 @@ def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: i
 class Loop(Call):
     """A loop whose states are computed again on the way back."""
 
-    def __init__(self, name: str, args: tuple, step: Callable, n: int, snapshots: int):
+    def __init__(self, name: str, args: tuple[Any, ...], step: Callable[..., Any], n: int, snapshots: int):
         super().__init__(name, args)
         self.step, self.n, self.snapshots = step, n, snapshots
 
-    def function(self, state: Any, args: tuple) -> Any:
+    def function(self, state: Any, args: tuple[Any, ...]) -> Any:
         return self.advance(state, args, 0, self.n)
 
-    def advance(self, state: Any, args: tuple, start: int, stop: int) -> Any:
+    def advance(self, state: Any, args: tuple[Any, ...], start: int, stop: int) -> Any:
         for k in range(start, stop):
             state = self.step(state, k, *args)
         return state
 
-    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
         return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         state, args = self.assemble(as_tensors(x, t))
         arguments, structure = tree.flatten(args)
         back = LoopBackward(self, t, arguments, structure)
@@ -72,9 +72,9 @@ class LoopBackward:
     arguments so far.
     """
 
-    def __init__(self, loop: Loop, t: Sequence[Any], arguments: list, structure: tree.Structure):
+    def __init__(self, loop: Loop, t: Sequence[Any], arguments: list[Any], structure: tree.Structure):
         self.loop, self.t, self.arguments, self.structure = loop, t, arguments, structure
-        self.totals: list = [None] * len(arguments)
+        self.totals: list[Any] = [None] * len(arguments)
 
     def pull_range(self, state: Any, start: int, stop: int, spare: int) -> None:
         """Back from step `stop` to step `start`, whose state is given, with so many further states at a time."""

@@ -28,7 +28,7 @@ from wengert.modes.tensor import Tensor
 class Custom:
     """A function with a rule; what the two kinds of rule share."""
 
-    def __init__(self, f: Callable, nondiff_argnums: Sequence[int] | int = ()):
+    def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int] | int = ()):
         update_wrapper(self, f)
         self.f, self.name = f, getattr(f, "__name__", "function")
         self.signature = inspect.signature(f)
@@ -50,7 +50,7 @@ class Custom:
                 )
         live = tuple([a for i, a in enumerate(bound.args) if i not in nondiff])
 
-        def whole(*live: Any) -> tuple:
+        def whole(*live: Any) -> tuple[Any, ...]:
             rest = iter(live)
             return tuple([a if i in nondiff else next(rest) for i, a in enumerate(bound.args)])
 
@@ -62,7 +62,7 @@ class Custom:
         call.constants = tuple([bound.args[i] for i in nondiff])
         return call(self.primitive)
 
-    def call(self, live: tuple) -> CustomCall:
+    def call(self, live: tuple[Any, ...]) -> CustomCall:
         raise NotImplementedError  # each kind of rule defines it
 
 
@@ -72,8 +72,8 @@ class CustomCall(Call):
     """
 
     has_rule = True
-    constants: tuple
-    whole: Callable[..., tuple]
+    constants: tuple[Any, ...]
+    whole: Callable[..., tuple[Any, ...]]
     keywords: dict[str, Any]
 
     def rule_error(self, what: str, got: Any, wanted: Any) -> GradientError:
@@ -98,14 +98,14 @@ class custom_jvp(Custom):  # a decorator
     tensor(12.)
     """
 
-    rule: Callable | None = None
+    rule: Callable[..., Any] | None = None
 
-    def defjvp(self, rule: Callable) -> Callable:
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule; use it as a decorator."""
         self.rule = rule
         return rule
 
-    def call(self, live: tuple) -> CustomCall:
+    def call(self, live: tuple[Any, ...]) -> CustomCall:
         if self.rule is None:
             raise user_error(
                 GradientError, f"{self.name} is a custom_jvp without a rule", f"Give it one: @{self.name}.defjvp."
@@ -114,11 +114,11 @@ class custom_jvp(Custom):  # a decorator
 
 
 class JvpCall(CustomCall):
-    def __init__(self, name: str, live: tuple, rule: Callable):
+    def __init__(self, name: str, live: tuple[Any, ...], rule: Callable[..., Any]):
         super().__init__(name, live)
         self.rule = rule
 
-    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         tangents = self.assemble(t, lambda fixed: 0.0 if isinstance(fixed, float | int | complex) else None)
         returned = self.rule(*self.constants, self.assemble(x), tangents)
         if not isinstance(returned, tuple) or len(returned) != 2:
@@ -132,7 +132,7 @@ class JvpCall(CustomCall):
                 raise self.rule_error("a tangent of shape", np.shape(c), np.shape(y))
         return outs, pushed
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         with LinearTape([zeros_like(v) if alive else None for v, alive in zip(x, live, strict=True)]) as linear:
             _, pushed = self.push(
                 as_tensors(x, t), [zeros_like(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)]
@@ -158,13 +158,13 @@ class custom_vjp(Custom):  # a decorator
     tensor(1.)
     """
 
-    rules: tuple[Callable, Callable] | None = None
+    rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
-    def defvjp(self, forward: Callable, backward: Callable) -> None:
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Set the rule."""
         self.rules = forward, backward
 
-    def call(self, live: tuple) -> CustomCall:
+    def call(self, live: tuple[Any, ...]) -> CustomCall:
         if self.rules is None:
             raise user_error(
                 GradientError,
@@ -175,12 +175,12 @@ class custom_vjp(Custom):  # a decorator
 
 
 class VjpCall(CustomCall):
-    def __init__(self, name: str, live: tuple, forward: Callable, backward: Callable):
+    def __init__(self, name: str, live: tuple[Any, ...], forward: Callable[..., Any], backward: Callable[..., Any]):
         super().__init__(name, live)
         self.forward, self.backward = forward, backward
-        self.residuals: list = []  # of the run on plain numbers, for the one walk back that is not recorded
+        self.residuals: list[Any] = []  # of the run on plain numbers, for the one walk back that is not recorded
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """As the function; where a gradient is wanted, by `forward`, whose residuals stay."""
         if not self.is_tracked:
             return super().run(x)
@@ -194,13 +194,13 @@ class VjpCall(CustomCall):
         theirs = [a for a in self.arrays if isinstance(a, np.ndarray) and isinstance(numbers, np.ndarray)]
         return Tensor(numbers.copy()) if any(np.may_share_memory(numbers, a) for a in theirs) else residual
 
-    def run_forward(self, x: Sequence[Any]) -> tuple:
+    def run_forward(self, x: Sequence[Any]) -> tuple[Any, ...]:
         returned = self.forward(*self.whole(*self.assemble(x)), **self.keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise self.rule_error("a", type(returned).__name__, "a pair (out, residuals) from forward")
         return returned
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         plain = not any(isinstance(v, Array) for v in (*t, *x))
         if plain and self.residuals:
             residuals = self.residuals.pop()
@@ -209,7 +209,7 @@ class VjpCall(CustomCall):
         t = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
         return self.run_backward(residuals, as_tensors(t, x), x)
 
-    def run_backward(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list:
+    def run_backward(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list[Any]:
         """What backward returns, one cotangent for each array among the arguments."""
         returned = self.backward(*self.constants, residuals, tree.unflatten(self.structure_out, t))
         children = self.structure.children
@@ -218,7 +218,7 @@ class VjpCall(CustomCall):
                 f"{len(returned)} cotangents" if isinstance(returned, tuple | list) else f"a {type(returned).__name__}"
             )
             raise self.rule_error(got, "", f"a tuple of {len(children)}, one for each argument,")
-        leaves: list = []
+        leaves: list[Any] = []
         for c, child in zip(returned, children, strict=True):
             part, structure = tree.flatten(c)
             if c is not None and structure != child:
@@ -230,7 +230,7 @@ class VjpCall(CustomCall):
                 raise self.rule_error("a cotangent of shape", np.shape(c), np.shape(v))
         return cotangents
 
-    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         out, residuals = self.run_forward(x)
         outs = self.flatten_results(out)
         with LinearTape([zeros_like(y) if is_smooth(y) else None for y in outs]) as linear:
@@ -251,8 +251,8 @@ KINDS = {"elementwise", "linear", "multilinear", "reduction", "general", "nondif
 
 
 def primitive(
-    name: str, impl: Callable, *rules: Callable | None, kind: str = "elementwise", **options: Any
-) -> Callable:
+    name: str, impl: Callable[..., Any], *rules: Callable[..., Any] | None, kind: str = "elementwise", **options: Any
+) -> Callable[..., Any]:
     """Add an operation to the table, with all that the built-in ones have; returns the function to call.
 
     `impl` computes it on arrays; there is one rule for each array argument, linear in its first parameter `t`, whose

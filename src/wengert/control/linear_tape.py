@@ -34,7 +34,7 @@ class LinearTape:
     def __exit__(self, *exc: Any) -> None:
         recording.leave(self.recorded)
 
-    def transpose(self, outs: Sequence[Any], t: Sequence[Any], arrived: dict[TapeNode, Any] | None = None) -> list:
+    def transpose(self, outs: Sequence[Any], t: Sequence[Any], arrived: dict[TapeNode, Any] | None = None) -> list[Any]:
         """The cotangents of the inputs, None where there are none, on top of what has already `arrived` at their nodes."""
         seeds: dict[TapeNode, Any] = dict(arrived or {})
         for y, c in zip(outs, t, strict=True):

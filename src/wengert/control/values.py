@@ -15,7 +15,7 @@ from wengert.core.tree import flatten
 from wengert.modes.tensor import Tensor, is_traced, snapshot
 
 
-def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
+def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list[Any]:
     """Plain arrays as tensors without history, which protect their numbers.
 
     Beside values of other modes, as arrays of their own.

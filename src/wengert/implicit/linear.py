@@ -19,7 +19,12 @@ from wengert.structure.operators import Flat
 
 
 def linear_solve(
-    matvec: Callable, b: Any, solver: str | Callable | None = None, *, tol: float = 1e-6, **options: Any
+    matvec: Callable[..., Any],
+    b: Any,
+    solver: str | Callable[..., Any] | None = None,
+    *,
+    tol: float = 1e-6,
+    **options: Any,
 ) -> Any:
     """The solution y of `matvec(y) = b`, differentiable in b and in everything that `matvec` depends on.
 
@@ -66,7 +71,7 @@ def linear_solve(
     return flat.tree(match_given(y, b))
 
 
-def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
+def method_of(solver: str | Callable[..., Any] | None, flat: Flat, tol: float) -> Any:
     """A solver of linear systems as a `LinearMap` takes it: one of the user's works on vectors, and its result is
     looked at.
     """
@@ -79,7 +84,7 @@ def method_of(solver: str | Callable | None, flat: Flat, tol: float) -> Any:
             )
         return solver
 
-    def solve(product: Callable, b: np.ndarray) -> np.ndarray:
+    def solve(product: Callable[..., Any], b: np.ndarray) -> np.ndarray:
         y = solver(lambda v: flat.tree(product(flat.vector(v))), flat.tree(b))
         y = np.asarray(flat.vector(y), flat.dtype)
         left, size = float(np.linalg.norm(product(y) - b)), float(np.linalg.norm(b))

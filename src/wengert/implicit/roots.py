@@ -37,11 +37,17 @@ from wengert.ops.shape.joining import stack
 from wengert.structure.operators import Flat
 from wengert.transforms.gradients import grad
 
-Solver = str | Callable | None
+Solver = str | Callable[..., Any] | None
 
 
 def root(
-    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver = None,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    **options: Any,
 ) -> Any:
     """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable in theta and in what f captures.
 
@@ -66,7 +72,13 @@ def root(
 
 
 def fixed_point(
-    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver = None,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    **options: Any,
 ) -> Any:
     """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable in theta and in what f captures.
 
@@ -93,7 +105,13 @@ def fixed_point(
 
 
 def argmin(
-    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver = None,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    **options: Any,
 ) -> Any:
     """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable in theta and in what f captures.
 
@@ -121,8 +139,13 @@ def argmin(
 
 
 def custom_root(
-    optimality: Callable, *, has_aux: bool = False, tol: float = 1e-6, linear: Solver = None, is_symmetric: bool = False
-) -> Callable:
+    optimality: Callable[..., Any],
+    *,
+    has_aux: bool = False,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    is_symmetric: bool = False,
+) -> Callable[..., Any]:
     """A decorator for a solver `solve(x0, *theta) -> x`: its results are differentiated by `optimality(x, *theta) = 0`,
     which they fulfil.
 
@@ -138,7 +161,7 @@ def custom_root(
     np.float64(0.25)
     """
 
-    def decorate(solver: Callable) -> Callable:
+    def decorate(solver: Callable[..., Any]) -> Callable[..., Any]:
         name = getattr(solver, "__name__", "solver")
 
         @wraps(solver)
@@ -151,7 +174,7 @@ def custom_root(
                         because="its gradient would be lost. Pass it by position.",
                     )
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
-            extras: list = []
+            extras: list[Any] = []
 
             def solve(plain: PlainEquation) -> np.ndarray:
                 x = solver(plain.x0, *map_tree(copy_array, plain.theta), **kwargs)
@@ -180,7 +203,14 @@ class Equation:
     """What is solved: the residual that `make` makes of f is to be zero, at `x0` to begin with."""
 
     def __init__(
-        self, name: str, f: Callable, make: Callable, x0: Any, theta: tuple, linear: Solver, is_symmetric: bool = False
+        self,
+        name: str,
+        f: Callable[..., Any],
+        make: Callable[..., Any],
+        x0: Any,
+        theta: tuple[Any, ...],
+        linear: Solver,
+        is_symmetric: bool = False,
     ):
         x0 = as_start(x0)
         self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
@@ -190,7 +220,7 @@ class Equation:
     def residual(self, v: Any) -> Any:
         return self.at(v, self.theta)
 
-    def at(self, v: Any, theta: tuple) -> Any:
+    def at(self, v: Any, theta: tuple[Any, ...]) -> Any:
         x = self.flat.tree(copy_array(v))
         out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
@@ -204,7 +234,7 @@ class Equation:
     def derivative(self, x: Any, bound: float, recorded: bool) -> tuple[LinearMap, bool]:
         return self.map(self.residual, x, recorded).below(bound), False
 
-    def map(self, residual: Callable, x: Any, recorded: bool = False) -> LinearMap:
+    def map(self, residual: Callable[..., Any], x: Any, recorded: bool = False) -> LinearMap:
         like = LinearMap(
             residual,
             residual,
@@ -224,7 +254,7 @@ class Equation:
             match_given(differentiate_solution(self.residual, x, self.derivative), (self.x0, self.theta))
         )
 
-    def numbers(self, solve: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
+    def numbers(self, solve: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple[Any, ...]) -> Any:
         """The solution as numbers, for each element of a batch on its own."""
         found = batch_lengths((x0, theta))
         if not found:
@@ -245,7 +275,7 @@ class Equation:
 class PlainEquation:
     """An equation with numbers for theta, as solvers see it: functions of plain vectors, which give plain vectors."""
 
-    def __init__(self, equation: Equation, x0: Any, theta: tuple):
+    def __init__(self, equation: Equation, x0: Any, theta: tuple[Any, ...]):
         self.equation, self.flat, self.theta = equation, equation.flat, theta
         self.start = np.array(self.flat.vector(x0), self.flat.dtype)
         self.levels: set[int] = set()  # of values in what a user's solver returned
@@ -284,10 +314,10 @@ class PlainEquation:
     def product(self, x: Any, v: Any) -> np.ndarray:
         return self.matrix(x).product(np.asarray(v, self.flat.dtype), False)
 
-    def call(self, f: Callable, x: Any) -> Any:
+    def call(self, f: Callable[..., Any], x: Any) -> Any:
         return map_tree(lambda y: strip_derivatives(y, 0), f(x, *self.theta))
 
-    def on_trees(self, f: Callable) -> Callable:
+    def on_trees(self, f: Callable[..., Any]) -> Callable[..., Any]:
         return lambda x: self.call(f, x)
 
     def vector(self, x: Any) -> np.ndarray:

@@ -89,7 +89,7 @@ class SparseFactors:
         return self.factors.solve(np.ascontiguousarray(b), "T" if transpose else "N")
 
 
-def solve_krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+def solve_krylov(method: str, product: Callable[..., Any], b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     """The solution by a method of SciPy, which must say that it has converged."""
     sparse = import_module("scipy.sparse.linalg")
     if not b.any():
@@ -112,7 +112,9 @@ def solve_krylov(method: str, product: Callable, b: np.ndarray, options: dict[st
     return solution
 
 
-def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol: float | None = None) -> np.ndarray:
+def newton(
+    f: Callable[..., Any], solve: Callable[..., Any], x: np.ndarray, maxiter: int = 100, tol: float | None = None
+) -> np.ndarray:
     """Newton's method: `solve(x, r)` is the step of the linearised system; it is halved until the residual shrinks.
 
     It ends when the steps are as small as rounding, or when none makes the residual smaller: what is left is judged by
@@ -142,7 +144,7 @@ def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol:
     return x
 
 
-def iterate(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
+def iterate(g: Callable[..., Any], x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
     """x = g(x), again and again, until it stands still."""
     tol = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol
     with np.errstate(over="ignore", invalid="ignore"):
@@ -155,7 +157,9 @@ def iterate(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | None
     return x
 
 
-def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+def scipy_root(
+    method: str, f: Callable[..., Any], jacobian: Callable[..., Any], x: np.ndarray, options: dict[str, Any]
+) -> np.ndarray:
     """The root by a method of `scipy.optimize.root`; the exact Jacobian goes to those that take one."""
     if method not in ROOTS:
         raise user_error(
@@ -168,7 +172,13 @@ def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, opti
 
 
 def scipy_minimum(
-    method: str, f: Callable, gradient: Callable, product: Callable, x: np.ndarray, options: dict[str, Any], tol: float
+    method: str,
+    f: Callable[..., Any],
+    gradient: Callable[..., Any],
+    product: Callable[..., Any],
+    x: np.ndarray,
+    options: dict[str, Any],
+    tol: float,
 ) -> np.ndarray:
     """The minimum by a method of `scipy.optimize.minimize`, with exact gradients.
 

@@ -42,7 +42,7 @@ def solve_map(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
     return SOLVE.op(b, matrix=matrix, transpose=transpose)
 
 
-def solve_in_mode(primitive: Primitive, b: Array, args: tuple, params: dict[str, Any]) -> Any:
+def solve_in_mode(primitive: Primitive, b: Array, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The solution for a right-hand side b with levels that the map does not have."""
     if b.level < params["matrix"].bound:
         return solve_levels(params["matrix"], b, params["transpose"])
@@ -104,7 +104,7 @@ class Attachment:
         self.level, self.residual, self.x, self.derivative, self.anchors = level, residual, x, derivative, anchors
         self.here = derivative(x, level, True)
 
-    def pull(self, t: Any, out: Any) -> tuple:
+    def pull(self, t: Any, out: Any) -> tuple[Any, ...]:
         """The cotangent of the residual, or those of the anchors where the walk back is recorded.
 
         On the tape the residual was evaluated at a solution that is a number: right for one walk back, but a derivative
@@ -182,7 +182,7 @@ def attach_series(level: int, residual: Vector, x: Any, derivative: Derivative, 
     """
     run = r.series.run
     matrix, transpose = derivative(x, level, False)
-    terms: list = [x]
+    terms: list[Any] = [x]
     for k in range(1, run.order + 1):
         r = strip_derivatives(residual(Jet(Series(run, terms + [None] * (run.order + 1 - k)), level)), level + 1)
         lacking = r.series[k]

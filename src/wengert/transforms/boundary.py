@@ -36,7 +36,7 @@ def to_array(x: Any) -> Any:
     return x if isinstance(x, SHAPED) else operand(x)[()]
 
 
-def flatten_arrays(tree: Any) -> tuple[list, Structure]:
+def flatten_arrays(tree: Any) -> tuple[list[Any], Structure]:
     """The leaves of a tree as arrays, and its structure."""
     if isinstance(tree, SHAPED):
         return [tree], LEAF
@@ -59,7 +59,7 @@ def row_structure(n: int) -> Structure:
     return Structure(tuple, tuple(range(n)), (LEAF,) * n)
 
 
-def map_arrays(function: Callable, tree: Any) -> Any:
+def map_arrays(function: Callable[..., Any], tree: Any) -> Any:
     """`function` of each leaf of a tree, which is often one array."""
     return function(tree) if isinstance(tree, SHAPED) else map_tree(function, tree)
 
@@ -94,7 +94,7 @@ class Arguments:
                     "Convert it with x.astype(float), or choose other arguments.",
                 )
 
-    def call(self, f: Callable, leaves: Sequence[Any]) -> Any:
+    def call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         """`f` with these leaves in place of the chosen ones."""
         chosen = unflatten_arrays(self.structure, leaves)
         argnums, args = self.argnums, self.args
@@ -108,7 +108,7 @@ class Arguments:
         return f(*changed, **self.kwargs)
 
     @property
-    def given(self) -> tuple:
+    def given(self) -> tuple[Any, ...]:
         """All arguments of the call, those that are not differentiated too."""
         return self.args, self.kwargs
 
@@ -139,7 +139,7 @@ def leaf_paths(structure: Structure) -> Iterator[str]:
             yield (f"[{key!r}]" if indexed else f".{key}") + rest
 
 
-def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list:
+def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list[Any]:
     """The leaves of a tangent or cotangent (its `name`), which must have the structure, shapes and dtypes of the
     values.
     """
@@ -235,7 +235,7 @@ def hand_out(t: Any, user: bool, given: Any) -> Any:
     return t
 
 
-def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, taken: Sequence[Any] = ()) -> list:
+def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, taken: Sequence[Any] = ()) -> list[Any]:
     """Pulled cotangents as derivatives in the inputs: zeros for None, and no two of them (or of those `taken`) one
     array.
     """

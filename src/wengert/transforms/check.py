@@ -62,7 +62,7 @@ class Report(list[Row]):
 
 
 def grads(
-    f: Callable,
+    f: Callable[..., Any],
     args: Sequence[Any],
     order: int = 2,
     modes: Sequence[str] = ("forward", "reverse"),
@@ -98,7 +98,7 @@ class Problem:
     array.
     """
 
-    def __init__(self, f: Callable, args: Sequence[Any], rtol: float | None, atol: float | None):
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], rtol: float | None, atol: float | None):
         random = np.random.default_rng(0)
         leaves, self.structure = tree.flatten(tuple(args))
         self.f, self.leaves = f, [as_plain(a) for a in leaves]
@@ -127,7 +127,7 @@ class Problem:
                 total = total + real((y * w).sum())
         return total
 
-    def derivative(self, modes: Sequence[str]) -> Callable:
+    def derivative(self, modes: Sequence[str]) -> Callable[..., Any]:
         """The derivative along all directions, once for each of these modes, the last one innermost."""
         g = self.number
         for mode in reversed(modes):
@@ -151,19 +151,19 @@ class Problem:
                 rows.append(row._replace(numerical=first.analytical, against=" over ".join(first.modes), agrees=False))
         return rows
 
-    def numerical(self, g: Callable, i: int) -> float:
+    def numerical(self, g: Callable[..., Any], i: int) -> float:
         x, d = self.points[i], self.directions[i]
         at = lambda s: float(number_of(g(*self.points[:i], x + s.astype(x.real.dtype) * d, *self.points[i + 1 :])))
         return float(richardson(at, np.zeros((), x.real.dtype)))
 
 
-def forward_slope(g: Callable, points: Sequence[Any], directions: Sequence[np.ndarray]) -> Any:
+def forward_slope(g: Callable[..., Any], points: Sequence[Any], directions: Sequence[np.ndarray]) -> Any:
     level = new_level()
     y = g(*[Dual(x, d, level) for x, d in zip(points, directions, strict=True)])
     return y.tangent if isinstance(y, Dual) and y.level == level else 0.0
 
 
-def reverse_slope(g: Callable, points: Sequence[Any], directions: Sequence[np.ndarray]) -> Any:
+def reverse_slope(g: Callable[..., Any], points: Sequence[Any], directions: Sequence[np.ndarray]) -> Any:
     with LinearTape(points) as tape:
         y = g(*tape.inputs)
         pulled = tape.transpose([y], [np.ones((), getattr(y, "dtype", np.float64))])
@@ -174,7 +174,7 @@ def reverse_slope(g: Callable, points: Sequence[Any], directions: Sequence[np.nd
     return total
 
 
-SLOPES: dict[str, Callable] = {"forward": forward_slope, "reverse": reverse_slope}
+SLOPES: dict[str, Callable[..., Any]] = {"forward": forward_slope, "reverse": reverse_slope}
 
 
 def as_plain(a: Any) -> Any:

@@ -28,7 +28,9 @@ from wengert.transforms.products import directional
 from wengert.transforms.series import jet, taylor
 
 
-def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
+def hessian(
+    f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian:
     """The function that computes all second derivatives of `f`, forward over reverse: for each result, a tree of trees
     like the argument.
 
@@ -39,7 +41,7 @@ def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, ho
     return jacfwd(jacrev(f, argnums, chunk_size, holomorphic), argnums, chunk_size, holomorphic)
 
 
-def hvp(f: Callable, x: Any, v: Any) -> Any:
+def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The product of the Hessian of a scalar function at x with v, without the Hessian: the gradient's derivative along
     v.
 
@@ -49,7 +51,7 @@ def hvp(f: Callable, x: Any, v: Any) -> Any:
     return directional(grad(f), x, v)
 
 
-def vhp(f: Callable, x: Any, v: Any) -> Any:
+def vhp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The product of v with the Hessian of a scalar function at x: the gradient of the derivative along v, reverse over
     forward.
 
@@ -59,7 +61,7 @@ def vhp(f: Callable, x: Any, v: Any) -> Any:
     return grad(lambda x: directional(f, x, v))(x)
 
 
-def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) -> Callable:
+def hessian_diag(f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[..., Any]:
     """The function that computes the second derivative of `f` in each element of its argument: the diagonal of the
     Hessian.
 
@@ -76,7 +78,7 @@ def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = Non
     return diagonal
 
 
-def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) -> Callable:
+def laplacian(f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[..., Any]:
     """The function that computes the sum of the second derivatives of `f` in each element of its argument.
 
     >>> laplacian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
@@ -93,7 +95,7 @@ def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) 
     return trace
 
 
-def second_derivatives(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[list, Any]:
+def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int | None) -> tuple[list[Any], Any]:
     """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of
     the outputs.
     """
@@ -106,7 +108,7 @@ def second_derivatives(f: Callable, chosen: Arguments, chunk_size: int | None) -
             )
     structures: list[Structure] = []
 
-    def run(tangents: Any) -> list:
+    def run(tangents: Any) -> list[Any]:
         line = [[t, np.zeros(t.shape)] for t in tangents]
         _, (_, second) = jet(lambda *leaves: chosen.call(f, leaves), chosen.leaves, line)
         leaves, structure = flatten_arrays(second)
@@ -117,7 +119,7 @@ def second_derivatives(f: Callable, chosen: Arguments, chunk_size: int | None) -
     return columns, structures[0]
 
 
-def derivative(f: Callable, n: int = 1) -> Callable:
+def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     """The function that computes the n-th derivative of `f` in its first argument: a number, or an array that f treats
     element by element.
 

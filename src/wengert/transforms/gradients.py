@@ -32,7 +32,9 @@ from wengert.transforms.boundary import (
 )
 
 
-def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+def grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
     `argnums` says in which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple. With
@@ -53,7 +55,9 @@ def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: 
     return gradient
 
 
-def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+def value_and_grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """As `grad`, with the value as f returned it: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
@@ -148,7 +152,7 @@ class Tape:
         if has_aux:
             self.aux = map_arrays(lambda y: hand_out_aux(y, level, given), self.aux)
 
-    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list:
+    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list[Any]:
         """The cotangents of the inputs, for those of `outputs` (leaves of the result).
 
         None where nothing depends on an input.

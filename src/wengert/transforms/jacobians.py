@@ -25,7 +25,7 @@ MANY = 256
 """So many passes are worth a look for a sparsity pattern."""
 SAVING = 4
 """How many times fewer passes are worth going through a pattern."""
-COMPRESSION: list[Callable] = []
+COMPRESSION: list[Callable[..., Any]] = []
 """From the layer that knows sparsity patterns: what makes, of f and argnums, what chooses and computes
 (`structure/choice.py`).
 """
@@ -47,7 +47,13 @@ class Jacobian:
     """The function that computes the Jacobian of `f`; `explain` says how it would."""
 
     def __init__(
-        self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool, explain: bool = False
+        self,
+        f: Callable[..., Any],
+        argnums: Argnums,
+        mode: str,
+        chunk_size: int | None,
+        holomorphic: bool,
+        explain: bool = False,
     ):
         if mode not in MODES:
             raise user_error(ValueError, f"jacobian: mode={mode!r}", f"Choose one of {', '.join(map(repr, MODES))}.")
@@ -67,7 +73,9 @@ class Jacobian:
             print(f"jacobian: {plan.text}")
         return self.compute(chosen, plan, tape, args, kwargs)
 
-    def compute(self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def compute(
+        self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if plan.mode == "forward":
             return self.by_columns(chosen)
         assert tape is not None
@@ -81,7 +89,7 @@ class Jacobian:
         """
         return self.make_plan(args, kwargs)[1]
 
-    def make_plan(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
+    def make_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
         """What is differentiated, how, and the function's tape where it was needed to know."""
         chosen = Arguments("jacobian", self.argnums, args, kwargs)
         for i, x in enumerate(chosen.leaves):
@@ -126,7 +134,7 @@ class Jacobian:
         """One forward pass for each input: how all outputs change with it."""
         structure: list[Structure] = []
 
-        def run(tangents: Sequence[Any]) -> list:
+        def run(tangents: Sequence[Any]) -> list[Any]:
             _, tangent, _ = push_forward(
                 lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.given
             )
@@ -142,13 +150,13 @@ class Jacobian:
         results, structure = flatten_arrays(tape.result)
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
-        def run(cotangents: Sequence[Any]) -> list:
+        def run(cotangents: Sequence[Any]) -> list[Any]:
             found = tape.pull(results, cotangents, retain=True)
             return [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, chosen.leaves, strict=True)]
 
         return split_blocks(run_each(run, basis(specs), self.chunk_size), specs, structure, chosen)
 
-    def by_colors(self, chosen: Arguments, tape: Tape, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def by_colors(self, chosen: Arguments, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One pass for each colour of the pattern, and zeros elsewhere."""
         results, structure = flatten_arrays(tape.result)
         whole = self.compression.matrix(args, kwargs)
@@ -158,7 +166,7 @@ class Jacobian:
 
 
 def jacobian(
-    f: Callable,
+    f: Callable[..., Any],
     argnums: Argnums = 0,
     mode: str = "auto",
     chunk_size: int | None = None,
@@ -179,26 +187,32 @@ def jacobian(
     return Jacobian(f, argnums, mode, chunk_size, holomorphic, explain)
 
 
-def jacfwd(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
+def jacfwd(
+    f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian:
     """`jacobian` in forward mode: one pass per input."""
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
-def jacrev(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
+def jacrev(
+    f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian:
     """`jacobian` in reverse mode: one pass per output."""
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 
 def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
     """A tree of blocks, from an array for each input that has all elements of the outputs along its first axis."""
-    blocks: list[list] = [[] for _ in specs]
+    blocks: list[list[Any]] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
             block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
     return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
-def run_each(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_size: int | None = None) -> list:
+def run_each(
+    run: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Any], chunk_size: int | None = None
+) -> list[Any]:
     """`run`, a function of a list of arrays, for each entry along their first axis; its results stacked along theirs.
 
     Where there are no entries, one run on zeros shows the shapes.

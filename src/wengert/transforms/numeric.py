@@ -24,7 +24,11 @@ Slope = Callable[..., tuple[Any, Any]]
 
 
 def forward(
-    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    step: float | None = None,
+    with_error: bool = False,
 ) -> Any:
     """By `(f(x + h) - f(x)) / h`: one more evaluation for each slope_here; half of the digits.
 
@@ -35,7 +39,11 @@ def forward(
 
 
 def backward(
-    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    step: float | None = None,
+    with_error: bool = False,
 ) -> Any:
     """By `(f(x) - f(x - h)) / h`: as `forward`, from the other side.
 
@@ -46,7 +54,11 @@ def backward(
 
 
 def central(
-    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    step: float | None = None,
+    with_error: bool = False,
 ) -> Any:
     """By `(f(x + h) - f(x - h)) / 2h`: two evaluations for each slope_here; two thirds of the digits.
 
@@ -57,7 +69,11 @@ def central(
 
 
 def richardson(
-    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    step: float | None = None,
+    with_error: bool = False,
 ) -> Any:
     """By central differences of ever smaller steps, extrapolated to zero; nearly all of the digits.
 
@@ -68,7 +84,11 @@ def richardson(
 
 
 def complex_step(
-    f: Callable, *args: Any, argnums: int | Sequence[int] = 0, step: float | None = None, with_error: bool = False
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    step: float | None = None,
+    with_error: bool = False,
 ) -> Any:
     """By `imag(f(x + ih)) / h` with a tiny h: all of the digits, for real functions that are analytic and accept
     complex numbers.
@@ -83,7 +103,12 @@ def complex_step(
 
 
 def differentiate_arguments(
-    slope: Slope, f: Callable, args: Sequence[Any], argnums: int | Sequence[int], step: float | None, with_error: bool
+    slope: Slope,
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    argnums: int | Sequence[int],
+    step: float | None,
+    with_error: bool,
 ) -> Any:
     found = [differentiate_argument(lambda *at: slope(*at, step), f, args, i) for i in argument_indices(argnums, args)]
     results = [pair if with_error else pair[0] for pair in found]
@@ -109,7 +134,7 @@ def to_floating(x: Any) -> np.ndarray:
     return x
 
 
-def differentiate_argument(slope: Slope, f: Callable, args: Sequence[Any], i: int) -> tuple[Any, Any]:
+def differentiate_argument(slope: Slope, f: Callable[..., Any], args: Sequence[Any], i: int) -> tuple[Any, Any]:
     """The derivative in argument `i`, with the error of each slope_here."""
     x = to_floating(args[i])
 
@@ -130,7 +155,13 @@ def differentiate_argument(slope: Slope, f: Callable, args: Sequence[Any], i: in
 
 
 def combine_directions(
-    slope: Slope, g: Callable, x: np.ndarray, index: tuple, slope_here: Any, error: Any, analytic: bool
+    slope: Slope,
+    g: Callable[..., Any],
+    x: np.ndarray,
+    index: tuple[Any, ...],
+    slope_here: Any,
+    error: Any,
+    analytic: bool,
 ) -> tuple[Any, Any]:
     """The derivative in a complex slope_here: that of an analytic function, or the steepest ascent of a real one."""
     other, other_error = slope(g, x, index, 1j)
@@ -145,13 +176,13 @@ def combine_directions(
     return slope_here, error
 
 
-def shift_element(x: np.ndarray, index: tuple, by: complex) -> np.ndarray:
+def shift_element(x: np.ndarray, index: tuple[Any, ...], by: complex) -> np.ndarray:
     new = np.array(x)
     new[index] += by
     return new
 
 
-def step_at(x: np.ndarray, index: tuple, step: float | None, power: float) -> float:
+def step_at(x: np.ndarray, index: tuple[Any, ...], step: float | None, power: float) -> float:
     """The step for an slope_here: a power of the precision, rounded to a power of two so that adding it is exact."""
     if step is not None:
         return step
@@ -164,7 +195,12 @@ def rounding(y: np.ndarray, x: np.ndarray, h: float) -> np.ndarray:
 
 
 def one_sided_slope(
-    g: Callable, x: np.ndarray, index: tuple, direction: complex, step: float | None, side: float = 1.0
+    g: Callable[..., Any],
+    x: np.ndarray,
+    index: tuple[Any, ...],
+    direction: complex,
+    step: float | None,
+    side: float = 1.0,
 ) -> tuple[Any, Any]:
     h = step_at(x, index, step, 1 / 2)
     here, near, far = (g(shift_element(x, index, side * d * h * direction)) for d in (0.0, 1.0, 2.0))
@@ -173,7 +209,7 @@ def one_sided_slope(
 
 
 def symmetric_slope(
-    g: Callable, x: np.ndarray, index: tuple, direction: complex, step: float | None
+    g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], direction: complex, step: float | None
 ) -> tuple[Any, Any]:
     h = step_at(x, index, step, 1 / 3)
     left, right, far_left, far_right = (g(shift_element(x, index, d * h * direction)) for d in (-1.0, 1.0, -2.0, 2.0))
@@ -186,7 +222,7 @@ ROWS = 7
 
 
 def extrapolated_slope(
-    g: Callable, x: np.ndarray, index: tuple, direction: complex, step: float | None
+    g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], direction: complex, step: float | None
 ) -> tuple[Any, Any]:
     """Ridders' scheme: of all extrapolations, for each slope_here the one that differs least from those it was made of."""
     h = step_at(x, index, step, 1 / 8)
@@ -210,7 +246,7 @@ def extrapolated_slope(
 
 
 def imaginary_slope(
-    g: Callable, x: np.ndarray, index: tuple, direction: complex, step: float | None
+    g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], direction: complex, step: float | None
 ) -> tuple[Any, Any]:
     h = step or tiny_step(x)
     slope_here = np.imag(g(shift_element(x + 0j, index, 1j * h))) / h
@@ -221,7 +257,7 @@ def tiny_step(x: np.ndarray) -> float:
     return 1e-200 if x.dtype.itemsize >= 8 else 1e-20
 
 
-def refuse_not_analytic(f: Callable, args: Sequence[Any], i: int, step: float | None) -> None:
+def refuse_not_analytic(f: Callable[..., Any], args: Sequence[Any], i: int, step: float | None) -> None:
     """Raise unless a complex step along some direction agrees with a real one."""
     x = args[i]
     if x.dtype.kind == "c":

@@ -36,7 +36,9 @@ from wengert.transforms.boundary import (
 from wengert.transforms.gradients import Tape
 
 
-def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any) -> tuple:
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
     """The value of f at `primals` and its derivative along `tangents`, in one run: (value, tangent), and (…, anything)
     with `has_aux`.
 
@@ -53,7 +55,7 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-def directional(f: Callable, x: Any, v: Any) -> Any:
+def directional(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The derivative of f at x along v.
 
     >>> directional(lambda x: x**2, 3.0, 1.0)
@@ -62,7 +64,7 @@ def directional(f: Callable, x: Any, v: Any) -> Any:
     return jvp(f, (x,), (v,))[1]
 
 
-def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
     """The value of f, and the function that pulls its cotangents back to the primals: (value, pullback), and (…,
     anything) with `has_aux`.
 
@@ -77,7 +79,7 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
     chosen = all_arguments("vjp", primals, kwargs)
     tape, outputs, pull = record(f, chosen, has_aux)
 
-    def pullback(cotangent: Any) -> tuple:
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
         given = [conjugate(t) for t in outputs(cotangent)]
         found = hand_out_all(pull(given), tape.inputs, (chosen.given, given), taken=given)
         return unflatten_arrays(chosen.structure, [conjugate(t) for t in found])
@@ -86,7 +88,7 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
     return (value, pullback, tape.aux) if has_aux else (value, pullback)
 
 
-def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
+def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of f, and its derivative as a linear function of tangents: as `jvp`, but f runs only once.
 
     The walk back is linear in the cotangents; recorded and walked back in its turn, it gives the forward product: the
@@ -115,7 +117,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     return value, derivative
 
 
-def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
+def linear_transpose(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> Callable[..., Any]:
     """The transpose of a linear function: takes a cotangent of its result, returns a tuple with one for each primal.
 
     Of the primals only shape and dtype matter. There is no conjugation: this is the transpose, not the adjoint.
@@ -134,7 +136,7 @@ def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
             GradientError, "linear_transpose: the function adds a constant (its value at zero is not zero)"
         )
 
-    def transpose(cotangent: Any) -> tuple:
+    def transpose(cotangent: Any) -> tuple[Any, ...]:
         given = outputs(cotangent)
         return unflatten_arrays(chosen.structure, hand_out_all(pull(given), inputs, (chosen.given, given), taken=given))
 
@@ -156,7 +158,7 @@ def all_arguments(transform: str, primals: Any, kwargs: dict[str, Any]) -> Argum
     return Arguments(transform, range(len(args)), args, kwargs)
 
 
-def as_tuple(name: str, values: Any) -> tuple:
+def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
     if not isinstance(values, tuple | list):
         raise user_error(
             TypeError, f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}"
@@ -165,8 +167,8 @@ def as_tuple(name: str, values: Any) -> tuple:
 
 
 def record(
-    f: Callable, chosen: Arguments, has_aux: bool = False
-) -> tuple[Tape, Callable[[Any], list], Callable[[Sequence[Any]], list]]:
+    f: Callable[..., Any], chosen: Arguments, has_aux: bool = False
+) -> tuple[Tape, Callable[[Any], list[Any]], Callable[[Sequence[Any]], list[Any]]]:
     """A function on a tape that stays; how to check its cotangents, and how to pull them back.
 
     Inputs are copied: the user may change them before the walk back.
@@ -244,6 +246,6 @@ def push_forward(
             kept.append(t)
         return t
 
-    kept: list = []  # so that no id is used twice
+    kept: list[Any] = []  # so that no id is used twice
     tangent = map_arrays(own, result)
     return map_arrays(lambda y: hand_out_value(y, level, given), result), tangent, aux

@@ -22,7 +22,7 @@ from wengert.modes.taylor import Jet, Run, Series
 from wengert.transforms.boundary import call_function
 
 
-def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
+def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list[Any]]:
     """The value of f, and the Taylor coefficients from the first order on of f along a curve through the primals.
 
     `series` has a list of coefficients for each argument, from the first order on; the longest one gives the order.
@@ -86,14 +86,14 @@ def _cast_like(term: Any, x: Any) -> Any:
     return term if term.dtype == x.dtype else term.astype(x.dtype)
 
 
-def _coefficients(y: Any, level: int, order: int) -> list:
+def _coefficients(y: Any, level: int, order: int) -> list[Any]:
     """All coefficients of one output, zeros included."""
     known = y.series.terms[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
     known = [*known, *[None] * (order + 1 - len(known))]
     return [zeros_like(known[0]) if t is None else t for t in known]
 
 
-def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
+def taylor(f: Callable[..., Any], x: Any, order: int, direction: Any = None) -> list[Any]:
     """The Taylor coefficients of f along a direction, from order 0 to `order`.
 
     By default each element of x moves at unit speed.

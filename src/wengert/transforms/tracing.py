@@ -36,7 +36,7 @@ def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
     return Symbol(Input(Spec(extents(shape), np.dtype(dtype)), name=name))
 
 
-def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
+def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     """The graph of a function, for arguments like these: arrays, numbers, specs (`wg.Spec(shape, dtype)`), or trees of
     them.
 
@@ -70,7 +70,9 @@ class Traced:
     those that it captured.
     """
 
-    def __init__(self, f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None):
+    def __init__(
+        self, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None
+    ):
         names = leaf_names(f, structure)
         fixed = fixed or [False] * len(leaves)
         inputs = [
@@ -127,7 +129,7 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
     return trace.of(y)
 
 
-def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
+def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:
     """The names of the arguments as the function's signature has them: `w`, `params['w']`."""
     positional, keywords = structure.children
     try:
@@ -178,7 +180,7 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
     return results[0] if single else results
 
 
-def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
+def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list[Any]:
     """Cotangents of nodes of a graph: the tape that recording the graph would have made, walked back over symbols."""
     wanted = set(targets)
     is_number = lambda node: isinstance(node, Constant) and not node.is_captured

@@ -21,7 +21,9 @@ from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.boundary import leaf_paths
 
 
-def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
+def vmap(
+    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
     `in_axes` says which axis of each positional argument is the batch: one number for all, or a tuple with one for
@@ -47,13 +49,13 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
 
 
 def run_batched(
-    f: Callable,
+    f: Callable[..., Any],
     leaves: Sequence[Any],
     structure: Structure,
     in_axes: Any = 0,
     out_axes: Any = 0,
     chunk_size: int | None = None,
-) -> tuple[list, Structure]:
+) -> tuple[list[Any], Structure]:
     """What `vmap` computes from the leaves of (args, kwargs), and its structure.
 
     Results may share memory with the arguments.
@@ -67,7 +69,7 @@ def run_batched(
     ]
     n = batch_size(leaves, axes, names)
 
-    def run(first: int, last: int) -> tuple[list, Structure]:
+    def run(first: int, last: int) -> tuple[list[Any], Structure]:
         """The results for these elements, with the batch in its place."""
         level = new_level()
         whole = first == 0 and last == n
@@ -90,7 +92,7 @@ def run_batched(
     return [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns], out_structure
 
 
-def spread_axes(axes: Any, structure: Structure, what: str) -> list:
+def spread_axes(axes: Any, structure: Structure, what: str) -> list[Any]:
     """One axis for each leaf, from a tree of axes that may end earlier than the tree of the leaves."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * structure.size
@@ -137,7 +139,7 @@ def move_batch_first(x: Any, axis: int, name: str) -> Any:
     return moveaxis(x, axis, 0)
 
 
-def batch_size(leaves: list, axes: list, names: list[str]) -> int:
+def batch_size(leaves: list[Any], axes: list[Any], names: list[str]) -> int:
     found = [(name, x.shape[0], axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None]
     if not found:
         raise user_error(ValueError, "vmap has no argument to batch over", "Give at least one an axis in in_axes.")
@@ -170,7 +172,7 @@ def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -
     return moveaxis(value, 0, axis)
 
 
-def copy_if_shared(out: Any, inputs: list) -> Any:
+def copy_if_shared(out: Any, inputs: list[Any]) -> Any:
     """A plain result as an array that can be written to without changing an input."""
     if not isinstance(out, np.ndarray):
         return out

@@ -1,8 +1,8 @@
 """Checkpoints: compute again in the backward pass what would otherwise have to be kept.
 
-A function under `checkpoint` is one operation to the tape, which keeps its arguments only. The backward pass runs the
-function once more, on a tape of its own, and pulls back through that. Forward modes keep nothing for a backward pass,
-and run the function as it is.
+A function under `checkpoint` is one node of the tape, which keeps only its arguments. The backward pass runs the
+function again on a new tape, and pulls cotangents back through that. The other modes need no tape, and run the function
+as it is.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ Policy = Callable[[str], bool]
 
 
 def checkpoint(f: Callable[..., Any], policy: Policy | None = None) -> Callable[..., Any]:
-    """`f`, of which reverse mode keeps the arguments only, and runs it again for the gradient.
+    """`f`, of which reverse mode keeps only the arguments, and which it runs again for the gradient.
 
-    `f` must do the same each time it is called. `policy` says by name of which operations the results are kept and not
-    computed again, for example `lambda name: name == "matmul"`. Tensors that `f` uses without being given them get
-    their gradients too; pass them as arguments (in a list or dict) for second derivatives, with a policy, and where
-    they belong to another transform.
+    `f` must do the same each time it is called. `policy(name)` says whether to keep the results of an operation instead
+    of computing them again, for example `lambda name: name == "matmul"`. Captured tensors get gradients too; pass them
+    as arguments (in a list or dict) for second derivatives, with a policy, and if they belong to another transform.
 
     >>> x = Tensor(np.float64(2.0)).requires_grad_()
     >>> checkpoint(lambda x: np.sin(np.exp(x)))(x).backward()
@@ -59,8 +58,9 @@ CHECKPOINT = call_operation("checkpoint")
 
 
 def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int, x: Any) -> Any:
-    """The functions one after the other on `x`, in so many segments, of which reverse mode keeps what goes in, and the
-    last one in full.
+    """Apply the functions to `x` one after the other, in `segments` checkpointed segments.
+
+    Reverse mode keeps the input of each segment; the last segment is recorded in full.
 
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_sequential([np.sin, np.exp, np.sqrt], 2, x).backward()
@@ -76,7 +76,9 @@ def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int
     return x
 
 
-def chain(functions: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+def chain(functions: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
+    """The functions as one function, applied one after the other."""
+
     def segment(x: Any) -> Any:
         for f in functions:
             x = f(x)
@@ -86,20 +88,20 @@ def chain(functions: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
 
 
 class CapturedValues(Exception):  # a message from a run to its call
-    """The results of a run that used tensors which were not among the arguments, and the level of those."""
+    """Raised when a run used captured tensors, with its results and the level of those tensors."""
 
     def __init__(self, outs: Sequence[Any], level: int):
         self.outs, self.level = outs, level
 
 
 class Checkpoint(Call):
-    """A call that is made again on the way back."""
+    """A call that runs again in the backward pass."""
 
     def __init__(self, name: str, args: tuple[Any, ...], policy: Policy | None = None):
         super().__init__(name, args)
         self.policy = policy
-        self.kept: list[Results] = []  # of the run on plain numbers, for the one walk back that is not recorded
-        self.known: list[tuple[Any, ...]] = []  # results that were computed when captured tensors were found
+        self.kept: list[Results] = []  # of the run on plain arrays, for one backward pass that is not recorded
+        self.known: list[tuple[Any, ...]] = []  # results of the run that found captured tensors
         self.captured: list[TapeNode] = []
         self.captured_level = 0
 
@@ -168,7 +170,7 @@ class Checkpoint(Call):
             return [strip_level(c, self.captured_level) for c in found] + self.pull_captured(below, t)
 
     def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list[Any]:
-        """The cotangents of the captured tensors, from their own tape, on which the second run was recorded too."""
+        """The cotangents of the captured tensors, from their tape, which has recorded the second run too."""
         seeds: dict[TapeNode, Any] = {}
         for y, c in zip(outs, t, strict=True):
             if c is not None and isinstance(y, Tensor) and y.node is not None:
@@ -182,7 +184,7 @@ NOTHING = np.empty(0)
 
 
 class Results:
-    """What the operations that a policy chose have computed, in the order in which they ran."""
+    """The results of the operations that a policy chose, in the order in which they ran."""
 
     def __init__(self, policy: Policy, outs: Iterable[Any] | None = None):
         self.policy = policy
@@ -190,7 +192,7 @@ class Results:
         self.replayed = None if outs is None else iter(outs)
 
     def replay(self) -> Results:
-        """To be handed out in a second run."""
+        """The same results, for a second run."""
         return Results(self.policy, self.outs)
 
     def compute(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -204,13 +206,13 @@ class Results:
         top = highest(values)
         if top is None:
             return out
-        assert isinstance(top, Tensor)  # the second run is recorded, whatever the first one was
+        assert isinstance(top, Tensor)  # the second run is always recorded
         own = find_own(values, Tensor, top.level)
         return Tensor.record(primitive, top.level, values, params, payloads(values, own), out)
 
 
 class PolicyValue(Array):
-    """A value in a function under a policy: operations ask `results` what they are to compute."""
+    """A value in a function with a policy: operations on it are computed by `results`."""
 
     __slots__ = ()
 

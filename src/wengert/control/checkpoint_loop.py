@@ -22,13 +22,12 @@ LOOP = call_operation("checkpoint_loop")
 
 
 def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
-    """The state after `n` steps, each of them `state = step(state, k, *args)`, with a gradient that needs memory for
-    few of the states.
+    """The state after `n` steps `state = step(state, k, *args)`, with a gradient that keeps few states in memory.
 
-    The way back keeps at most `snapshots` states at a time, by default about log2(n), and computes others again from
-    the nearest of them. They are placed by the binomial schedule, which runs each step the fewest times: with log2(n)
-    of them, at most log2(n) times. States and further arguments are trees of arrays. Gradients are the same, to the
-    last bit, as those of a loop that keeps everything.
+    The backward pass keeps at most `snapshots` states at a time, by default about log2(n), and computes the others
+    again from the nearest of them. The binomial schedule chooses which states to keep such that steps run as few times
+    as possible: with log2(n) snapshots, each runs at most log2(n) times. State and args are trees of arrays. Gradients
+    are bit for bit those of a loop that keeps everything.
 
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_loop(lambda x, k: np.sin(x), x, 100).backward()
@@ -42,7 +41,7 @@ def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, sn
 
 
 class Loop(Call):
-    """A loop whose states are computed again on the way back."""
+    """A loop whose states are computed again in the backward pass."""
 
     def __init__(self, name: str, args: tuple[Any, ...], step: Callable[..., Any], n: int, snapshots: int):
         super().__init__(name, args)
@@ -59,7 +58,7 @@ class Loop(Call):
     def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
         return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:  # noqa: ARG002  # as in Call
         state, args = self.assemble(as_tensors(x, t))
         arguments, structure = tree.flatten(args)
         back = LoopBackward(self, t, arguments, structure)
@@ -68,8 +67,9 @@ class Loop(Call):
 
 
 class LoopBackward:
-    """The way back through a loop: `t` are the cotangents of the state that it has come to, `totals` those of the
-    arguments so far.
+    """The backward pass through a loop.
+
+    `t` are the cotangents of the current state, `totals` those of the arguments so far.
     """
 
     def __init__(self, loop: Loop, t: Sequence[Any], arguments: list[Any], structure: tree.Structure):
@@ -77,7 +77,7 @@ class LoopBackward:
         self.totals: list[Any] = [None] * len(arguments)
 
     def pull_range(self, state: Any, start: int, stop: int, spare: int) -> None:
-        """Back from step `stop` to step `start`, whose state is given, with so many further states at a time."""
+        """Pull cotangents from `stop` back to `start`, whose state is given, keeping `spare` more states at a time."""
         while stop - start > 1:
             middle = start + next_snapshot(stop - start, spare)
             args = tree.unflatten(self.structure, map(copy_for_step, self.arguments))
@@ -88,9 +88,9 @@ class LoopBackward:
         self.pull_step(state, start)
 
     def pull_step(self, state: Any, k: int) -> None:
-        """Back through one step, on a tape of its own.
+        """Pull cotangents back through one step, on a new tape.
 
-        Cotangents of the arguments are added in the order of a tape of all steps.
+        Cotangents of the arguments are summed in the same order as on a tape of all steps.
         """
         leaves, structure = tree.flatten(state)
         values = [*leaves, *self.arguments]
@@ -109,15 +109,15 @@ class LoopBackward:
 
 
 def copy_for_step(value: Any) -> Any:
-    """The same value as an object of its own, which a step may change in place."""
+    """A copy of a value, which a step may change in place."""
     return value.copy() if isinstance(value, np.ndarray) else snapshot(value)
 
 
 def next_snapshot(length: int, spare: int) -> int:
-    """After how many of these steps to keep the next state, with so many states to spare (Griewank's binomial
-    schedule).
+    """The step, among `length`, after which to keep the next state, with `spare` states left.
 
-    With c states, comb(c + r, c) steps can be gone back through by running each of them at most r times.
+    This is Griewank's binomial schedule: with c states, comb(c + r, c) steps can be reversed by running each of them at
+    most r times.
 
     >>> split(10, 1), split(10, 3)
     (9, 4)

@@ -119,7 +119,7 @@ def next_snapshot(length: int, spare: int) -> int:
     This is Griewank's binomial schedule: with c states, comb(c + r, c) steps can be reversed by running each of them at
     most r times.
 
-    >>> split(10, 1), split(10, 3)
+    >>> next_snapshot(10, 1), next_snapshot(10, 3)
     (9, 4)
     """
     spare = max(spare, 1)

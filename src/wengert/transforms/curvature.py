@@ -1,4 +1,4 @@
-"""Second and higher derivatives: Hessians, their products, diagonal and trace, and n-th derivatives along a line."""
+"""Second and higher derivatives: Hessians, their products, diagonals and traces, and n-th derivatives along a line."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from wengert.core.tree import Structure
 from wengert.transforms.boundary import (
     Argnums,
     Arguments,
+    P,
     flatten_arrays,
     hand_out,
     map_arrays,
@@ -29,10 +30,11 @@ from wengert.transforms.series import jet, taylor
 
 
 def hessian(
-    f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
-) -> Jacobian:
-    """The function that computes all second derivatives of `f`, forward over reverse: for each result, a tree of trees
-    like the argument.
+    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian[P]:
+    """The function that computes all second derivatives of `f`, by forward over reverse mode.
+
+    For each result it returns a tree of trees like the argument.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
@@ -42,8 +44,9 @@ def hessian(
 
 
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
-    """The product of the Hessian of a scalar function at x with v, without the Hessian: the gradient's derivative along
-    v.
+    """The product of the Hessian of a scalar function at x with v.
+
+    It is the derivative of the gradient along v; the Hessian is not formed.
 
     >>> hvp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
@@ -52,8 +55,9 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
 
 
 def vhp(f: Callable[..., Any], x: Any, v: Any) -> Any:
-    """The product of v with the Hessian of a scalar function at x: the gradient of the derivative along v, reverse over
-    forward.
+    """The product of v with the Hessian of a scalar function at x.
+
+    It is the gradient of the derivative along v, by reverse over forward mode.
 
     >>> vhp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([0.0, 1.0]))
     array([ 0., 12.])
@@ -61,9 +65,10 @@ def vhp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     return grad(lambda x: directional(f, x, v))(x)
 
 
-def hessian_diag(f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[..., Any]:
-    """The function that computes the second derivative of `f` in each element of its argument: the diagonal of the
-    Hessian.
+def hessian_diag(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+    """The function that computes the diagonal of the Hessian of `f`.
+
+    These are the second derivatives with respect to each element of the argument.
 
     >>> hessian_diag(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([ 6., 12.])
@@ -78,8 +83,8 @@ def hessian_diag(f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | 
     return diagonal
 
 
-def laplacian(f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[..., Any]:
-    """The function that computes the sum of the second derivatives of `f` in each element of its argument.
+def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+    """The function that computes the trace of the Hessian of `f`.
 
     >>> laplacian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     np.float64(18.0)
@@ -96,9 +101,7 @@ def laplacian(f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | Non
 
 
 def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int | None) -> tuple[list[Any], Any]:
-    """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of
-    the outputs.
-    """
+    """The second derivatives of all outputs along each unit vector, by Taylor mode, and the outputs' structure."""
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind == "c":
             raise user_error(
@@ -120,10 +123,10 @@ def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int
 
 
 def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
-    """The function that computes the n-th derivative of `f` in its first argument: a number, or an array that f treats
-    element by element.
+    """The function that computes the n-th derivative of `f` with respect to its first argument.
 
-    Taylor mode computes it, at a cost that is quadratic in n. A function of a number may return any tree.
+    The argument is a number, and `f` may return any tree; or it is an array, on which `f` acts element by element.
+    Taylor mode computes the derivative, at a cost that is quadratic in n.
 
     >>> derivative(np.sin, 2)(np.array([0.0, np.pi / 2]))
     array([ 0., -1.])
@@ -134,17 +137,18 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
         return f
 
     @wraps(f, updated=())
-    def differentiated(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def nth_derivative(x: Any, *args: Any, **kwargs: Any) -> Any:
         x = to_array(x)
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
         if x.ndim:
             map_arrays(lambda t: refuse_reshaped(t, x), coefficient)
         return map_arrays(lambda t: hand_out(t * float(math.factorial(n)), is_users(x), (x, args, kwargs)), coefficient)
 
-    return differentiated
+    return nth_derivative
 
 
 def refuse_reshaped(t: Any, x: Any) -> None:
+    """Raise if a derivative does not have the shape of the argument."""
     if t.shape != x.shape:
         raise user_error(
             GradientError,

@@ -1,10 +1,10 @@
-"""Whole matrices of derivatives: Jacobians by the cheaper mode."""
+"""Jacobians, by the cheaper mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, update_wrapper
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -15,20 +15,18 @@ from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import moveaxis, reshape
-from wengert.transforms.boundary import Argnums, Arguments, flatten_arrays, hand_out, unflatten_arrays
+from wengert.transforms.boundary import Argnums, Arguments, P, flatten_arrays, hand_out, unflatten_arrays
 from wengert.transforms.gradients import Tape
 from wengert.transforms.products import push_forward
 from wengert.transforms.vmap import run_batched
 
 MODES = ("auto", "forward", "reverse")
 MANY = 256
-"""So many passes are worth a look for a sparsity pattern."""
+"""From this many passes on, it is worth looking for a sparsity pattern."""
 SAVING = 4
-"""How many times fewer passes are worth going through a pattern."""
+"""A sparsity pattern is used if it divides the number of passes by at least this."""
 COMPRESSION: list[Callable[..., Any]] = []
-"""From the layer that knows sparsity patterns: what makes, of f and argnums, what chooses and computes
-(`structure/choice.py`).
-"""
+"""A class of the structure layer (`structure/choice.py`), called with f and argnums, that plans by colours."""
 
 
 class Plan(NamedTuple):
@@ -43,12 +41,12 @@ class Plan(NamedTuple):
         return f"{self.mode}, {self.passes} pass{'es' * (self.passes != 1)}: {self.why}"
 
 
-class Jacobian:
-    """The function that computes the Jacobian of `f`; `explain` says how it would."""
+class Jacobian(Generic[P]):
+    """The function that computes the Jacobian of `f`; `explain` returns its plan."""
 
     def __init__(
         self,
-        f: Callable[..., Any],
+        f: Callable[P, Any],
         argnums: Argnums,
         mode: str,
         chunk_size: int | None,
@@ -67,7 +65,7 @@ class Jacobian:
         self.prints = explain
         update_wrapper(self, f, updated=())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         chosen, plan, tape = self.make_plan(args, kwargs)
         if self.prints:
             print(f"jacobian: {plan.text}")
@@ -81,7 +79,7 @@ class Jacobian:
         assert tape is not None
         return self.by_rows(chosen, tape) if plan.mode == "reverse" else self.by_colors(chosen, tape, args, kwargs)
 
-    def explain(self, *args: Any, **kwargs: Any) -> Plan:
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Plan:
         """The plan for these arguments.
 
         >>> jacobian(lambda x: x[:2] * x[2]).explain(np.ones(3))
@@ -90,7 +88,7 @@ class Jacobian:
         return self.make_plan(args, kwargs)[1]
 
     def make_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
-        """What is differentiated, how, and the function's tape where it was needed to know."""
+        """The differentiated arguments, the plan, and the function's tape if making the plan recorded one."""
         chosen = Arguments("jacobian", self.argnums, args, kwargs)
         for i, x in enumerate(chosen.leaves):
             if (x.dtype.kind == "c") != self.holomorphic:
@@ -146,7 +144,7 @@ class Jacobian:
         return unflatten_arrays(structure[0], [assemble_columns(column, chosen) for column in columns])
 
     def by_rows(self, chosen: Arguments, tape: Tape) -> Any:
-        """One walk back from each output: how it changes with all inputs."""
+        """One backward pass for each output: how it changes with all inputs."""
         results, structure = flatten_arrays(tape.result)
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
@@ -157,7 +155,7 @@ class Jacobian:
         return split_blocks(run_each(run, basis(specs), self.chunk_size), specs, structure, chosen)
 
     def by_colors(self, chosen: Arguments, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """One pass for each colour of the pattern, and zeros elsewhere."""
+        """One pass for each colour of the sparsity pattern."""
         results, structure = flatten_arrays(tape.result)
         whole = self.compression.matrix(args, kwargs)
         whole = whole if isinstance(whole, Array) else whole.toarray()
@@ -166,19 +164,20 @@ class Jacobian:
 
 
 def jacobian(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: Argnums = 0,
     mode: str = "auto",
     chunk_size: int | None = None,
     holomorphic: bool = False,
     explain: bool = False,
-) -> Jacobian:
-    """The function that computes the Jacobian of `f`: for each array of its result a tree like the argument, of shape
-    result + argument.
+) -> Jacobian[P]:
+    """The function that computes the Jacobian of `f`.
 
-    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse, one per colour of
-    the sparsity pattern where both would be many; `jacobian(f).explain(x)` says which, and `explain=True` prints it
-    with each call. `chunk_size` bounds how many passes run at once.
+    For each array of the result it returns a tree like the argument, of arrays of shape result + argument.
+
+    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse mode, one per
+    colour of the sparsity pattern where both would be many. `jacobian(f).explain(x)` says which, and `explain=True`
+    prints it with each call. `chunk_size` limits how many passes run at once.
 
     >>> jacobian(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
@@ -188,21 +187,21 @@ def jacobian(
 
 
 def jacfwd(
-    f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
-) -> Jacobian:
+    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian[P]:
     """`jacobian` in forward mode: one pass per input."""
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
 def jacrev(
-    f: Callable[..., Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
-) -> Jacobian:
+    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian[P]:
     """`jacobian` in reverse mode: one pass per output."""
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 
 def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
-    """A tree of blocks, from an array for each input that has all elements of the outputs along its first axis."""
+    """A tree of blocks, from one array for each input whose first axis has the elements of all outputs."""
     blocks: list[list[Any]] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
@@ -213,9 +212,9 @@ def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structur
 def run_each(
     run: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Any], chunk_size: int | None = None
 ) -> list[Any]:
-    """`run`, a function of a list of arrays, for each entry along their first axis; its results stacked along theirs.
+    """The results of `run`, a function of a list of arrays, for each index of their first axis, stacked.
 
-    Where there are no entries, one run on zeros shows the shapes.
+    Where that axis is empty, one run on zeros gives the shapes.
     """
     count = rows[0].shape[0] if rows else 0
     if not count:
@@ -227,9 +226,7 @@ def run_each(
 
 
 def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
-    """The unit vectors of a space of several arrays, as one array for each, with the number of the vector along its
-    first axis.
-    """
+    """The unit vectors of a space of several arrays: one array for each, whose first axis counts the vectors."""
     total = sum(spec.size for spec in specs)
     vectors = []
     for (start, stop), spec in zip(ranges(specs), specs, strict=True):
@@ -240,7 +237,7 @@ def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
 
 
 def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
-    """Where the elements of each array are among those of all."""
+    """The range of the elements of each array among those of all."""
     start = 0
     for spec in specs:
         yield start, start + spec.size
@@ -248,7 +245,7 @@ def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
 
 
 def assemble_columns(column: Any, chosen: Arguments) -> Any:
-    """What one output gives along each unit vector, as a tree like the inputs, with their axes last."""
+    """The derivatives of one output along each unit vector, as a tree like the inputs, with their axes last."""
     specs = list(map(Spec.of, chosen.leaves))
     user = any(map(is_users, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]

@@ -1,9 +1,9 @@
-"""Numerical derivatives: differences of values, to compare with or for functions that cannot be differentiated.
+"""Numerical derivatives by differences of values, for comparison, or for functions that cannot be differentiated.
 
 All take `(f, *args, argnums=0, step=None, with_error=False)`, where `f` is any function of arrays. The result is the
-gradient of a function with one number as its value, and the Jacobian of any other, of shape `out.shape + x.shape`; a
-tuple of them if `argnums` is one. With `with_error` an estimate of the error comes with it. Steps are relative to
-numbers larger than 1.
+gradient of a function that returns one number, and the Jacobian of any other, of shape `out.shape + x.shape`; a tuple
+of them if `argnums` is a tuple. With `with_error` the result is a pair with an estimate of the error. Steps are
+relative for numbers larger than 1.
 
 >>> central(lambda x: x**3, 2.0).round(6)
 np.float64(12.0)
@@ -19,8 +19,8 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 
-Slope = Callable[..., tuple[Any, Any]]
-"""From f, x, the index of an slope_here, a direction and a step: the derivative along it, and its error."""
+Scheme = Callable[..., tuple[Any, Any]]
+"""From f, x, the index of an element, a direction and a step: the derivative with respect to it, and its error."""
 
 
 def forward(
@@ -30,7 +30,7 @@ def forward(
     step: float | None = None,
     with_error: bool = False,
 ) -> Any:
-    """By `(f(x + h) - f(x)) / h`: one more evaluation for each slope_here; half of the digits.
+    """By `(f(x + h) - f(x)) / h`: one more evaluation for each element; half of the digits.
 
     >>> forward(np.exp, 0.0).round(6)
     np.float64(1.0)
@@ -60,7 +60,7 @@ def central(
     step: float | None = None,
     with_error: bool = False,
 ) -> Any:
-    """By `(f(x + h) - f(x - h)) / 2h`: two evaluations for each slope_here; two thirds of the digits.
+    """By `(f(x + h) - f(x - h)) / 2h`: two evaluations for each element; two thirds of the digits.
 
     >>> central(lambda x: (x * x).sum(), np.array([1.0, 2.0])).round(6)
     array([2., 4.])
@@ -90,8 +90,9 @@ def complex_step(
     step: float | None = None,
     with_error: bool = False,
 ) -> Any:
-    """By `imag(f(x + ih)) / h` with a tiny h: all of the digits, for real functions that are analytic and accept
-    complex numbers.
+    """By `imag(f(x + ih)) / h` with a tiny h: all of the digits, for analytic real functions.
+
+    The function must accept complex numbers.
 
     >>> complex_step(np.sin, 1.0) == np.cos(1.0)
     np.True_
@@ -103,19 +104,21 @@ def complex_step(
 
 
 def differentiate_arguments(
-    slope: Slope,
+    scheme: Scheme,
     f: Callable[..., Any],
     args: Sequence[Any],
     argnums: int | Sequence[int],
     step: float | None,
     with_error: bool,
 ) -> Any:
-    found = [differentiate_argument(lambda *at: slope(*at, step), f, args, i) for i in argument_indices(argnums, args)]
+    """The derivatives with respect to the chosen arguments, by one scheme."""
+    found = [differentiate_argument(lambda *at: scheme(*at, step), f, args, i) for i in argument_indices(argnums, args)]
     results = [pair if with_error else pair[0] for pair in found]
     return results[0] if isinstance(argnums, int) else tuple(results)
 
 
 def argument_indices(argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
+    """The indices of the chosen arguments, counted from the start."""
     chosen = [argnums] if isinstance(argnums, int) else list(argnums)
     for i in chosen:
         if not -len(args) <= i < len(args):
@@ -124,18 +127,19 @@ def argument_indices(argnums: int | Sequence[int], args: Sequence[Any]) -> list[
 
 
 def to_floating(x: Any) -> np.ndarray:
-    x = np.array(x)
-    if x.dtype.kind not in "fc":
+    """A copy of an argument, which must have floating-point or complex numbers."""
+    copy = np.array(x)
+    if copy.dtype.kind not in "fc":
         raise user_error(
             TypeError,
-            f"A derivative with respect to numbers of dtype {x.dtype} does not exist",
+            f"A derivative with respect to numbers of dtype {copy.dtype} does not exist",
             "Convert them to float.",
         )
-    return x
+    return copy
 
 
-def differentiate_argument(slope: Slope, f: Callable[..., Any], args: Sequence[Any], i: int) -> tuple[Any, Any]:
-    """The derivative in argument `i`, with the error of each slope_here."""
+def differentiate_argument(scheme: Scheme, f: Callable[..., Any], args: Sequence[Any], i: int) -> tuple[Any, Any]:
+    """The derivative with respect to argument `i`, and the error of each element."""
     x = to_floating(args[i])
 
     def g(v: np.ndarray) -> np.ndarray:
@@ -147,50 +151,51 @@ def differentiate_argument(slope: Slope, f: Callable[..., Any], args: Sequence[A
     slopes = np.zeros((*value.shape, *x.shape), np.result_type(value, x))
     errors = np.zeros(slopes.shape, slopes.real.dtype)
     for index in np.ndindex(x.shape):
-        slope_here, error = slope(g, x, index, 1.0)
+        slope, error = scheme(g, x, index, 1.0)
         if x.dtype.kind == "c":
-            slope_here, error = combine_directions(slope, g, x, index, slope_here, error, value.dtype.kind == "c")
-        slopes[(..., *index)], errors[(..., *index)] = slope_here, error
+            slope, error = combine_directions(scheme, g, x, index, slope, error, value.dtype.kind == "c")
+        slopes[(..., *index)], errors[(..., *index)] = slope, error
     return slopes[()], errors[()]
 
 
 def combine_directions(
-    slope: Slope,
+    scheme: Scheme,
     g: Callable[..., Any],
     x: np.ndarray,
     index: tuple[Any, ...],
-    slope_here: Any,
+    slope: Any,
     error: Any,
     analytic: bool,
 ) -> tuple[Any, Any]:
-    """The derivative in a complex slope_here: that of an analytic function, or the steepest ascent of a real one."""
-    other, other_error = slope(g, x, index, 1j)
+    """The derivative with respect to a complex element: the complex one, or the steepest ascent of a real function."""
+    other, other_error = scheme(g, x, index, 1j)
     if not analytic:
-        return slope_here + 1j * other, error + other_error
-    if not np.allclose(other, 1j * slope_here, rtol=1e-3, atol=1e-6 + float(np.max(error + other_error, initial=0.0))):
+        return slope + 1j * other, error + other_error
+    if not np.allclose(other, 1j * slope, rtol=1e-3, atol=1e-6 + float(np.max(error + other_error, initial=0.0))):
         raise user_error(
             GradientError,
             "A complex function that is not analytic has no complex derivative",
             "Take its real and imaginary parts.",
         )
-    return slope_here, error
+    return slope, error
 
 
 def shift_element(x: np.ndarray, index: tuple[Any, ...], by: complex) -> np.ndarray:
+    """A copy of x with a number added to one element."""
     new = np.array(x)
     new[index] += by
     return new
 
 
 def step_at(x: np.ndarray, index: tuple[Any, ...], step: float | None, power: float) -> float:
-    """The step for an slope_here: a power of the precision, rounded to a power of two so that adding it is exact."""
+    """The step for an element: a power of the precision, rounded to a power of two so that adding it is exact."""
     if step is not None:
         return step
     return float(2.0 ** np.round(np.log2(np.finfo(x.dtype).eps ** power * max(1.0, abs(x[index])))))
 
 
-def rounding(y: np.ndarray, x: np.ndarray, h: float) -> np.ndarray:
-    """What rounding in values of this size makes of a difference that is divided by h."""
+def rounding(y: np.ndarray, x: np.ndarray, h: float) -> Any:
+    """The effect of rounding in values of this size on a difference that is divided by h."""
     return np.abs(y) * np.finfo(x.dtype).eps / h
 
 
@@ -202,29 +207,31 @@ def one_sided_slope(
     step: float | None,
     side: float = 1.0,
 ) -> tuple[Any, Any]:
+    """The difference to one side, with the distance to that of twice the step as its error."""
     h = step_at(x, index, step, 1 / 2)
     here, near, far = (g(shift_element(x, index, side * d * h * direction)) for d in (0.0, 1.0, 2.0))
-    slope_here = (near - here) / (side * h)
-    return slope_here, np.abs((far - here) / (2 * side * h) - slope_here) + 2 * rounding(here, x, h)
+    slope = (near - here) / (side * h)
+    return slope, np.abs((far - here) / (2 * side * h) - slope) + 2 * rounding(here, x, h)
 
 
 def symmetric_slope(
     g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], direction: complex, step: float | None
 ) -> tuple[Any, Any]:
+    """The central difference, with a third of the distance to that of twice the step as its error."""
     h = step_at(x, index, step, 1 / 3)
     left, right, far_left, far_right = (g(shift_element(x, index, d * h * direction)) for d in (-1.0, 1.0, -2.0, 2.0))
-    slope_here = (right - left) / (2 * h)
-    return slope_here, np.abs((far_right - far_left) / (4 * h) - slope_here) / 3 + rounding(right, x, h)
+    slope = (right - left) / (2 * h)
+    return slope, np.abs((far_right - far_left) / (4 * h) - slope) / 3 + rounding(right, x, h)
 
 
 ROWS = 7
-"""Steps of an extrapolation, each half of the one before."""
+"""The number of steps of an extrapolation, each half of the one before."""
 
 
 def extrapolated_slope(
     g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], direction: complex, step: float | None
 ) -> tuple[Any, Any]:
-    """Ridders' scheme: of all extrapolations, for each slope_here the one that differs least from those it was made of."""
+    """Ridders' scheme: for each element, the extrapolation that differs least from those it was computed from."""
     h = step_at(x, index, step, 1 / 8)
     rows: list[list[np.ndarray]] = []
     best: Any = None
@@ -246,19 +253,25 @@ def extrapolated_slope(
 
 
 def imaginary_slope(
-    g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], direction: complex, step: float | None
+    g: Callable[..., Any],
+    x: np.ndarray,
+    index: tuple[Any, ...],
+    direction: complex,  # noqa: ARG001  # a Scheme has it; real functions have only one
+    step: float | None,
 ) -> tuple[Any, Any]:
+    """The complex step, which is exact up to rounding."""
     h = step or tiny_step(x)
-    slope_here = np.imag(g(shift_element(x + 0j, index, 1j * h))) / h
-    return slope_here, np.abs(slope_here) * np.finfo(x.dtype).eps
+    slope = np.imag(g(shift_element(x + 0j, index, 1j * h))) / h
+    return slope, np.abs(slope) * np.finfo(x.dtype).eps
 
 
 def tiny_step(x: np.ndarray) -> float:
+    """A step whose square is below the precision of any number."""
     return 1e-200 if x.dtype.itemsize >= 8 else 1e-20
 
 
 def refuse_not_analytic(f: Callable[..., Any], args: Sequence[Any], i: int, step: float | None) -> None:
-    """Raise unless a complex step along some direction agrees with a real one."""
+    """Raise unless a complex step along a random direction agrees with a real one."""
     x = args[i]
     if x.dtype.kind == "c":
         raise user_error(
@@ -267,7 +280,10 @@ def refuse_not_analytic(f: Callable[..., Any], args: Sequence[Any], i: int, step
             "Use central.",
         )
     direction = np.random.default_rng(0).uniform(0.5, 1.5, x.shape).astype(x.dtype)
-    along = lambda s: f(*args[:i], (x + s * direction)[()], *args[i + 1 :])
+
+    def along(s: Any) -> Any:
+        return f(*args[:i], (x + s * direction)[()], *args[i + 1 :])
+
     try:
         y = np.asarray(along(1j * (h := step or tiny_step(x))))
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""vmap: a function of one value as a function of a batch of them, in one run."""
+"""vmap: a function of single values as a function of batches, in one run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.control.values import match_given
 from wengert.core.errors import user_error
-from wengert.core.levels import new_level
+from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -18,18 +18,16 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
-from wengert.transforms.boundary import leaf_paths
+from wengert.transforms.boundary import P, leaf_paths
 
 
-def vmap(
-    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
-) -> Callable[..., Any]:
+def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
-    `in_axes` says which axis of each positional argument is the batch: one number for all, or a tuple with one for
-    each; None keeps an argument whole. For an argument that is a tree, it may be a tree as well, whose numbers stand
-    for all that is below. Arguments by keyword are batched along their first axis. `out_axes` says likewise where the
-    batch is in the results. `chunk_size` bounds how many elements run together, and with it the memory.
+    `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
+    each; None passes an argument whole. For an argument that is a tree, it may be a tree too, in which an integer
+    stands for all leaves below. Keyword arguments are batched along their first axis. `out_axes` says in the same way
+    where the batch axis of the results is. `chunk_size` limits how many elements run together, and so the memory.
 
     >>> vmap(np.dot)(np.arange(6.0).reshape(3, 2), np.ones((3, 2)))
     array([1., 5., 9.])
@@ -56,7 +54,7 @@ def run_batched(
     out_axes: Any = 0,
     chunk_size: int | None = None,
 ) -> tuple[list[Any], Structure]:
-    """What `vmap` computes from the leaves of (args, kwargs), and its structure.
+    """The leaves of the results of `vmap`, from the leaves of (args, kwargs), and their structure.
 
     Results may share memory with the arguments.
     """
@@ -70,7 +68,7 @@ def run_batched(
     n = batch_size(leaves, axes, names)
 
     def run(first: int, last: int) -> tuple[list[Any], Structure]:
-        """The results for these elements, with the batch in its place."""
+        """The results for these elements, with the batch axes moved to `out_axes`."""
         level = new_level()
         whole = first == 0 and last == n
         parts = [
@@ -81,8 +79,8 @@ def run_batched(
         with recording.repeated("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
-        placed = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
-        return placed, out_structure
+        moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
+        return moved, out_structure
 
     if chunk_size is None or n <= chunk_size:
         return run(0, n)
@@ -93,7 +91,7 @@ def run_batched(
 
 
 def spread_axes(axes: Any, structure: Structure, what: str) -> list[Any]:
-    """One axis for each leaf, from a tree of axes that may end earlier than the tree of the leaves."""
+    """One axis for each leaf, from a tree of axes that may be less deep than the tree of leaves."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * structure.size
     if structure is not LEAF and structure.make is not type(None):
@@ -121,13 +119,15 @@ def spread_axes(axes: Any, structure: Structure, what: str) -> list[Any]:
 def argument_labels(structure: Structure) -> list[str]:
     """A name for each leaf of the arguments: `argument 0['w']`."""
     return [
-        f"argument {key!r}{path}" for group in structure.children for key, child in zip(group.keys, group.children, strict=True)
+        f"argument {key!r}{path}"
+        for group in structure.children
+        for key, child in zip(group.keys, group.children, strict=True)
         for path in leaf_paths(child)
-    ]  # fmt: skip
+    ]
 
 
 def move_batch_first(x: Any, axis: int, name: str) -> Any:
-    """A leaf with its batch axis in front."""
+    """A leaf with its batch axis first."""
     refuse_subclass(x)
     x = operand(x)
     if not -x.ndim <= axis < x.ndim:
@@ -140,7 +140,10 @@ def move_batch_first(x: Any, axis: int, name: str) -> Any:
 
 
 def batch_size(leaves: list[Any], axes: list[Any], names: list[str]) -> int:
-    found = [(name, x.shape[0], axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None]
+    """The length of the batch, which must be the same for all leaves."""
+    found = [
+        (name, int(x.shape[0]), axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None
+    ]
     if not found:
         raise user_error(ValueError, "vmap has no argument to batch over", "Give at least one an axis in in_axes.")
     if len({n for _, n, _ in found}) > 1:
@@ -150,8 +153,8 @@ def batch_size(leaves: list[Any], axes: list[Any], names: list[str]) -> int:
 
 
 def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any:
-    """A result with its batch axis in place; what is the same for all elements is repeated."""
-    mine = isinstance(out, Batched) and out.level == level
+    """A result with its batch axis moved to `axis`; one that is the same for all elements is repeated."""
+    mine = is_own(out, Batched, level)
     if axis is None:
         if mine:
             raise user_error(
@@ -168,12 +171,12 @@ def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -
             )
         value = broadcast_to(out, (n, *out.shape))
     if not -value.ndim <= axis < value.ndim:
-        raise user_error(ValueError, f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}")
+        raise user_error(ValueError, f"The {name} of shape {value.shape[1:]} has no axis {axis} for the batch")
     return moveaxis(value, 0, axis)
 
 
 def copy_if_shared(out: Any, inputs: list[Any]) -> Any:
-    """A plain result as an array that can be written to without changing an input."""
+    """A result; a plain array is copied if it is read-only or shares memory with an input."""
     if not isinstance(out, np.ndarray):
         return out
     shared = not out.flags.writeable or any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)

@@ -1,6 +1,6 @@
-"""Function: an operation of the user's own, with its derivative written by hand.
+"""Function: a user-defined operation with a hand-written derivative.
 
-Each subclass is one primitive, outside the table.
+Each subclass has one primitive, which is not in the table.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.function_context import Context, Saved, add_dead_ends, layers, strip_tensors
+from wengert.autograd.function_context import Context, Saved, add_dead_ends, strip_tensors
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import is_own, layers, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -26,14 +27,14 @@ from wengert.modes.tape import TapeNode, make_node, output_nodes
 from wengert.modes.tensor import Tensor, as_tensor, internal, public, snapshot
 
 OPAQUE = Spec((), np.dtype(object))
-"""Stands for an output that is no array."""
+"""The spec of an output that is not an array."""
 
 
 class Function:
-    """Base of operations with a derivative written by hand. Subclass it, and call `.apply(...)`.
+    """Base class of operations with a hand-written derivative. Subclass it, and call `.apply(...)`.
 
-    `forward(ctx, *args)` computes, unrecorded, on tensors without history; `backward(ctx, *grad_outputs)` returns one
-    gradient for each argument of forward, None where there is none; trailing Nones may be left out.
+    `forward(ctx, *args)` computes on tensors without history, and is not recorded. `backward(ctx, *grad_outputs)`
+    returns one gradient for each argument of forward, None where there is none; trailing Nones may be left out.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -53,7 +54,7 @@ class Function:
 
     primitive: Primitive
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *_: Any, **__: Any):
         raise user_error(TypeError, f"A Function is not instantiated: call {type(self).__name__}.apply(...)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -81,7 +82,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, and record it if an argument requires a gradient.
 
-        Arguments by keyword have gradients too, in forward's order.
+        Keyword arguments have gradients too, in the order of the parameters of forward.
         """
         if kwargs:
             bound = inspect.signature(cls.forward).bind(None, *args, **kwargs)
@@ -107,7 +108,7 @@ class Function:
 
 
 def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise where a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
+    """Raise if a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
     for x in tree.flatten(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
         if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
             raise user_error(
@@ -120,7 +121,7 @@ def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
 
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
-    """Raise where a gradient would be lost: outputs in containers."""
+    """Raise if a gradient would be lost: outputs in containers."""
     for x in tree.flatten([y for y in returned if not isinstance(y, Array | np.ndarray)])[0]:
         if (
             isinstance(x, Array | np.ndarray)
@@ -136,11 +137,12 @@ def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
 
 
 def as_sequence(returned: Any) -> Sequence[Any]:
+    """A tuple or list as it is; anything else as the only element of a tuple."""
     return returned if isinstance(returned, tuple | list) else (returned,)
 
 
 class Outputs:
-    """What forward returned, on its way up from plain arrays to tensors of each level among the arguments."""
+    """The outputs of forward, which `lift` turns from plain arrays into tensors of each level of the arguments."""
 
     def __init__(self, ctx: Context, returned: Sequence[Any], inputs: Sequence[Source]):
         self.ctx = ctx
@@ -183,15 +185,15 @@ class Outputs:
             ctx = copy.copy(self.ctx) if self.below else self.ctx
             make = make_node if recording.active else TapeNode
             nodes = output_nodes(primitive, {"ctx": ctx}, parents, (saved,), self.specs, make)
-            saved.belong(nodes[0].parents[0], ctx)
+            saved.attach(nodes[0].parents[0], ctx)
         self.values = [
             v if spec is OPAQUE else Tensor(v, level, node if live else None)
             for v, spec, node, live in zip(self.values, self.specs, nodes, self.live, strict=True)
         ]
         self.below.append((level, parents))
 
-    def at_level(self, i: int, operands: Sequence[Tensor | None], level: int) -> Any:
-        """A saved value with what lower levels know of it."""
+    def at_level(self, i: int, operands: Sequence[Array | None], level: int) -> Any:
+        """A saved value with its histories at lower levels."""
         source = self.origins[i]
         if source is None:
             return self.saved[i]
@@ -200,12 +202,12 @@ class Outputs:
         x = operands[source]
         if x is None:
             return self.saved[i]
-        value = x.value if x.level == level else x
+        value = strip_level(x, level)
         return snapshot(value) if isinstance(value, Tensor) else value
 
 
 def output_value(y: Any) -> Any:
-    """One output as numbers of its own; what is no array stays."""
+    """One output as a new plain array; anything else as it is."""
     if isinstance(y, Tensor):
         return strip_tensors(y)
     if isinstance(y, np.ndarray):
@@ -214,35 +216,39 @@ def output_value(y: Any) -> Any:
 
 
 class Source(NamedTuple):
-    """An input or output, with its place in the notation of `Saved`."""
+    """An input or output, with its position in the notation of `Saved`.
 
-    place: int
+    `numbers` is the array that an input had before forward, which may have changed the input in place.
+    """
+
+    position: int
     value: Any
-    numbers: (
-        Any  # those that an input came with: forward may have changed it in place, and then it is no longer the input
-    )
+    numbers: Any
     tracked: bool  # whether it has a history
 
 
 def origin(x: Any, sources: Sequence[Source]) -> int | None:
-    """The place of the source that a saved value is: the same object, or an array on the same memory."""
+    """The position of the source that a saved value is: the same object, or an array on the same memory."""
     for source in sources:
         if x is source.value and (not isinstance(x, Tensor) or x.value is source.numbers):
-            return source.place
-    found = [source.place for source in sources if shares_memory(x, source.numbers) and is_same(x, source.numbers)]
+            return source.position
+    found = [source.position for source in sources if shares_memory(x, source.numbers) and is_same(x, source.numbers)]
     several_inputs = len(found) > 1 and found[1] >= 0
     return found[0] if found and not several_inputs else None
 
 
 def shares_memory(x: Any, y: Any) -> bool:
+    """Whether two values are plain arrays that may share memory."""
     return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
 
 
 def is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are the same view of the same memory."""
     return (x.ctypes.data, x.shape, x.strides, x.dtype) == (y.ctypes.data, y.shape, y.strides, y.dtype)
 
 
 def freeze(x: Any) -> Any:
+    """A read-only copy of an array."""
     x = snapshot(x)
     if isinstance(x, np.ndarray):
         x.flags.writeable = False
@@ -250,8 +256,9 @@ def freeze(x: Any) -> Any:
 
 
 def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
-    """The vjp of a Function: cotangents of the outputs to those of the arguments, in public convention for the user in
-    between.
+    """The vjp of a Function: cotangents of the arguments, from those of the outputs.
+
+    The user's backward gets and returns gradients, which are the conjugates of cotangents.
     """
     saved = ctx._open()
     whole = saved.whole
@@ -272,9 +279,9 @@ def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
 
 
 def check_gradients(name: str, gradients: list[Any], parents: tuple[Any, ...]) -> list[Tensor | None]:
-    """The gradients that a backward returned, one for each argument.
+    """The cotangents for the gradients that a backward returned, one for each argument.
 
-    Trailing ones that are missing, and not needed, are None.
+    Trailing gradients that are missing and not needed are None.
     """
     surplus, missing = gradients[len(parents) :], parents[len(gradients) :]
     if any(g is not None for g in surplus) or any(missing):
@@ -288,6 +295,7 @@ def check_gradients(name: str, gradients: list[Any], parents: tuple[Any, ...]) -
 
 
 def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
+    """The cotangent for the gradient of argument i, which must have its shape."""
     if gradient is None or parent is None:
         return None
     t = internal(as_tensor(gradient))
@@ -301,9 +309,7 @@ def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) ->
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates, under `@staticmethod`, a backward not written in differentiable operations: a second derivative
-    through it raises.
-    """
+    """Decorator for a backward that is not differentiable, under `@staticmethod`: second derivatives raise an error."""
 
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
@@ -315,12 +321,16 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not recorded:
             return tuple(returned)
         histories = [
-            (level, (*parents, *(layer.node for g in grad_outputs for layer in layers(g) if layer.level == level)))
+            (
+                level,
+                (*parents, *(layer.node for g in grad_outputs for layer in layers(g) if is_own(layer, Tensor, level))),
+            )
             for level, parents in ctx._open().histories
         ]
-        reason = f"The backward of {ctx._name} is marked once_differentiable, so it has no second derivative."
+        because = "its backward is marked once_differentiable."
         return tuple(
-            g if g is None else add_dead_ends(strip_tensors(as_tensor(g)), histories, reason) for g in returned
+            g if g is None else add_dead_ends(strip_tensors(as_tensor(g)), histories, ctx._name, because)
+            for g in returned
         )
 
     return wrapper

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.autograd.backward import grad, tensor_list
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core import tree
+from wengert.core.errors import user_error
 from wengert.modes.tensor import Tensor, tensor
 
 
@@ -24,7 +25,7 @@ class Tolerances(NamedTuple):
 
 DOUBLE, SINGLE, HALF = Tolerances(1e-6, 1e-4, 1e-3), Tolerances(5e-3, 1e-2, 1e-2), Tolerances(5e-2, 1e-1, 1e-1)
 REPORTED = 5
-"""How many wrong entries an error lists, the worst first."""
+"""How many wrong derivatives an error lists, the worst first."""
 
 
 class GradcheckError(RuntimeError):
@@ -32,7 +33,7 @@ class GradcheckError(RuntimeError):
 
 
 class Entry(NamedTuple):
-    """One real number inside an array: an element, or the real or imaginary part of one."""
+    """One real number in an array: an element, or the real or imaginary part of one."""
 
     at: tuple[int, ...]
     direction: complex
@@ -42,6 +43,8 @@ class Entry(NamedTuple):
 
 
 class Mismatch(NamedTuple):
+    """One derivative that differs from the central difference."""
+
     output: int
     y_entry: Entry
     input: int
@@ -71,13 +74,12 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
 ) -> bool:
-    """Check the derivative of `fn(*inputs)` with respect to each input that requires a gradient, entry by entry, by
-    central differences.
+    """Check the derivatives of `fn(*inputs)` with respect to inputs that require a gradient, by central differences.
 
-    By default the step and the tolerances suit the coarsest dtype involved: 1e-6, 1e-4 and 1e-3 for float64. The step
-    is relative to entries larger than 1. Complex entries are checked along their real and imaginary directions.
-    Backward is run twice, and the two must agree to `nondet_tol`. Outputs may be in containers; those without history,
-    plain arrays and numbers too, must be constant.
+    All elements are checked. By default the step and the tolerances suit the least precise dtype involved: 1e-6, 1e-4
+    and 1e-3 for float64. The step is relative for elements larger than 1. Complex elements are checked along their real
+    and imaginary directions. Backward runs twice, and the results must agree to `nondet_tol`. Outputs may be in
+    containers; those without history, including plain arrays and numbers, must be constant.
 
     >>> gradcheck(lambda x: x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
@@ -102,8 +104,9 @@ def gradgradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
 ) -> bool:
-    """Check the second derivative: `gradcheck` of the vector-Jacobian product, in the inputs and in the vector (random
-    by default).
+    """Check second derivatives: `gradcheck` of the vector-Jacobian product.
+
+    It is checked with respect to the inputs and the vector `grad_outputs`, which is random by default.
 
     >>> gradgradcheck(lambda x: x * x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
@@ -112,7 +115,7 @@ def gradgradcheck(
     live = live_among(points)
     with enable_grad():
         outputs = floating_outputs(fn(*points))
-    if not any(map(requires_grad, outputs)):  # the first derivative is zero, or so it seems
+    if not any(map(requires_grad, outputs)):  # the first derivative seems to be zero
         return gradcheck(fn, inputs, eps, atol, rtol, raise_exception, nondet_tol)
     if grad_outputs is None:
         random = np.random.default_rng(0)
@@ -133,19 +136,20 @@ def gradgradcheck(
 
 
 def requires_grad(x: Any) -> bool:
+    """Whether x is a tensor that requires a gradient."""
     return isinstance(x, Tensor) and x.requires_grad
 
 
 def live_among(inputs: Sequence[Any]) -> list[int]:
-    """The places of the inputs to differentiate by."""
+    """The indices of the inputs that require a gradient."""
     live = [i for i, x in enumerate(inputs) if requires_grad(x)]
     if not live:
-        raise ValueError("gradcheck needs at least one input with requires_grad=True.")
+        raise user_error(ValueError, "gradcheck needs at least one input with requires_grad=True")
     return live
 
 
 def copy_leaves(inputs: Sequence[Any]) -> list[Any]:
-    """Copies of the inputs that are leaves, so that nothing that is done here is seen outside."""
+    """Copies of the inputs that are leaves, so that the originals do not change."""
     return [tensor(x.detach(), requires_grad=x.requires_grad) if isinstance(x, Tensor) else x for x in inputs]
 
 
@@ -158,19 +162,20 @@ def floating_outputs(returned: Any) -> list[Tensor]:
         if isinstance(y, Tensor) and y.dtype.kind in "fc":
             outputs.append(y)
     if not outputs:
-        raise ValueError(
-            "gradcheck needs at least one output of floating-point or complex numbers; the function returned none."
+        raise user_error(
+            ValueError, "gradcheck needs at least one output of floating-point or complex numbers, and got none"
         )
     return outputs
 
 
 def random_cotangent(y: Tensor, random: np.random.Generator) -> np.ndarray:
+    """Normally distributed numbers, of the shape and dtype of y."""
     v = np.asarray(random.standard_normal(y.shape))
     return (v + 1j * random.standard_normal(y.shape) if y.dtype.kind == "c" else v).astype(y.dtype)
 
 
 def entries(x: Any) -> Iterator[Entry]:
-    """Every real number in an array."""
+    """All real numbers in an array."""
     for index in np.ndindex(*x.shape):
         yield Entry(index, 1)
         if x.dtype.kind == "c":
@@ -184,7 +189,7 @@ def components(x: np.ndarray) -> np.ndarray:
 
 
 class Check:
-    """The Jacobian of a function at a point, computed in both ways, and where they differ."""
+    """The Jacobian of a function at a point, analytical and numerical, and where they differ."""
 
     def __init__(self, fn: Callable[..., Any], inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
         self.fn, self.inputs = fn, tensor_list(inputs)
@@ -246,7 +251,7 @@ class Check:
         return jacobians
 
     def compare(self, n: int, analytical: list[np.ndarray]) -> Iterator[Mismatch]:
-        """Where the columns of live input `n` disagree with central differences."""
+        """The derivatives with respect to live input `n` that differ from central differences."""
         i = self.live[n]
         for column, x_entry in enumerate(entries(self.inputs[i])):
             (below, minus), (here, plus) = self.step_along(i, x_entry, -1), self.step_along(i, x_entry, 1)
@@ -272,7 +277,7 @@ class Check:
                     )
 
     def step_along(self, i: int, entry: Entry, sign: int) -> tuple[float, list[np.ndarray]]:
-        """The function one step away along an entry of input `i`, with the coordinate as it was rounded."""
+        """The rounded coordinate one step along an entry of input `i`, and the outputs there."""
         points = copy_leaves(self.inputs)
         value = np.array(points[i].value)
         step = sign * self.eps * max(1.0, abs(coordinate(value, entry)))
@@ -308,10 +313,12 @@ class Check:
 
 
 def tolerances_of(dtype: np.dtype) -> Tolerances:
+    """The step and the tolerances for a dtype."""
     eps = np.finfo(dtype).eps
     return DOUBLE if eps < 1e-12 else SINGLE if eps < 1e-5 else HALF
 
 
 def coordinate(x: Any, entry: Entry) -> float:
+    """The real number of an entry of x."""
     z = x[entry.at]
     return float(z.real if entry.direction == 1 else z.imag)

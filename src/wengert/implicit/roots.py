@@ -1,6 +1,4 @@
-"""Solutions of equations as differentiable functions of what stands in the equations: `root`, `fixed_point`, `argmin`,
-`custom_root`.
-"""
+"""Differentiable solutions of equations: `root`, `fixed_point`, `argmin`, `custom_root`."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import layers
+from wengert.core.levels import is_own, layers
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
@@ -49,26 +47,18 @@ def root(
     linear: Solver = None,
     **options: Any,
 ) -> Any:
-    """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable in theta and in what f captures.
+    """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable with respect to theta.
 
-    `solver` is None for Newton's method with the exact Jacobian, the name of a method of `scipy.optimize.root`, or a
-    function `solver(f, x0) -> x` of plain arrays, where f has its theta; `options` go to the solver. A residual above
-    `tol` (beside 1 and beside that at x0) is an error. Derivatives solve one linear system each, by `linear`: see
-    `linear_solve`. No derivative flows to x0.
+    Values that f captures have derivatives too, x0 has none. `solver` is None for Newton's method with the exact
+    Jacobian, the name of a method of `scipy.optimize.root`, or a function `solver(f, x0) -> x` of plain arrays, where f
+    takes x only; it gets the `options`. A residual above `tol`, relative to 1 and to the residual at x0, is an error.
+    Each derivative solves one linear system, by `linear`: see `linear_solve`.
 
     >>> grad(lambda a: root(lambda x, a: x**2 - a, 1.0, a))(4.0)
     np.float64(0.25)
     """
     equation = Equation("root", f, lambda f: f, x0, theta, linear)
-
-    def solve(plain: PlainEquation) -> np.ndarray:
-        if solver is None or solver == "newton":
-            return newton(plain.residual, plain.step, plain.start, **options)
-        if callable(solver):
-            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
-        return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
-
-    return equation.solution(solve, tol)
+    return equation.solve(lambda plain: solve_root(plain, f, "newton" if solver is None else solver, options), tol)
 
 
 def fixed_point(
@@ -80,10 +70,10 @@ def fixed_point(
     linear: Solver = None,
     **options: Any,
 ) -> Any:
-    """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable in theta and in what f captures.
+    """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable with respect to theta.
 
     `solver` is None for plain iteration (`maxiter=10000`), "newton", the name of a method of `scipy.optimize.root`
-    ("anderson"), or a function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`.
+    ("anderson"), or a function `solver(f, x0) -> x` of plain arrays; everything else is as for `root`.
 
     >>> float(fixed_point(lambda x: np.cos(x), 1.0).round(6))
     0.739085
@@ -95,13 +85,20 @@ def fixed_point(
     def solve(plain: PlainEquation) -> np.ndarray:
         if solver is None:
             return iterate(lambda x: plain.residual(x) + x, plain.start, **options)
-        if solver == "newton":
-            return newton(plain.residual, plain.step, plain.start, **options)
-        if callable(solver):
-            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
-        return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
+        return solve_root(plain, f, solver, options)
 
-    return equation.solution(solve, tol)
+    return equation.solve(solve, tol)
+
+
+def solve_root(
+    plain: PlainEquation, f: Callable[..., Any], solver: str | Callable[..., Any], options: dict[str, Any]
+) -> np.ndarray:
+    """The root of an equation on plain arrays, by Newton's method, a user's function, or a method of SciPy."""
+    if solver == "newton":
+        return newton(plain.residual, plain.step, plain.start, **options)
+    if callable(solver):
+        return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
+    return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
 
 
 def argmin(
@@ -113,11 +110,11 @@ def argmin(
     linear: Solver = None,
     **options: Any,
 ) -> Any:
-    """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable in theta and in what f captures.
+    """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable with respect to theta.
 
-    It is the root of the gradient. `solver` is None for a trust region with products of the Hessian and steps of
-    Newton's method at the end, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of
-    plain arrays; the rest is as for `root`, but systems of more than 512 unknowns are solved by conjugate gradients.
+    It is the root of the gradient. `solver` is None for a trust-region method with Hessian products, followed by
+    Newton's method, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of plain
+    arrays. Everything else is as for `root`, but systems of more than 512 unknowns are solved by conjugate gradients.
 
     >>> float(grad(lambda a: argmin(lambda x, a: (x - a) ** 2 + x**2, 0.0, a))(3.0).round(6))
     0.5
@@ -135,7 +132,7 @@ def argmin(
         )
         return x if solver else newton(plain.residual, plain.step, x)
 
-    return equation.solution(solve, tol)
+    return equation.solve(solve, tol)
 
 
 def custom_root(
@@ -146,11 +143,11 @@ def custom_root(
     linear: Solver = None,
     is_symmetric: bool = False,
 ) -> Callable[..., Any]:
-    """A decorator for a solver `solve(x0, *theta) -> x`: its results are differentiated by `optimality(x, *theta) = 0`,
-    which they fulfil.
+    """Decorator for a solver `solve(x0, *theta) -> x` of the equation `optimality(x, *theta) = 0`.
 
-    The solver gets plain arrays, and keyword arguments as they are. With `has_aux` it returns (x, anything).
-    `is_symmetric` says that the derivative of the optimality in x is symmetric, as it is for a gradient.
+    Its results are differentiated by the equation. The solver gets plain arrays, and keyword arguments as they are.
+    With `has_aux` it returns (x, anything). `is_symmetric` says that the derivative of the optimality with respect to x
+    is symmetric, as it is for a gradient.
 
     >>> @custom_root(lambda x, a: x**2 - a)
     ... def square_root(x, a):
@@ -183,7 +180,7 @@ def custom_root(
                     extras.append(aux)
                 return plain.vector(x)
 
-            x = equation.solution(solve, tol)
+            x = equation.solve(solve, tol)
             return (x, extras[0] if len(extras) == 1 else extras) if has_aux else x
 
         return differentiable
@@ -200,7 +197,7 @@ def subtract_trees(x: Any, y: Any) -> Any:
 
 
 class Equation:
-    """What is solved: the residual that `make` makes of f is to be zero, at `x0` to begin with."""
+    """An equation: the residual, which `make` makes of f, is zero at the solution; `x0` is the initial guess."""
 
     def __init__(
         self,
@@ -218,9 +215,9 @@ class Equation:
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
 
     def residual(self, v: Any) -> Any:
-        return self.at(v, self.theta)
+        return self.evaluate(v, self.theta)
 
-    def at(self, v: Any, theta: tuple[Any, ...]) -> Any:
+    def evaluate(self, v: Any, theta: tuple[Any, ...]) -> Any:
         x = self.flat.tree(copy_array(v))
         out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
@@ -246,39 +243,42 @@ class Equation:
         )
         return residual_derivative(residual, x, self.is_symmetric, like, recorded)
 
-    def solution(self, solve: Callable[[PlainEquation], np.ndarray], tol: float) -> Any:
+    def solve(self, solver: Callable[[PlainEquation], np.ndarray], tol: float) -> Any:
+        """The solution that a solver on plain arrays finds, with its derivatives."""
         x0, theta = map_tree(strip_history, (self.x0, self.theta))
-        x = self.numbers(solve, tol, x0, theta)
-        self.theta = map_tree(snapshot, self.theta)  # which the user may change before the walk back
+        x = self.solve_plain(solver, tol, x0, theta)
+        self.theta = map_tree(snapshot, self.theta)  # which the user may change before the backward pass
         return self.flat.tree(
             match_given(differentiate_solution(self.residual, x, self.derivative), (self.x0, self.theta))
         )
 
-    def numbers(self, solve: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple[Any, ...]) -> Any:
-        """The solution as numbers, for each element of a batch on its own."""
+    def solve_plain(
+        self, solver: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple[Any, ...]
+    ) -> Any:
+        """The solution without derivatives, element by element if there are batches."""
         found = batch_lengths((x0, theta))
         if not found:
             plain = PlainEquation(self, x0, theta)
-            x = solve(plain)
+            x = solver(plain)
             with np.errstate(over="ignore", invalid="ignore"):
                 refuse_unconverged(self.name, x, plain.residual(x), plain.residual(plain.start), tol)
-            plain.refuse_lost(self.at(x, plain.theta))
+            plain.refuse_lost(self.evaluate(x, plain.theta))
             return x
         level, n = max(found.items())
         if not n:
             raise user_error(ValueError, f"{self.name} of an empty batch", because="there is nothing to solve.")
         return Batched(
-            stack([self.numbers(solve, tol, *batch_element((x0, theta), i, level)) for i in range(n)]), level
+            stack([self.solve_plain(solver, tol, *batch_element((x0, theta), i, level)) for i in range(n)]), level
         )
 
 
 class PlainEquation:
-    """An equation with numbers for theta, as solvers see it: functions of plain vectors, which give plain vectors."""
+    """An equation without derivatives, for solvers: its functions take and return plain vectors."""
 
     def __init__(self, equation: Equation, x0: Any, theta: tuple[Any, ...]):
         self.equation, self.flat, self.theta = equation, equation.flat, theta
         self.start = np.array(self.flat.vector(x0), self.flat.dtype)
-        self.levels: set[int] = set()  # of values in what a user's solver returned
+        self.levels: set[int] = set()  # of the values that a user's solver returned
         self.latest: tuple[Any, Any] = None, None
 
     @property
@@ -286,17 +286,21 @@ class PlainEquation:
         return self.flat.tree(self.start.copy())
 
     def residual(self, x: Any) -> np.ndarray:
-        return strip_derivatives(self.equation.at(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0)
+        residual: np.ndarray = strip_derivatives(
+            self.equation.evaluate(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0
+        )
+        return residual
 
     def matrix(self, x: Any) -> LinearMap:
-        """The derivative at x; the latest one is kept, because products with one come in a row."""
+        """The derivative at x; the latest one is kept, because solvers need several products with it."""
         if self.latest[0] is None or not np.array_equal(x, self.latest[0]):
-            equation, theta = self.equation, self.theta  # and not self, which keeps the map
+            equation, theta = self.equation, self.theta  # not self, which refers to the map
             self.latest = (
                 np.array(x),
-                equation.map(lambda v: equation.at(v, theta), np.array(x, self.flat.dtype)).below(0),
+                equation.map(lambda v: equation.evaluate(v, theta), np.array(x, self.flat.dtype)).below(0),
             )
-        return self.latest[1]
+        latest: LinearMap = self.latest[1]
+        return latest
 
     def step(self, x: Any, r: Any) -> np.ndarray:
         try:
@@ -309,10 +313,11 @@ class PlainEquation:
             ) from error
 
     def jacobian(self, x: Any) -> np.ndarray:
-        return self.matrix(x).matrices()[0]
+        matrix: np.ndarray = self.matrix(x).matrices()[0]
+        return matrix
 
     def product(self, x: Any, v: Any) -> np.ndarray:
-        return self.matrix(x).product(np.asarray(v, self.flat.dtype), False)
+        return np.asarray(self.matrix(x).product(np.asarray(v, self.flat.dtype), False))
 
     def call(self, f: Callable[..., Any], x: Any) -> Any:
         return map_tree(lambda y: strip_derivatives(y, 0), f(x, *self.theta))
@@ -321,14 +326,12 @@ class PlainEquation:
         return lambda x: self.call(f, x)
 
     def vector(self, x: Any) -> np.ndarray:
-        """What a user's solver returned."""
+        """The result of a user's solver as a plain vector."""
         self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_constant(layer)}
         return np.array(strip_derivatives(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:
-        """A solver may use captured values of other transforms only if the equation has them too, which gives the
-        derivative.
-        """
+        """Raise if the solver used captured values of transforms that the residual r does not depend on."""
         known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
         if self.levels - known:
             raise user_error(
@@ -339,16 +342,17 @@ class PlainEquation:
 
 
 def copy_array(x: Any) -> Any:
-    """A plain array as one of its own, which the user's code may change in place."""
+    """A copy of a plain array, which the user's code may change in place; anything else as it is."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
 def is_constant(x: Array) -> bool:
+    """Whether x is a tensor of the user's without history."""
     return isinstance(x, Tensor) and x.node is None and not x.level
 
 
 def strip_history(x: Any) -> Any:
-    """A leaf of the arguments as numbers, or as batches of them."""
+    """A leaf of the arguments without derivatives: a plain array, or a batch."""
     if not isinstance(x, Array):
         return x
     if isinstance(x, Batched):
@@ -369,5 +373,5 @@ def batch_lengths(tree: Any) -> dict[int, int]:
 
 
 def batch_element(tree: Any, i: int, level: int) -> Any:
-    """The element i of a batch."""
-    return map_tree(lambda x: x.value[i] if isinstance(x, Batched) and x.level == level else x, tree)
+    """Element i of a batch, in each leaf of a tree."""
+    return map_tree(lambda x: x.value[i] if is_own(x, Batched, level) else x, tree)

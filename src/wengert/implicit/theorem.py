@@ -1,10 +1,10 @@
 """The implicit function theorem on values of any mode.
 
-A solution x of r(x) = 0 changes with whatever r depends on by dx = -A^{-1} dr, where A is the derivative of r in x, and
-dr is taken with x held. So nothing needs to be known of what r depends on, arguments or captured values: r itself,
-evaluated at the solution, carries it. The levels of nested transforms are added one at a time, the lowest first: for
-each, r is evaluated at the solution that knows all lower levels, and A belongs to those, which makes derivatives of
-derivatives right.
+A solution x of r(x) = 0 changes with the values that r depends on by dx = -A^{-1} dr, where A is the derivative of r
+with respect to x, and dr is taken at constant x. These values need not be known, whether they are arguments or
+captured: r, evaluated at the solution, has their derivatives. The levels of nested transforms are added one at a time,
+the lowest first. For each, r is evaluated at the solution with all lower levels, and A has those levels too, which
+makes derivatives of derivatives right.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
 from wengert.core.kinds import unchanged
+from wengert.core.levels import is_own
 from wengert.core.primitive import Primitive
 from wengert.implicit.maps import LinearMap, Vector, strip_derivatives, unsupported_error
 from wengert.modes.backward import backward_pass
@@ -35,9 +36,9 @@ from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 
 def solve_map(matrix: LinearMap, b: Any, transpose: bool = False) -> Any:
-    """The solution of a linear system, in the last axis of b.
+    """The solution of a linear system, along the last axis of b.
 
-    In levels that the map does not have it is a linear operation on b.
+    For levels that the map does not have, it is a linear operation on b.
     """
     return SOLVE.op(b, matrix=matrix, transpose=transpose)
 
@@ -62,7 +63,7 @@ def solve_levels(matrix: LinearMap, b: Any, transpose: bool) -> Any:
     level = r.level
     if isinstance(r, Batched):
         n = len(r.value)
-        rows = b.value if isinstance(b, Batched) and b.level == level else broadcast_to(b, (n, *b.shape))
+        rows = b.value if is_own(b, Batched, level) else broadcast_to(b, (n, *b.shape))
         stacked = matrix.stack_batch(n, level)
         return Batched(reshape(solve_levels(stacked, reshape(rows, (-1,)), transpose), (n, -1)), level)
     lower = solve_levels(matrix.below(level), strip_derivatives(b, level), transpose)
@@ -88,16 +89,16 @@ SOLVE = Primitive(
 )
 
 Derivative = Callable[[Any, float, bool], tuple[LinearMap, bool]]
-"""The derivative of a residual at a point, as the levels below a bound know it, to keep or not.
+"""From a point, a bound, and whether to record at once: the derivative of a residual with the levels below the bound.
 
-And whether it is to be transposed.
+With it comes whether it is to be transposed.
 """
 
 
 class Attachment:
-    """How the solution depends on the residual, at one level of the tape.
+    """The dependence of the solution on the residual, at one level.
 
-    `anchors` are the nodes that the residual was made of.
+    `anchors` are the nodes that the residual was computed from.
     """
 
     def __init__(self, level: int, residual: Vector, x: Any, derivative: Derivative, anchors: Sequence[TapeNode]):
@@ -105,13 +106,13 @@ class Attachment:
         self.here = derivative(x, level, True)
 
     def pull(self, t: Any, out: Any) -> tuple[Any, ...]:
-        """The cotangent of the residual, or those of the anchors where the walk back is recorded.
+        """The cotangent of the residual, or those of the anchors if the backward pass is recorded.
 
-        On the tape the residual was evaluated at a solution that is a number: right for one walk back, but a derivative
-        of that walk would miss how the solution changes. So a recorded walk goes back through another residual, of the
-        solution with its history.
+        On the tape the residual was evaluated at a constant solution. That is right for one backward pass, but
+        derivatives of the pass would miss how the solution changes. So a recorded pass evaluates the residual again, at
+        the solution with its history, and pulls back through that.
         """
-        if not (isinstance(out, Array) and out.level == self.level):
+        if not (is_own(out, Array, self.level)):
             matrix, transpose = self.here
             return -solve_map(matrix, t, not transpose), *[None] * len(self.anchors)
         matrix, transpose = self.derivative(out, self.level + 1, False)
@@ -128,7 +129,7 @@ class Attachment:
 
 
 def pull_older(root: TapeNode, t: Any, start: int) -> dict[TapeNode, Any]:
-    """What a cotangent of the root gives to the nodes older than `start`, each held while the others change. Recorded."""
+    """The cotangents of the nodes older than `start`, for a cotangent of the root, by a recorded backward pass."""
     found: dict[TapeNode, Any] = {}
     targets = set(find_older(start, [root]))
     backward_pass({root: t}, found.__setitem__, targets=targets, through=False, retain=True, lift=lift)
@@ -149,10 +150,10 @@ ATTACH = Primitive(
 
 
 def attach_level(level: int, residual: Vector, x: Any, derivative: Derivative) -> Any:
-    """The solution x, which knows all lower levels, with what its residual knows at this one."""
+    """The solution x, which has all lower levels, with the derivatives of this level that its residual gives it."""
     start = next_sequence()
     r = strip_derivatives(residual(x), level + 1)
-    if isinstance(r, Tensor) and r.level == level:
+    if is_own(r, Tensor, level):
         if r.node is None:
             return Tensor(x, level)
         anchors = [] if level else find_older(start, [r.node])
@@ -160,26 +161,25 @@ def attach_level(level: int, residual: Vector, x: Any, derivative: Derivative) -
         return Tensor.process(
             ATTACH, level, (r, *[Tensor(NOTHING, 0, node) for node in anchors]), {"attachment": attachment}
         )
-    if isinstance(r, Dual) and r.level == level:
+    if is_own(r, Dual, level):
         matrix, transpose = derivative(x, level, False)
         return Dual(x, -solve_map(matrix, r.tangent, transpose), level)
-    if isinstance(r, Jet) and r.level == level:
+    if is_own(r, Jet, level):
         return attach_series(level, residual, x, derivative, r)
-    if isinstance(r, Array) and r.level == level:
+    if is_own(r, Array, level):
         raise unsupported_error(r)
     raise changed_error()
 
 
 def changed_error() -> GradientError:
+    """The error for a function that depends on other values when it is called again."""
     return user_error(
         GradientError, "A function under implicit differentiation did not do the same when it was called again"
     )
 
 
 def attach_series(level: int, residual: Vector, x: Any, derivative: Derivative, r: Jet) -> Jet:
-    """The Taylor coefficients of the solution: with x right up to order k - 1, the coefficient k of the residual tells
-    what x lacks.
-    """
+    """The solution as a jet: with x right up to order k - 1, coefficient k of the residual gives that of x."""
     run = r.series.run
     matrix, transpose = derivative(x, level, False)
     terms: list[Any] = [x]
@@ -191,26 +191,25 @@ def attach_series(level: int, residual: Vector, x: Any, derivative: Derivative, 
 
 
 def differentiate_solution(residual: Vector, x: Any, derivative: Derivative, bound: float = math.inf) -> Any:
-    """A solution x of residual(x) = 0, plain numbers or batches of them, with the derivatives that the residual gives
-    it.
-    """
+    """A solution x of residual(x) = 0, a plain array or a batch, with the derivatives that the residual gives it."""
     r = strip_derivatives(residual(x), bound)
     if not isinstance(r, Array):
         return x
     level = r.level
     if not isinstance(r, Batched):
         return attach_level(level, residual, differentiate_solution(residual, x, derivative, level), derivative)
-    if not (isinstance(x, Batched) and x.level == level):
+    if not (is_own(x, Batched, level)):
         raise unsupported_error(r)
     n = len(x.value)
 
-    def stacked(v: Any) -> Any:
+    def whole_residual(v: Any) -> Any:
         return reshape(strip_derivatives(residual(Batched(reshape(v, (n, -1)), level)), level + 1).value, (-1,))
 
-    def stacked_derivative(v: Any, bound: float, recorded: bool) -> tuple[LinearMap, bool]:
+    def whole_derivative(v: Any, bound: float, recorded: bool) -> tuple[LinearMap, bool]:
         matrix, transpose = derivative(Batched(reshape(v, (n, -1)), level), bound, recorded)
         return matrix.stack_batch(n, level).below(bound), transpose
 
     return Batched(
-        reshape(differentiate_solution(stacked, reshape(x.value, (-1,)), stacked_derivative, level), (n, -1)), level
+        reshape(differentiate_solution(whole_residual, reshape(x.value, (-1,)), whole_derivative, level), (n, -1)),
+        level,
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial, update_wrapper
 from operator import attrgetter
 from types import FrameType
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -44,6 +44,8 @@ from wengert.ops.shape.casting import astype
 from wengert.transforms.tracing import Traced, input_spec
 
 Static = Sequence[int] | int
+P = ParamSpec("P")
+R = TypeVar("R")
 DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 """Values to which a compiled function is one operation."""
 
@@ -69,8 +71,28 @@ if hasattr(os, "register_at_fork") and llvm_lock is not None:
     os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)
 
 
+@overload
 def compile(
-    f: Callable | None = None,
+    f: Callable[P, R],
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+) -> Compiled[P, R]: ...
+
+
+@overload
+def compile(
+    f: None = None,
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
     *,
     static_argnums: Static = (),
     static_argnames: Sequence[str] | str = (),
@@ -140,12 +162,12 @@ class Evaluated:
         return self.graph.evaluate(*[astype(a, node.dtype) for a, node in zip(args, inputs, strict=True)])
 
 
-class Compiled:
+class Compiled(Generic[P, R]):
     """A function that runs as native code."""
 
     def __init__(
         self,
-        f: Callable,
+        f: Callable[P, R],
         static_argnums: tuple[int, ...] = (),
         static_argnames: tuple[str, ...] = (),
         check: bool = False,
@@ -157,14 +179,14 @@ class Compiled:
         self.known: dict[Any, Signature] = {}
         self.fast: Callable = missed
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs:
-            result = self.fast(*args)
+            result: R = self.fast(*args)
             if result is not NotImplemented:
                 return result
         return self.general(args, kwargs)
 
-    def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def general(self, args: tuple, kwargs: dict[str, Any]) -> R:
         """Any arguments: find the signature, or make it, and run it."""
         leaves, structure = self.opened(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]

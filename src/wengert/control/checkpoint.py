@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from wengert.modes.tape import TapeNode, find_older, next_sequence
 from wengert.modes.tensor import Tensor
 
 Policy = Callable[[str], bool]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def checkpoint(f: Callable[..., Any], policy: Policy | None = None) -> Callable[..., Any]:
+def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R]:
     """`f`, of which reverse mode keeps only the arguments, and which it runs again for the gradient.
 
     `f` must do the same each time it is called. `policy(name)` says whether to keep the results of an operation instead

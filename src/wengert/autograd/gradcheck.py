@@ -291,7 +291,7 @@ class Check:
             key=lambda m: -abs(m.numerical - m.analytical) if np.isfinite(m.numerical - m.analytical) else -np.inf,
         )
         lines = [
-            f"The derivative differs from central differences in {len(wrong)} entries:",
+            f"The derivative differs from central differences in {len(wrong)} elements:",
             *map(str, worst[:REPORTED]),
         ]
         if len(wrong) > REPORTED:

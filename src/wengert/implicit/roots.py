@@ -239,7 +239,7 @@ class Equation:
             self.flat.dtype,
             self.method,
             None,
-            f"the derivative of the equation of {self.name} in x",
+            f"the derivative of the equation of {self.name} with respect to x",
         )
         return residual_derivative(residual, x, self.is_symmetric, like, recorded)
 

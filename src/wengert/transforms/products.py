@@ -162,7 +162,7 @@ def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
     """A list or tuple of arguments as a tuple."""
     if not isinstance(values, tuple | list):
         raise user_error(
-            TypeError, f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}"
+            TypeError, f"`{name}` is a tuple with one element per argument, not a {type(values).__name__}"
         )
     return tuple(values)
 

@@ -77,7 +77,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: A
     (np.float64(3.0), np.float64(2.0))
     """
     chosen = all_arguments("vjp", primals, kwargs)
-    tape, cotangents_of, pull = record(f, chosen, has_aux)
+    tape, cotangents_of, pull = record_function(f, chosen, has_aux)
 
     def pullback(cotangent: Any) -> Any:
         given = [conjugate(t) for t in cotangents_of(cotangent)]
@@ -99,7 +99,7 @@ def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any,
     (np.float64(12.0), np.float64(120.0))
     """
     chosen = all_arguments("linearize", primals, kwargs)
-    tape, _, pull = record(f, chosen)
+    tape, _, pull = record_function(f, chosen)
     value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
@@ -127,7 +127,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> Cal
     """
     chosen = all_arguments("linear_transpose", primals, kwargs)
     inputs, chosen.leaves = chosen.leaves, [np.zeros(x.shape, x.dtype) for x in chosen.leaves]
-    tape, cotangents_of, pull = record(f, chosen)
+    tape, cotangents_of, pull = record_function(f, chosen)
     leaves = flatten_arrays(tape.result)[0]
     for node in sort_reachable([y.node for y in leaves if has_node(y, tape)]):
         refuse_nonlinear(node)
@@ -167,7 +167,7 @@ def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def record(
+def record_function(
     f: Callable[..., Any], chosen: Arguments, has_aux: bool = False
 ) -> tuple[Tape, Callable[[Any], list[Any]], Callable[[Sequence[Any]], list[Any]]]:
     """A function on a tape that is kept, a function that checks cotangents, and one that pulls them back.

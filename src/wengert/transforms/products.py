@@ -161,9 +161,7 @@ def all_arguments(transform: str, primals: Any, kwargs: dict[str, Any]) -> Argum
 def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
     """A list or tuple of arguments as a tuple."""
     if not isinstance(values, tuple | list):
-        raise user_error(
-            TypeError, f"`{name}` is a tuple with one element per argument, not a {type(values).__name__}"
-        )
+        raise user_error(TypeError, f"`{name}` is a tuple with one element per argument, not a {type(values).__name__}")
     return tuple(values)
 
 

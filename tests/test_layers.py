@@ -5,42 +5,114 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
 LAYERS = [
-    "core", "ops", "graph", "modes", "transforms", "random", "stats", "compiler", "autograd",
+    "core", "ops", "graph", "modes", "control", "transforms", "random", "stats", "compiler", "autograd",
     "structure", "implicit", "integrate", "optimize", "explain",
 ]  # fmt: skip
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
+ROOT = {
+    "__init__": "explain", "__main__": "cli", "cli": "cli", "fft": "modes", "linalg": "ops", "signal": "ops",
+    "special": "ops", "terminal": "core",
+}  # fmt: skip
+"""For each module of the package itself, the highest folder that it may use; the command line may use everything."""
+WHOLE_PACKAGE = {"core/array.py": "the array API standard asks a value for its namespace, which is the package"}
+FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def imported(path: Path) -> set[str]:
-    """The folders of the package that a file imports from."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+def module_of(path: Path) -> str:
+    parts = ["wengert", *path.relative_to(PACKAGE).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imports(tree: ast.AST, lazy: bool = True) -> set[str]:
+    """The modules of the package that code imports; without `lazy`, only those that it needs to be imported itself."""
+    found: set[str] = set()
+    for node in ast.iter_child_nodes(tree):
+        if is_for_types(node) or (not lazy and isinstance(node, ast.FunctionDef | ast.Lambda)):
+            continue
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in MODULES else str(node.module) for name in names}
         elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path}: imports are absolute"
-    return {name.split(".")[1] for name in names if name.startswith("wengert.")}
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            found |= {arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)}
+        found |= imports(node, lazy)
+    return {name for name in found if name.split(".")[0] == "wengert"}
+
+
+def folder_of(module: str) -> str:
+    """The folder of a module, or what stands for it; "" for the package itself."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return ""
+    return parts[1] if parts[1] in LAYERS else ROOT[parts[1]]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_down(path):
-    layer = path.relative_to(PACKAGE).parts[0]
-    assert layer in LAYERS, f"{layer} has no place in the order of layers yet"
-    allowed = set(LAYERS[: LAYERS.index(layer) + 1])
-    assert imported(path) <= allowed
+    layer = folder_of(module_of(path)) or ROOT["__init__"]
+    allowed = {*LAYERS, "cli"} if layer == "cli" else set(LAYERS[: LAYERS.index(layer) + 1])
+    used = {folder_of(name) for name in imports(ast.parse(path.read_text()))}
+    if str(path.relative_to(PACKAGE)) not in WHOLE_PACKAGE:
+        assert "" not in used or layer == "cli", "a module names the modules that it needs, not the whole package"
+    assert used - {""} <= allowed
 
 
-def test_the_test_can_fail(tmp_path):
-    upward = tmp_path / "upward.py"
-    upward.write_text("from wengert.modes import tensor\n")
-    assert imported(upward) == {"modes"}
+def test_no_module_needs_itself():
+    graph = {}
+    for module, path in MODULES.items():
+        needed = imports(ast.parse(path.read_text()), lazy=False)
+        graph[module] = {name for name in needed if name in MODULES and not module.startswith(name + ".")} - {module}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_no_lazy_import_hides_a_cycle():
+    """An import inside a function is there for a heavy library or a layer that is loaded late, not to break a cycle."""
+    eager = {module: imports(ast.parse(path.read_text()), lazy=False) for module, path in MODULES.items()}
+
+    def behind(module: str) -> set[str]:
+        seen: set[str] = set()
+        left = [module]
+        while left:
+            for name in eager.get(left.pop(), ()):
+                if name not in seen:
+                    seen.add(name)
+                    left.append(name)
+        return seen
+
+    for module, path in MODULES.items():
+        late = imports(ast.parse(path.read_text())) - eager[module]
+        for name in late:
+            assert module not in behind(name), f"{module} imports {name} late because {name} needs {module}"
+
+
+def test_no_tricks():
+    """No module reaches for others of the package behind the back of the import system."""
+    for path in FILES:
+        assert 'sys.modules["wengert' not in path.read_text(), path
+
+
+def test_the_test_can_fail():
+    assert imports(ast.parse("def f():\n    from wengert.modes import tensor")) == {"wengert.modes.tensor"}
+    assert imports(ast.parse("def f():\n    from wengert.modes import tensor"), lazy=False) == set()
+    assert imports(ast.parse("import wengert")) == {"wengert"}
 
 
 def test_import_leaves_heavy_parts_alone():

@@ -20,7 +20,7 @@ __all__ = ["case", "changed", "fit", "laid_out", "np", "op", "total", "wg", "wit
 def op(name: str) -> Any:
     """An operation of the table, with the metadata that its tests use."""
     primitive = TABLE[name]
-    return lambda *args: primitive.op(*args, **(primitive.trial.params))
+    return lambda *args: primitive.op(*args, **primitive.trial.params)
 
 
 def fit(v: Any, shape: tuple[int, ...]) -> Any:
@@ -44,7 +44,7 @@ def case(name: str, index: int, *operands: Any) -> Any:
     """An operation of the table on the arguments of one of its cases: shapes are filled from operands, arrays moved a
     little by them.
     """
-    arguments, params = TABLE[name].cases[index]
+    arguments, params = TABLE[name].trial.cases[index]
     moved = [
         a
         if v is None

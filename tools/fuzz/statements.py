@@ -35,10 +35,14 @@ from wengert.core.primitive import TABLE, Primitive
 UNKNOWN_SHAPE = ("argwhere", "unique_places", "unique_inverse", "unique_counts")
 """Operations whose results have a shape that depends on numbers."""
 ELEMENTWISE = [
-    p for p in TABLE.values() if p.domain and not p.cases and p.name not in (*UNKNOWN_SHAPE, "stop_gradient")
+    p
+    for p in TABLE.values()
+    if p.trial.domain and not p.trial.cases and p.name not in (*UNKNOWN_SHAPE, "stop_gradient")
 ]
-CASES = [p for p in TABLE.values() if p.cases and p.kind != "nondifferentiable"]
-CONSTANT = [p for p in TABLE.values() if p.cases and p.kind == "nondifferentiable" and p.name not in UNKNOWN_SHAPE]
+CASES = [p for p in TABLE.values() if p.trial.cases and p.kind != "nondifferentiable"]
+CONSTANT = [
+    p for p in TABLE.values() if p.trial.cases and p.kind == "nondifferentiable" and p.name not in UNKNOWN_SHAPE
+]
 ORDERED = ("maximum", "minimum", "fmax", "fmin", "relu", "max", "min", "divide_live")
 """Operations that have no derivative to speak of at complex numbers."""
 
@@ -64,7 +68,9 @@ def elementwise(scope: Scope) -> str:
         if name == "condition":
             arguments.append(f"({scope.pick()} > {scope.number(-1, 1)}.0)")
             continue
-        low, high = primitive.trial.domain[i] if isinstance(primitive.trial.domain[0], tuple) else primitive.trial.domain
+        low, high = (
+            primitive.trial.domain[i] if isinstance(primitive.trial.domain[0], tuple) else primitive.trial.domain
+        )
         v = scope.pick("f" if primitive.name in ORDERED else "fc")
         values = [point[v] for point in scope.points]
         is_inside = (
@@ -81,7 +87,11 @@ def by_case(scope: Scope) -> str:
     kinds = "f" if primitive.name in ORDERED else "fc"
     operands = []
     for i, a in enumerate(primitive.trial.cases[index].args):
-        takes = primitive.definition.vjp or primitive.inputs[0].startswith("*") or primitive.definition.rules[i : i + 1] not in ((), (None,))
+        takes = (
+            primitive.definition.vjp
+            or primitive.inputs[0].startswith("*")
+            or primitive.definition.rules[i : i + 1] not in ((), (None,))
+        )
         operands.append(scope.pick(kinds) if takes and (isinstance(a, tuple) or a.dtype.kind == "f") else "None")
     return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{0 if primitive.outputs == 1 else scope.number(0, 1)}]"
 
@@ -91,7 +101,8 @@ def constant_by_case(scope: Scope) -> str:
     primitive = scope.one_of(CONSTANT)
     index = scope.number(0, len(primitive.trial.cases) - 1)
     operands = [
-        scope.pick("f") if isinstance(a, tuple) or a.dtype.kind == "f" else "None" for a in primitive.trial.cases[index].args
+        scope.pick("f") if isinstance(a, tuple) or a.dtype.kind == "f" else "None"
+        for a in primitive.trial.cases[index].args
     ]
     return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[0] * np.cos({scope.pick('f')})"
 

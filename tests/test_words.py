@@ -1,0 +1,48 @@
+"""One word for one thing: a top-level name is defined in at most two modules. See docs/design/words.md."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+import wengert as wg
+
+SOURCES = Path(__file__).parent.parent / "src" / "wengert"
+SHARED = {"__getattr__": "PEP 562 has modules define it"}
+"""Names that more than two modules define, with a reason."""
+
+
+def definitions() -> dict[str, list[str]]:
+    """The modules that define each function and class."""
+    found = defaultdict(list)
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found[node.name].append(str(path.relative_to(SOURCES)))
+    return found
+
+
+def is_public(name: str) -> bool:
+    """Names of NumPy and of the public interface: each family, and the code that lowers or prints it, may use them."""
+    return hasattr(wg, name) or hasattr(wg.linalg, name) or hasattr(np, name)
+
+
+def test_a_name_has_one_home_or_two():
+    crowded = {
+        name: homes
+        for name, homes in definitions().items()
+        if len(homes) > 2 and not is_public(name) and name not in SHARED
+    }
+    assert not crowded
+
+
+def test_no_two_files_are_easily_confused():
+    """`index` and `indices`, `context` and `contexts` side by side tell a reader nothing."""
+    for folder in {path.parent for path in SOURCES.rglob("*.py")}:
+        stems = sorted(path.stem for path in folder.glob("*.py"))
+        for a in stems:
+            plural = {a + "s", a + "es", a.removesuffix("x") + "ices", a.removesuffix("y") + "ies"}
+            assert not plural & set(stems), f"{folder}: {a} and {plural & set(stems)}"

@@ -247,7 +247,7 @@ class TestErrors:
         equations = lambda x, a: np.stack([x[0] + x[1] - a, 2.0 * (x[0] + x[1] - a)])
         solve = lambda a: implicit.root(equations, np.array([0.5, 0.5]), a, solver="lm").sum()
         assert solve(1.0) == pytest.approx(1.0)
-        with pytest.raises(np.linalg.LinAlgError, match="derivative of the equation of root with respect to x is singular"):
+        with pytest.raises(np.linalg.LinAlgError, match="derivative of the equation of root with .* is singular"):
             wg.grad(solve)(1.0)
 
     def test_wrong_shapes_dtypes_and_names(self):

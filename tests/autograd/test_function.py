@@ -508,7 +508,7 @@ def test_once_differentiable():
     assert gradcheck(Once.apply, x)
     (dx,) = grad(Once.apply(x).sum(), x, create_graph=True)
     np.testing.assert_allclose(dx.detach(), np.cos([1.0, 2.0]))
-    with pytest.raises(wg.GradientError, match="Once is marked once_differentiable"):
+    with pytest.raises(wg.GradientError, match="second derivative of Once.*once_differentiable"):
         dx.sum().backward()
     with pytest.raises(wg.GradientError, match="once_differentiable"):
         gradgradcheck(Once.apply, x)

@@ -54,7 +54,7 @@ def test_wrong_first_order_is_caught():
     with pytest.raises(GradcheckError) as error:
         gradcheck(scaled(2.0), x)
     lines = str(error.value).splitlines()
-    assert "in 2 entries" in lines[0]
+    assert "in 2 elements" in lines[0]
     assert lines[1].startswith("  d output 0 [1] / d input 0 [1]: numerical 6")
     assert "analytical 12" in lines[1]
     assert "kink" not in str(error.value)

@@ -245,7 +245,7 @@ class TestErrors:
             vmap(np.sin, in_axes=2)(X)
         with pytest.raises(ValueError, match=r"argument 1 of shape \(\) along axis 0.*in_axes=None"):
             vmap(np.multiply)(X, 2.0)
-        with pytest.raises(ValueError, match=r"result of shape \(3,\) has no place for the batch at axis 2"):
+        with pytest.raises(ValueError, match=r"result of shape \(3,\) has no axis 2 for the batch"):
             vmap(np.sin, out_axes=2)(X)
 
     @pytest.mark.parametrize("in_axes", [(0,), (0, 0, 0), ({"w": 0}, 0), "0", (0, 0.5), True])

@@ -1,8 +1,9 @@
-"""The PyTorch-style face: Function, grad, backward, no_grad and its relatives, hooks, anomaly detection, gradcheck."""
+"""The PyTorch-style interface: Function, grad, backward, no_grad and relatives, hooks, detect_anomaly, gradcheck."""
 
 from wengert.autograd import hooks  # noqa: F401  # attaches the hooks of nodes
 from wengert.autograd.backward import backward, grad
-from wengert.autograd.function import Context, Function, once_differentiable
+from wengert.autograd.function import Function, once_differentiable
+from wengert.autograd.function_context import Context
 from wengert.autograd.grad_mode import (
     detect_anomaly,
     enable_grad,

@@ -23,23 +23,22 @@ def backward(
     create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add the derivatives of all `tensors` together to the `grad` of the leaves they were computed from, or of
-    `inputs`.
+    """Add the derivatives of all `tensors`, summed, to the `grad` of the leaves behind them, or of `inputs`.
 
-    `grad_tensors` has one vector of the vector-Jacobian product for each; a single number needs none.
+    `grad_tensors` has one vector of the vector-Jacobian product for each; a tensor of one element needs none.
 
     >>> x = Tensor(np.float64(2.0)).requires_grad_()
     >>> backward([x * x, 3.0 * x])
     >>> x.grad
     tensor(7.)
     """
-    outputs = sequence(tensors)
+    outputs = tensor_list(tensors)
     differentiate(
         outputs,
-        vectors(grad_tensors, outputs),
+        output_vectors(grad_tensors, outputs),
         retain_graph,
         create_graph,
-        None if inputs is None else sequence(inputs),
+        None if inputs is None else tensor_list(inputs),
     )
 
 
@@ -52,12 +51,10 @@ def grad(
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of `outputs` (summed over them) with respect to each of `inputs`, leaves or intermediate values.
+    """The gradients of the sum of `outputs` with respect to each of `inputs`, leaves or intermediate values.
 
-    `grad` is not touched.
-
-    An input that the outputs do not depend on is an error, unless `allow_unused` (its gradient is None) or
-    `materialize_grads` (zeros).
+    The `grad` of tensors does not change. An input that the outputs do not depend on is an error, unless `allow_unused`
+    (its gradient is None) or `materialize_grads` (zeros).
 
     >>> x = Tensor(np.float64(3.0)).requires_grad_()
     >>> (dx,) = grad(x * x, x, create_graph=True)
@@ -65,12 +62,14 @@ def grad(
     (tensor(2.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "grad: materialize_grads=True needs allow_unused=True (or left out), since it is about unused inputs."
+        raise user_error(
+            ValueError,
+            "grad got materialize_grads=True and allow_unused=False",
+            "Leave allow_unused out, or pass True.",
         )
-    results, wanted = sequence(outputs), sequence(inputs)
+    results, wanted = tensor_list(outputs), tensor_list(inputs)
     found: dict[TapeNode, Any] = {}
-    differentiate(results, vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
+    differentiate(results, output_vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
     gradients: list[Tensor | None] = []
     for i, x in enumerate(wanted):
         assert x.node is not None
@@ -90,14 +89,14 @@ def grad(
     return tuple(gradients)
 
 
-def sequence(tensors: Any) -> list[Tensor]:
+def tensor_list(tensors: Any) -> list[Tensor]:
     """One tensor or several, as a list."""
     return (
         list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor | np.ndarray) else [tensors]
     )
 
 
-def vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:
+def output_vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:
     """One vector for each output; those that were left out are None."""
     if gradients is None:
         return [None] * len(outputs)

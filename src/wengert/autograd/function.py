@@ -1,6 +1,6 @@
-"""Function: an operation of the user's own, with its derivative written by hand.
+"""Function: a user-defined operation with a hand-written derivative.
 
-Each subclass is one primitive, outside the table.
+Each subclass has one primitive, which is not in the table.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.function_context import Context, Saved, bottom, ended, layers
+from wengert.autograd.function_context import Context, Saved, add_dead_ends, strip_tensors
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import is_own, layers, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
-from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, make_node, output_nodes
-from wengert.modes.tensor import Tensor, as_tensor, to_cotangent, to_gradient
+from wengert.modes.tensor import Tensor, as_tensor, internal, public, snapshot
 
 OPAQUE = Spec((), np.dtype(object))
-"""Stands for an output that is no array."""
+"""The spec of an output that is not an array."""
 
 
 class Function:
-    """Base of operations with a derivative written by hand. Subclass it, and call `.apply(...)`.
+    """Base class of operations with a hand-written derivative. Subclass it, and call `.apply(...)`.
 
-    `forward(ctx, *args)` computes, unrecorded, on tensors without history; `backward(ctx, *grad_outputs)` returns one
-    gradient for each argument of forward, None where there is none; trailing Nones may be left out.
+    `forward(ctx, *args)` computes on tensors without history, and is not recorded. `backward(ctx, *grad_outputs)`
+    returns one gradient for each argument of forward, None where there is none; trailing Nones may be left out.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -54,7 +54,7 @@ class Function:
 
     primitive: Primitive
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *_: Any, **__: Any):
         raise user_error(TypeError, f"A Function is not instantiated: call {type(self).__name__}.apply(...)")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -66,7 +66,7 @@ class Function:
                 kind="function",
                 inputs=("*x",),
                 takes_params=True,
-                vjp=lambda t, ctx: pull(cls, t, ctx),
+                vjp=lambda t, ctx: pull_function(cls, t, ctx),
             )
         )
 
@@ -82,7 +82,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, and record it if an argument requires a gradient.
 
-        Arguments by keyword have gradients too, in forward's order.
+        Keyword arguments have gradients too, in the order of the parameters of forward.
         """
         if kwargs:
             bound = inspect.signature(cls.forward).bind(None, *args, **kwargs)
@@ -91,25 +91,25 @@ class Function:
         refuse_hidden(cls.__name__, args, kwargs)
         recorded = recording.is_recording()
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
-        inputs = [Tensor(np.asarray(bottom(a))) if isinstance(a, Tensor) else a for a in args]
+        inputs = [Tensor(np.asarray(strip_tensors(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
-        with recording.override(enabled=False):
+        with recording.switched(enabled=False):
             returned = cls.forward(ctx, *inputs, **kwargs)
         levels = sorted({layer.level for a in args for layer in layers(a)})
         if not levels:
             return returned
         tracked = [any(layer.requires_grad for layer in layers(a)) for a in args]
         if recorded and any(tracked):
-            refuse_nested(ctx, listed(returned))
-        outputs = Outputs(ctx, listed(returned), [*map(Source, range(len(args)), inputs, given, tracked)])
+            refuse_nested(ctx, as_sequence(returned))
+        outputs = Outputs(ctx, as_sequence(returned), [*map(Source, range(len(args)), inputs, given, tracked)])
         for level in levels:
             outputs.lift(cls.primitive, level, args, recorded)
         return tuple(outputs.values) if isinstance(returned, tuple | list) else outputs.values[0]
 
 
-def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
-    """Raise where a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
-    for x in tree.flatten(([bottom(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
+def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise if a gradient would be lost: tensors in containers, keyword-only tensors, values of other modes."""
+    for x in tree.flatten(([strip_tensors(a) if isinstance(a, Tensor) else a for a in args], kwargs))[0]:
         if isinstance(x, Tensor) and x.requires_grad and recording.is_recording():
             raise user_error(
                 GradientError,
@@ -121,7 +121,7 @@ def refuse_hidden(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
 
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
-    """Raise where a gradient would be lost: outputs in containers."""
+    """Raise if a gradient would be lost: outputs in containers."""
     for x in tree.flatten([y for y in returned if not isinstance(y, Array | np.ndarray)])[0]:
         if (
             isinstance(x, Array | np.ndarray)
@@ -136,16 +136,17 @@ def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:
             )
 
 
-def listed(returned: Any) -> Sequence[Any]:
+def as_sequence(returned: Any) -> Sequence[Any]:
+    """A tuple or list as it is; anything else as the only element of a tuple."""
     return returned if isinstance(returned, tuple | list) else (returned,)
 
 
 class Outputs:
-    """What forward returned, on its way up from plain arrays to tensors of each level among the arguments."""
+    """The outputs of forward, which `lift` turns from plain arrays into tensors of each level of the arguments."""
 
     def __init__(self, ctx: Context, returned: Sequence[Any], inputs: Sequence[Source]):
         self.ctx = ctx
-        self.values = [plain(y) for y in returned]
+        self.values = [output_value(y) for y in returned]
         self.specs = [Spec.of(v) if isinstance(v, np.ndarray | np.generic) else OPAQUE for v in self.values]
         constant = ctx._nondifferentiable
         self.live = [
@@ -160,13 +161,15 @@ class Outputs:
                 if self.live[j]
             ),
         ]
-        saved = ctx._close(lambda x: not any(s.tracked and (x is s.value or overlap(x, s.numbers)) for s in sources))
+        saved = ctx._close(
+            lambda x: not any(s.tracked and (x is s.value or shares_memory(x, s.numbers)) for s in sources)
+        )
         self.arrays = [not isinstance(x, Tensor) for x in saved]
         self.origins = [origin(x, sources) for x in saved]
-        self.saved = [x.value if isinstance(x, Tensor) else frozen(x) for x in saved]
-        self.below: list[tuple[int, tuple]] = []
+        self.saved = [x.value if isinstance(x, Tensor) else freeze(x) for x in saved]
+        self.below: list[tuple[int, tuple[Any, ...]]] = []
 
-    def lift(self, primitive: Primitive, level: int, args: tuple, recorded: bool) -> None:
+    def lift(self, primitive: Primitive, level: int, args: tuple[Any, ...], recorded: bool) -> None:
         """Make each output a tensor of this level, with a node if an argument of this level has one."""
         operands = [next((layer for layer in layers(a) if layer.level <= level), None) for a in args]
         parents = tuple(x.node if x is not None and x.level == level else None for x in operands)
@@ -182,15 +185,15 @@ class Outputs:
             ctx = copy.copy(self.ctx) if self.below else self.ctx
             make = make_node if recording.active else TapeNode
             nodes = output_nodes(primitive, {"ctx": ctx}, parents, (saved,), self.specs, make)
-            saved.belong(nodes[0].parents[0], ctx)
+            saved.attach(nodes[0].parents[0], ctx)
         self.values = [
             v if spec is OPAQUE else Tensor(v, level, node if live else None)
             for v, spec, node, live in zip(self.values, self.specs, nodes, self.live, strict=True)
         ]
         self.below.append((level, parents))
 
-    def at_level(self, i: int, operands: Sequence[Tensor | None], level: int) -> Any:
-        """A saved value with what lower levels know of it."""
+    def at_level(self, i: int, operands: Sequence[Array | None], level: int) -> Any:
+        """A saved value with its histories at lower levels."""
         source = self.origins[i]
         if source is None:
             return self.saved[i]
@@ -199,79 +202,86 @@ class Outputs:
         x = operands[source]
         if x is None:
             return self.saved[i]
-        value = x.value if x.level == level else x
+        value = strip_level(x, level)
         return snapshot(value) if isinstance(value, Tensor) else value
 
 
-def plain(y: Any) -> Any:
-    """One output as numbers of its own; what is no array stays."""
+def output_value(y: Any) -> Any:
+    """One output as a new plain array; anything else as it is."""
     if isinstance(y, Tensor):
-        return bottom(y)
+        return strip_tensors(y)
     if isinstance(y, np.ndarray):
         return y.copy()
     return np.asarray(y)[()] if isinstance(y, Number) else y
 
 
 class Source(NamedTuple):
-    """An input or output, with its place in the notation of `Saved`."""
+    """An input or output, with its position in the notation of `Saved`.
 
-    place: int
+    `numbers` is the array that an input had before forward, which may have changed the input in place.
+    """
+
+    position: int
     value: Any
-    numbers: (
-        Any  # those that an input came with: forward may have changed it in place, and then it is no longer the input
-    )
+    numbers: Any
     tracked: bool  # whether it has a history
 
 
 def origin(x: Any, sources: Sequence[Source]) -> int | None:
-    """The place of the source that a saved value is: the same object, or an array on the same memory."""
+    """The position of the source that a saved value is: the same object, or an array on the same memory."""
     for source in sources:
         if x is source.value and (not isinstance(x, Tensor) or x.value is source.numbers):
-            return source.place
-    found = [source.place for source in sources if overlap(x, source.numbers) and is_same(x, source.numbers)]
+            return source.position
+    found = [source.position for source in sources if shares_memory(x, source.numbers) and is_same(x, source.numbers)]
     several_inputs = len(found) > 1 and found[1] >= 0
     return found[0] if found and not several_inputs else None
 
 
-def overlap(x: Any, y: Any) -> bool:
+def shares_memory(x: Any, y: Any) -> bool:
+    """Whether two values are plain arrays that may share memory."""
     return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
 
 
 def is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are the same view of the same memory."""
     return (x.ctypes.data, x.shape, x.strides, x.dtype) == (y.ctypes.data, y.shape, y.strides, y.dtype)
 
 
-def frozen(x: Any) -> Any:
+def freeze(x: Any) -> Any:
+    """A read-only copy of an array."""
     x = snapshot(x)
     if isinstance(x, np.ndarray):
         x.flags.writeable = False
     return x
 
 
-def pull(cls: type[Function], t: list, ctx: Context) -> list:
-    """The vjp of a Function: cotangents of the outputs to those of the arguments, in public convention for the user in
-    between.
+def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
+    """The vjp of a Function: cotangents of the arguments, from those of the outputs.
+
+    The user's backward gets and returns gradients, which are the conjugates of cotangents.
     """
     saved = ctx._open()
     whole = saved.whole
     recorded = saved.nested or any(isinstance(c, Tensor) for c in t)
     grad_outputs = [
-        to_gradient(c)
+        public(c)
         if c is not None
         else Tensor(np.zeros(shape, dtype))
         if ctx._materialize and dtype.kind != "O"
         else None
         for c, shape, dtype in zip(t, whole.shape, whole.dtype, strict=True)
     ]
-    with recording.override(enabled=recorded):
-        gradients = list(listed(cls.backward(ctx, *grad_outputs)))
-        return [c if c is None or recorded else c.value for c in checked(cls.__name__, gradients, whole.parents)]
+    with recording.switched(enabled=recorded):
+        gradients = list(as_sequence(cls.backward(ctx, *grad_outputs)))
+        return [
+            c if c is None or recorded else c.value for c in check_gradients(cls.__name__, gradients, whole.parents)
+        ]
 
 
-def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
-    """The gradients that a backward returned, one for each argument.
+def check_gradients(name: str, gradients: list[Any], parents: tuple[Any, ...]) -> list[Tensor | None]:
+    """The cotangents for the gradients that a backward returned, one for each argument.
 
-    Trailing ones that are missing, and not needed, are None.
+    Trailing gradients that are missing and not needed are None.
     """
     surplus, missing = gradients[len(parents) :], parents[len(gradients) :]
     if any(g is not None for g in surplus) or any(missing):
@@ -281,13 +291,14 @@ def checked(name: str, gradients: list, parents: tuple) -> list[Tensor | None]:
             "Return one for each, in the same order, and None for those without a gradient.",
         )
     gradients = gradients[: len(parents)] + [None] * len(missing)
-    return [checked_one(name, i, g, parent) for i, (g, parent) in enumerate(zip(gradients, parents, strict=True))]
+    return [check_gradient(name, i, g, parent) for i, (g, parent) in enumerate(zip(gradients, parents, strict=True))]
 
 
-def checked_one(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
+def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Tensor | None:
+    """The cotangent for the gradient of argument i, which must have its shape."""
     if gradient is None or parent is None:
         return None
-    t = to_cotangent(as_tensor(gradient))
+    t = internal(as_tensor(gradient))
     if t.shape != parent.shape:
         raise user_error(
             GradientError,
@@ -297,23 +308,29 @@ def checked_one(name: str, i: int, gradient: Any, parent: TapeNode | None) -> Te
     return t
 
 
-def once_differentiable(backward: Callable) -> Callable:
-    """Decorates, under `@staticmethod`, a backward not written in differentiable operations: a second derivative
-    through it raises.
-    """
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for a backward that is not differentiable, under `@staticmethod`: second derivatives raise an error."""
 
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
         recorded = recording.is_recording()
-        with recording.override(enabled=False):
-            returned = listed(backward(ctx, *[Tensor(bottom(g)) if isinstance(g, Tensor) else g for g in grad_outputs]))
+        with recording.switched(enabled=False):
+            returned = as_sequence(
+                backward(ctx, *[Tensor(strip_tensors(g)) if isinstance(g, Tensor) else g for g in grad_outputs])
+            )
         if not recorded:
             return tuple(returned)
         histories = [
-            (level, (*parents, *(layer.node for g in grad_outputs for layer in layers(g) if layer.level == level)))
+            (
+                level,
+                (*parents, *(layer.node for g in grad_outputs for layer in layers(g) if is_own(layer, Tensor, level))),
+            )
             for level, parents in ctx._open().histories
         ]
-        reason = f"The backward of {ctx._name} is marked once_differentiable, so it has no second derivative."
-        return tuple(g if g is None else ended(bottom(as_tensor(g)), histories, reason) for g in returned)
+        because = "its backward is marked once_differentiable."
+        return tuple(
+            g if g is None else add_dead_ends(strip_tensors(as_tensor(g)), histories, ctx._name, because)
+            for g in returned
+        )
 
     return wrapper

@@ -1,22 +1,22 @@
-"""What the forward of a Function leaves for its backward, and what is known of the histories of those values.
+"""The context of a Function: what its forward saves for its backward, and the histories of the saved values.
 
-Of each saved value it is known whether it was an input, an output, or something in between. When the walk back is
-itself recorded, inputs and outputs come back with their history, so that a backward written in differentiable
-operations can be differentiated again. Something in between comes back with a dead end for a history, which raises if a
-gradient arrives there: terms are never dropped silently.
+Each saved value was an input, an output, or something in between. When the backward pass is itself recorded, inputs and
+outputs are restored with their history, so that a backward written in differentiable operations can be differentiated
+again. Any other value is restored with a dead end as its history, which raises an error if a gradient arrives there:
+contributions are never dropped silently.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.definition import Definition
-from wengert.core.errors import GradientError, user_error, user_line
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.modes import recording
 from wengert.modes.in_place import snapshot
@@ -25,22 +25,22 @@ from wengert.modes.tensor import Tensor
 
 
 class Context:
-    """What `forward` leaves for `backward`: saved tensors, and any attribute, as they are when forward returns.
+    """What `forward` saves for `backward`: tensors and any attributes, as they are when forward returns.
 
-    Numbers kept as attributes are constants, and so are plain arrays, unless they are the memory of an input or output.
+    Numbers in attributes are constants, and so are plain arrays, unless they are the memory of an input or output.
     """
 
     def __init__(self, name: str, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self._name = name
-        self._to_save: tuple = ()
-        self._attributes: dict[str, int] = {}  # attributes whose history matters, by their place among the saved values
-        self._nondifferentiable: tuple = ()
+        self._to_save: tuple[Any, ...] = ()
+        self._attributes: dict[str, int] = {}  # attributes with a history: their indices among the saved values
+        self._nondifferentiable: tuple[Any, ...] = ()
         self._materialize = True
         self._saved: Callable[[], Saved | None] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep these tensors or arrays (or None) as forward leaves them; `saved_tensors` gives them back."""
+        """Save these tensors or arrays (or None) as they are when forward returns; `saved_tensors` restores them."""
         for x in tensors:
             if x is not None and not isinstance(x, Array | np.ndarray | np.generic):
                 raise user_error(
@@ -59,16 +59,16 @@ class Context:
         self._materialize = bool(value)
 
     @property
-    def saved_tensors(self) -> tuple:
-        """What `save_for_backward` was given. Arrays come back as read-only arrays, unless their history matters."""
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given. Arrays come back as read-only arrays, unless they have a history."""
         saved = self._open()
-        return tuple(saved.restored(i) for i in range(len(saved.values) - len(self._attributes)))
+        return tuple(saved.restore(i) for i in range(len(saved.values) - len(self._attributes)))
 
     def __getattr__(self, name: str) -> Any:
-        place = self.__dict__.get("_attributes", {}).get(name)
-        if place is None:
+        index = self.__dict__.get("_attributes", {}).get(name)
+        if index is None:
             raise AttributeError(f"the context of {self.__dict__.get('_name')} has no attribute {name!r}")
-        return self._open().restored(place)
+        return self._open().restore(index)
 
     def _open(self) -> Saved:
         if self._saved is None:
@@ -85,7 +85,7 @@ class Context:
         return saved
 
     def _close(self, is_constant: Callable[[Any], bool]) -> list[Any]:
-        """All that forward saved; attributes whose history matters are last."""
+        """All that forward saved; attributes with a history are last."""
         named = {}
         for name, x in vars(self).items():
             if isinstance(x, np.ndarray | np.generic) and is_constant(x):
@@ -100,15 +100,15 @@ class Context:
 
 
 class Saved:
-    """What one node of a Function keeps. The node alone owns it: when the node is released, so is this.
+    """What one node of a Function keeps. The node alone owns it: it is released with the node.
 
-    `origins` says where each value comes from: `i` is input i, `~j` is output j, None anything in between. `below` has
-    the histories of the inputs at lower levels.
+    `origins` says what each value was: `i` is input i, `~j` is output j, None anything in between. `below` has the
+    histories of the inputs at lower levels.
     """
 
     __slots__ = ("__weakref__", "arrays", "below", "level", "node", "origins", "unpack", "values")
 
-    unpack: Callable | None
+    unpack: Callable[..., Any] | None
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Saved:
         arrays: Sequence[bool],
         origins: Sequence[int | None],
         level: int,
-        below: Sequence[tuple],
+        below: Sequence[tuple[Any, ...]],
     ):
         self.values, self.unpack = tuple(values), None
         packing = recording.current().packing
@@ -126,7 +126,8 @@ class Saved:
         self.arrays, self.origins, self.level, self.below = arrays, origins, level, tuple(below)
         self.node: Callable[[], TapeNode | None] = lambda: None
 
-    def belong(self, node: TapeNode, ctx: Context) -> None:
+    def attach(self, node: TapeNode, ctx: Context) -> None:
+        """Tell this, and the context, which node it belongs to."""
         self.node, ctx._saved = weakref.ref(node), weakref.ref(self)
 
     @property
@@ -137,26 +138,26 @@ class Saved:
 
     @property
     def nested(self) -> bool:
-        """Whether a transform runs around this one, so that backward must be recorded in any case."""
+        """Whether a transform runs around this one, so that backward is always recorded."""
         return bool(self.below)
 
     @property
-    def histories(self) -> Sequence[tuple[int, tuple]]:
-        """The nodes of the inputs, by level, as a recorded backward sees them."""
+    def histories(self) -> Sequence[tuple[int, tuple[Any, ...]]]:
+        """The nodes of the inputs, by level, when backward is recorded."""
         return self.below if self.level else ((0, self.whole.parents),)
 
-    def restored(self, i: int) -> Any:
-        """A saved value as `backward` sees it, with a history if the walk back is recorded."""
+    def restore(self, i: int) -> Any:
+        """A saved value for `backward`, with a history if the backward pass is recorded."""
         value, origin = self.values[i], self.origins[i]
         if self.unpack:
             value = self.unpack(value)
         if value is None:
             return None
         if isinstance(value, Tensor):
-            return snapshot(value) if recording.is_recording() else Tensor(bottom(value))
+            return snapshot(value) if recording.is_recording() else Tensor(strip_tensors(value))
         if recording.is_recording() and value.dtype.kind in "fc":
             if origin is None:
-                return ended(value, self.histories, unknown_history(self.whole.name))
+                return add_dead_ends(value, self.histories, self.whole.name, UNKNOWN_HISTORY)
             if not self.level:
                 node = (
                     self.whole.parents[origin]
@@ -168,20 +169,14 @@ class Saved:
         return value if self.arrays[i] else Tensor(value)
 
 
-def layers(x: Any) -> Iterator[Tensor]:
-    """A tensor and the tensors of lower level inside it."""
-    while isinstance(x, Tensor):
-        yield x
-        x = x.value
+def strip_tensors(x: Any) -> Any:
+    """x without the tensors around it: a plain array, or a value of another mode."""
+    return strip_tensors(x.value) if isinstance(x, Tensor) else x
 
 
-def bottom(x: Tensor) -> Any:
-    *_, last = layers(x)
-    return last.value
-
-
-def _refuse(t: Any, reason: str) -> Any:
-    raise GradientError(f"{reason} It was asked for at {user_line()}.")
+def refuse_gradient(name: str, because: str) -> Any:
+    """Raise, since a gradient arrived at a dead end."""
+    raise user_error(GradientError, f"There is no second derivative of {name}", because=because)
 
 
 DEAD_END = Primitive(
@@ -191,25 +186,22 @@ DEAD_END = Primitive(
         kind="function",
         inputs=("*x",),
         takes_params=True,
-        vjp=_refuse,
+        vjp=lambda t, reason: refuse_gradient(*reason),
     )
 )
-"""Stands behind values whose derivative is not known, and says so if a gradient arrives."""
+"""The operation behind values whose derivative is not known: it raises if a gradient arrives."""
 
 
-def ended(value: Any, histories: Sequence[tuple[int, tuple]], reason: str) -> Any:
-    """The value with a dead end at each level where it depends, in an unknown way, on nodes."""
+def add_dead_ends(value: Any, histories: Sequence[tuple[int, tuple[Any, ...]]], name: str, because: str) -> Any:
+    """The value with a dead end at each level where it depends on nodes in an unknown way."""
     for level, parents in histories:
         if any(parent is not None for parent in parents):
-            value = Tensor(value, level, TapeNode(DEAD_END, {"reason": reason}, parents, (), value))
+            value = Tensor(value, level, TapeNode(DEAD_END, {"reason": (name, because)}, parents, (), value))
     return value
 
 
-def unknown_history(name: str) -> str:
-    return (
-        f"The second derivative of {name} needs a value that its forward computed in between and saved, and how that "
-        f"depends on the inputs "
-        f"is unknown. Compute it in backward from saved inputs or outputs, or return it as one more output; if it is "
-        f"constant, keep it as "
-        f"a plain array: ctx.name = array."
-    )
+UNKNOWN_HISTORY = (
+    "it needs a value that forward computed and saved, and how that depends on the inputs is unknown. Compute it in "
+    "backward from saved inputs or outputs, or return it as one more output; if it is constant, keep it as a plain "
+    "array: ctx.name = array."
+)

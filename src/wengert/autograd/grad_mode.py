@@ -1,4 +1,4 @@
-"""Switches of recording, for one context (`contextvars`): each is a context manager and a decorator, of generators too."""
+"""Switches of recording, per context (`contextvars`): context managers and decorators, of generators too."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from wengert.modes import recording
 from wengert.modes.tensor import Tensor, as_tensor
 
 DISGUISED = frozenset(("contextlib", "_pytest.fixtures"))
-"""Modules whose generators are context managers: what they switch is meant for those who run while they are suspended.
-"""
+"""Modules that run generators as context managers: what these switch is meant for the code in the `with` block."""
 
 
 def generator_of(frame: FrameType | None) -> FrameType | None:
-    """The frame of the generator whose block is entered or left in this frame, and that may be suspended inside it.
+    """The frame of the generator that enters or leaves a block in this frame, and may be suspended inside it, or None.
 
-    None if there is none.
-
-    A block in a function under `contextlib.contextmanager` belongs to whoever is inside the `with` of that.
+    A block in a function under `contextlib.contextmanager` belongs to the code in the `with` block of that function.
     """
     while frame is not None:
         is_generator = bool(frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR))
@@ -40,7 +37,7 @@ def generator_of(frame: FrameType | None) -> FrameType | None:
 
 
 class Switch:
-    """Settings of recording while the context lasts.
+    """Settings of recording inside a block.
 
     May be entered again inside itself, and by several threads, tasks and generators.
     """
@@ -54,21 +51,23 @@ class Switch:
 
     def __exit__(self, *exc: Any) -> None:
         generator = generator_of(sys._getframe(1))
-        blocks = self.here() or self.blocks
+        blocks = self.open_blocks() or self.blocks
         block = next((b for b in reversed(blocks) if b.generator is generator), blocks[-1])
         self.blocks.remove(block)
         recording.leave(block)
 
-    def here(self) -> list[recording.Block]:
+    def open_blocks(self) -> list[recording.Block]:
         """The open blocks of this context."""
         known = recording.blocks_here()
         return [block for block in self.blocks if block in known]
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function`, run inside this context."""
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(
-                f"{type(self).__name__} cannot decorate the asynchronous {function.__name__}: use `with` inside it."
+            raise user_error(
+                TypeError,
+                f"{type(self).__name__} cannot decorate the asynchronous {function.__name__}",
+                "Use `with` inside it.",
             )
         settings = self.settings
 
@@ -78,15 +77,15 @@ class Switch:
                 return function(*args, **kwargs)
 
         @functools.wraps(function)
-        def generator_wrapper(*args: Any, **kwargs: Any) -> Generator:
-            return resumed(function(*args, **kwargs), settings)
+        def generator_wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            return run_generator(function(*args, **kwargs), settings)
 
         return generator_wrapper if inspect.isgeneratorfunction(function) else wrapper
 
 
-def resumed(generator: Generator, settings: dict[str, Any]) -> Generator:
-    """A generator whose steps run inside a context, while the caller, between them, does not."""
-    step: Callable = generator.send
+def run_generator(generator: Generator[Any, Any, Any], settings: dict[str, Any]) -> Generator[Any, Any, Any]:
+    """A generator whose steps run with these settings, while the code between them does not."""
+    step: Callable[..., Any] = generator.send
     value: Any = None
     while True:
         with Switch(**settings):
@@ -107,7 +106,7 @@ def resumed(generator: Generator, settings: dict[str, Any]) -> Generator:
 class _Bare(Switch):
     """A switch without arguments: `@no_grad` means `@no_grad()`."""
 
-    def __new__(cls, function: Callable | None = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         return super().__new__(cls) if function is None else cls()(function)
 
 
@@ -141,22 +140,22 @@ class set_grad_enabled(Switch):
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
-        if not self.here():
+        if not self.open_blocks():
             self._undo()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         self._undo()
         return super().__call__(function)
 
     def _undo(self) -> None:
-        """Take back, in the context that made this object, what making it switched."""
+        """Undo, in the context that made this object, what making it switched."""
         if self.lasting in recording.blocks_here():
             recording.leave(self.lasting)
             recording.switch(enabled=self.before)
 
 
 class inference_mode(Switch):
-    """Record nothing, and let nothing inside, not even `enable_grad`, record."""
+    """Record nothing, not even inside `enable_grad`."""
 
     def __new__(cls, mode: Any = True) -> Any:
         return cls()(mode) if callable(mode) else super().__new__(cls)
@@ -171,9 +170,9 @@ def is_grad_enabled() -> bool:
 
 
 class detect_anomaly(Switch):
-    """Remember the line that records each operation, and stop at the first backward that makes a NaN, naming that line.
+    """Store the source line of each recorded operation; raise at the first backward that gives a NaN, naming the line.
 
-    Without `check_nan`, only errors inside a backward are told where their operation was recorded.
+    With `check_nan=False`, only errors inside a backward name the source line.
     """
 
     def __init__(self, check_nan: bool = True):
@@ -181,8 +180,9 @@ class detect_anomaly(Switch):
 
 
 class saved_tensors_hooks(Switch):
-    """Keep what the tape saves in another form: `pack(tensor)` is called when a value is saved, `unpack` of its result
-    when it is needed.
+    """Keep what the tape saves in another form.
+
+    `pack(tensor)` is called when a value is saved, `unpack` of its result when the value is needed.
 
     >>> x = Tensor(np.float64(3.0)).requires_grad_()
     >>> with saved_tensors_hooks(lambda t: t.astype(np.float16), lambda half: half.astype(float)):
@@ -193,31 +193,30 @@ class saved_tensors_hooks(Switch):
     """
 
     def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any]):
-        super().__init__(packing=(functools.partial(packed, pack, unpack), unpacked))
+        super().__init__(packing=(functools.partial(pack_saved, pack, unpack), unpack_saved))
 
 
 class Packed(NamedTuple):
+    """A saved value in the user's form, with what restores it."""
+
     form: Any
-    unpack: Callable
+    unpack: Callable[..., Any]
     spec: Spec
 
 
-def packed(pack: Callable, unpack: Callable, saved: Any) -> Any:
-    """One entry of what a node saves: arrays are packed, also inside the tuple of a variable number of arguments.
-
-    Specs are not.
-    """
+def pack_saved(pack: Callable[..., Any], unpack: Callable[..., Any], saved: Any) -> Any:
+    """What a node saves, with packed arrays, also in the tuple of a variable number of arguments; specs stay."""
     if isinstance(saved, np.ndarray | np.generic):
         return Packed(pack(Tensor(saved)), unpack, Spec.of(saved))
     if type(saved) is tuple:
-        return tuple(packed(pack, unpack, part) for part in saved)
+        return tuple(pack_saved(pack, unpack, part) for part in saved)
     return saved
 
 
-def unpacked(saved: Any) -> Any:
-    """The inverse of `packed`; a coarser dtype is cast back."""
+def unpack_saved(saved: Any) -> Any:
+    """The inverse of `pack_saved`; values are cast back to their dtype."""
     if type(saved) is tuple:
-        return tuple(map(unpacked, saved))
+        return tuple(map(unpack_saved, saved))
     if not isinstance(saved, Packed):
         return saved
     value = as_tensor(saved.unpack(saved.form)).value

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.autograd.backward import grad, sequence
+from wengert.autograd.backward import grad, tensor_list
 from wengert.autograd.grad_mode import enable_grad
 from wengert.core import tree
+from wengert.core.errors import user_error
 from wengert.modes.tensor import Tensor, tensor
 
 
-class Precision(NamedTuple):
+class Tolerances(NamedTuple):
     """The step and the tolerances that suit a dtype."""
 
     eps: float
@@ -22,9 +23,9 @@ class Precision(NamedTuple):
     rtol: float
 
 
-DOUBLE, SINGLE, HALF = Precision(1e-6, 1e-4, 1e-3), Precision(5e-3, 1e-2, 1e-2), Precision(5e-2, 1e-1, 1e-1)
+DOUBLE, SINGLE, HALF = Tolerances(1e-6, 1e-4, 1e-3), Tolerances(5e-3, 1e-2, 1e-2), Tolerances(5e-2, 1e-1, 1e-1)
 REPORTED = 5
-"""How many wrong entries an error lists, the worst first."""
+"""How many wrong derivatives an error lists, the worst first."""
 
 
 class GradcheckError(RuntimeError):
@@ -32,7 +33,7 @@ class GradcheckError(RuntimeError):
 
 
 class Entry(NamedTuple):
-    """One real number inside an array: an element, or the real or imaginary part of one."""
+    """One real number in an array: an element, or the real or imaginary part of one."""
 
     at: tuple[int, ...]
     direction: complex
@@ -42,6 +43,8 @@ class Entry(NamedTuple):
 
 
 class Mismatch(NamedTuple):
+    """One derivative that differs from the central difference."""
+
     output: int
     y_entry: Entry
     input: int
@@ -63,7 +66,7 @@ class Mismatch(NamedTuple):
 
 
 def gradcheck(
-    fn: Callable,
+    fn: Callable[..., Any],
     inputs: Any,
     eps: float | None = None,
     atol: float | None = None,
@@ -71,13 +74,12 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
 ) -> bool:
-    """Check the derivative of `fn(*inputs)` with respect to each input that requires a gradient, entry by entry, by
-    central differences.
+    """Check the derivatives of `fn(*inputs)` with respect to inputs that require a gradient, by central differences.
 
-    By default the step and the tolerances suit the coarsest dtype involved: 1e-6, 1e-4 and 1e-3 for float64. The step
-    is relative to entries larger than 1. Complex entries are checked along their real and imaginary directions.
-    Backward is run twice, and the two must agree to `nondet_tol`. Outputs may be in containers; those without history,
-    plain arrays and numbers too, must be constant.
+    All elements are checked. By default the step and the tolerances suit the least precise dtype involved: 1e-6, 1e-4
+    and 1e-3 for float64. The step is relative for elements larger than 1. Complex elements are checked along their real
+    and imaginary directions. Backward runs twice, and the results must agree to `nondet_tol`. Outputs may be in
+    containers; those without history, including plain arrays and numbers, must be constant.
 
     >>> gradcheck(lambda x: x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
@@ -93,7 +95,7 @@ def gradcheck(
 
 
 def gradgradcheck(
-    fn: Callable,
+    fn: Callable[..., Any],
     inputs: Any,
     grad_outputs: Any = None,
     eps: float | None = None,
@@ -102,54 +104,56 @@ def gradgradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
 ) -> bool:
-    """Check the second derivative: `gradcheck` of the vector-Jacobian product, in the inputs and in the vector (random
-    by default).
+    """Check second derivatives: `gradcheck` of the vector-Jacobian product.
+
+    It is checked with respect to the inputs and the vector `grad_outputs`, which is random by default.
 
     >>> gradgradcheck(lambda x: x * x * x, Tensor(np.array([1.0, 2.0])).requires_grad_())
     True
     """
-    points = leaves(sequence(inputs))
+    points = copy_leaves(tensor_list(inputs))
     live = live_among(points)
     with enable_grad():
-        outputs = differentiable(fn(*points))
-    if not any(map(requires_grad, outputs)):  # the first derivative is zero, or so it seems
+        outputs = floating_outputs(fn(*points))
+    if not any(map(requires_grad, outputs)):  # the first derivative seems to be zero
         return gradcheck(fn, inputs, eps, atol, rtol, raise_exception, nondet_tol)
     if grad_outputs is None:
         random = np.random.default_rng(0)
-        grad_outputs = [random_like(y, random) for y in outputs]
+        grad_outputs = [random_cotangent(y, random) for y in outputs]
     vectors = [
         tensor(v.detach() if isinstance(v, Tensor) else v, requires_grad=True) for v in tree.flatten(grad_outputs)[0]
     ]
 
-    def pulled(*args: Any) -> tuple:
+    def products(*args: Any) -> tuple[Any, ...]:
         xs, vs = args[: len(points)], args[len(points) :]
-        ys = differentiable(fn(*xs))
+        ys = floating_outputs(fn(*xs))
         used = [(y, v) for y, v in zip(ys, vs, strict=True) if y.requires_grad]
         return grad(
             [y for y, _ in used], [xs[i] for i in live], [v for _, v in used], create_graph=True, materialize_grads=True
         )
 
-    return gradcheck(pulled, (*points, *vectors), eps, atol, rtol, raise_exception, nondet_tol)
+    return gradcheck(products, (*points, *vectors), eps, atol, rtol, raise_exception, nondet_tol)
 
 
 def requires_grad(x: Any) -> bool:
+    """Whether x is a tensor that requires a gradient."""
     return isinstance(x, Tensor) and x.requires_grad
 
 
 def live_among(inputs: Sequence[Any]) -> list[int]:
-    """The places of the inputs to differentiate by."""
+    """The indices of the inputs that require a gradient."""
     live = [i for i, x in enumerate(inputs) if requires_grad(x)]
     if not live:
-        raise ValueError("gradcheck needs at least one input with requires_grad=True.")
+        raise user_error(ValueError, "gradcheck needs at least one input with requires_grad=True")
     return live
 
 
-def leaves(inputs: Sequence[Any]) -> list[Any]:
-    """Copies of the inputs that are leaves, so that nothing that is done here is seen outside."""
+def copy_leaves(inputs: Sequence[Any]) -> list[Any]:
+    """Copies of the inputs that are leaves, so that the originals do not change."""
     return [tensor(x.detach(), requires_grad=x.requires_grad) if isinstance(x, Tensor) else x for x in inputs]
 
 
-def differentiable(returned: Any) -> list[Tensor]:
+def floating_outputs(returned: Any) -> list[Tensor]:
     """The floating-point outputs; plain arrays and numbers among them are constants."""
     outputs = []
     for y in tree.flatten(returned)[0]:
@@ -158,19 +162,20 @@ def differentiable(returned: Any) -> list[Tensor]:
         if isinstance(y, Tensor) and y.dtype.kind in "fc":
             outputs.append(y)
     if not outputs:
-        raise ValueError(
-            "gradcheck needs at least one output of floating-point or complex numbers; the function returned none."
+        raise user_error(
+            ValueError, "gradcheck needs at least one output of floating-point or complex numbers, and got none"
         )
     return outputs
 
 
-def random_like(y: Tensor, random: np.random.Generator) -> np.ndarray:
+def random_cotangent(y: Tensor, random: np.random.Generator) -> np.ndarray:
+    """Normally distributed numbers, of the shape and dtype of y."""
     v = np.asarray(random.standard_normal(y.shape))
     return (v + 1j * random.standard_normal(y.shape) if y.dtype.kind == "c" else v).astype(y.dtype)
 
 
 def entries(x: Any) -> Iterator[Entry]:
-    """Every real number in an array."""
+    """All real numbers in an array."""
     for index in np.ndindex(*x.shape):
         yield Entry(index, 1)
         if x.dtype.kind == "c":
@@ -184,27 +189,27 @@ def components(x: np.ndarray) -> np.ndarray:
 
 
 class Check:
-    """The Jacobian of a function at a point, computed in both ways, and where they differ."""
+    """The Jacobian of a function at a point, analytical and numerical, and where they differ."""
 
-    def __init__(self, fn: Callable, inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
-        self.fn, self.inputs = fn, sequence(inputs)
+    def __init__(self, fn: Callable[..., Any], inputs: Any, eps: float | None, atol: float | None, rtol: float | None):
+        self.fn, self.inputs = fn, tensor_list(inputs)
         self.live = live_among(self.inputs)
-        self.outputs = self.evaluate(leaves(self.inputs))
+        self.outputs = self.evaluate(copy_leaves(self.inputs))
         dtypes = [self.inputs[i].dtype for i in self.live] + [y.dtype for y in self.outputs]
-        default = max(precision(dtype) for dtype in dtypes)
+        default = max(tolerances_of(dtype) for dtype in dtypes)
         self.eps = default.eps if eps is None else eps
         self.atol = default.atol if atol is None else atol
         self.rtol = default.rtol if rtol is None else rtol
 
     def evaluate(self, points: list[Any]) -> list[Tensor]:
         with enable_grad():
-            return differentiable(self.fn(*points))
+            return floating_outputs(self.fn(*points))
 
     def values(self, points: list[Any]) -> list[np.ndarray]:
         return [components(np.asarray(y.value)) for y in self.evaluate(points)]
 
     def run(self, nondet_tol: float) -> None:
-        for k, (y, again) in enumerate(zip(self.outputs, self.values(leaves(self.inputs)), strict=True)):
+        for k, (y, again) in enumerate(zip(self.outputs, self.values(copy_leaves(self.inputs)), strict=True)):
             if not np.allclose(components(np.asarray(y.value)), again, rtol=0.0, atol=nondet_tol, equal_nan=True):
                 raise GradcheckError(
                     f"The function is not deterministic: output {k} differs between two runs at the same point."
@@ -225,7 +230,7 @@ class Check:
 
     def analytical(self) -> list[list[np.ndarray]]:
         """The Jacobian of each output with respect to each live input, one row for each entry of the output."""
-        points = leaves(self.inputs)
+        points = copy_leaves(self.inputs)
         wanted = [points[i] for i in self.live]
         jacobians = []
         for y in self.evaluate(points):
@@ -246,10 +251,10 @@ class Check:
         return jacobians
 
     def compare(self, n: int, analytical: list[np.ndarray]) -> Iterator[Mismatch]:
-        """Where the columns of live input `n` disagree with central differences."""
+        """The derivatives with respect to live input `n` that differ from central differences."""
         i = self.live[n]
         for column, x_entry in enumerate(entries(self.inputs[i])):
-            (below, minus), (here, plus) = self.moved(i, x_entry, -1), self.moved(i, x_entry, 1)
+            (below, minus), (here, plus) = self.step_along(i, x_entry, -1), self.step_along(i, x_entry, 1)
             for k, (y_minus, y_plus) in enumerate(zip(minus, plus, strict=True)):
                 numerical = (y_plus - y_minus) / (here - below)
                 a = analytical[k][:, column]
@@ -271,9 +276,9 @@ class Check:
                         bool(kink),
                     )
 
-    def moved(self, i: int, entry: Entry, sign: int) -> tuple[float, list[np.ndarray]]:
-        """The function one step away along an entry of input `i`, with the coordinate as it was rounded."""
-        points = leaves(self.inputs)
+    def step_along(self, i: int, entry: Entry, sign: int) -> tuple[float, list[np.ndarray]]:
+        """The rounded coordinate one step along an entry of input `i`, and the outputs there."""
+        points = copy_leaves(self.inputs)
         value = np.array(points[i].value)
         step = sign * self.eps * max(1.0, abs(coordinate(value, entry)))
         value[entry.at] += entry.direction * step if value.dtype.kind == "c" else step
@@ -286,32 +291,34 @@ class Check:
             key=lambda m: -abs(m.numerical - m.analytical) if np.isfinite(m.numerical - m.analytical) else -np.inf,
         )
         lines = [
-            f"The derivative differs from central differences in {len(wrong)} entries:",
+            f"The derivative differs from central differences in {len(wrong)} elements:",
             *map(str, worst[:REPORTED]),
         ]
         if len(wrong) > REPORTED:
             lines.append(f"  and {len(wrong) - REPORTED} more")
-        coarse = [i for i in self.live if precision(self.inputs[i].dtype) != DOUBLE]
+        coarse = [i for i in self.live if tolerances_of(self.inputs[i].dtype) != DOUBLE]
         if coarse:
             lines.append(
                 f"Inputs {coarse} are less precise than float64, where differences are rough: check them in float64."
             )
-        for a, b in self.overlapping():
+        for a, b in self.overlaps():
             lines.append(f"Inputs {a} and {b} share memory; they were checked as two independent values.")
         return "\n".join(lines)
 
-    def overlapping(self) -> Iterator[tuple[int, int]]:
+    def overlaps(self) -> Iterator[tuple[int, int]]:
         arrays = [(i, x.value if isinstance(x, Tensor) else x) for i, x in enumerate(self.inputs)]
         arrays = [(i, x) for i, x in arrays if isinstance(x, np.ndarray)]
         for n, (a, x) in enumerate(arrays):
             yield from ((a, b) for b, y in arrays[n + 1 :] if np.may_share_memory(x, y))
 
 
-def precision(dtype: np.dtype) -> Precision:
+def tolerances_of(dtype: np.dtype) -> Tolerances:
+    """The step and the tolerances for a dtype."""
     eps = np.finfo(dtype).eps
     return DOUBLE if eps < 1e-12 else SINGLE if eps < 1e-5 else HALF
 
 
 def coordinate(x: Any, entry: Entry) -> float:
+    """The real number of an entry of x."""
     z = x[entry.at]
     return float(z.real if entry.direction == 1 else z.imag)

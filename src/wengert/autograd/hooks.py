@@ -10,29 +10,32 @@ from typing import Any
 
 from wengert.core.errors import GradientError, user_error
 from wengert.modes.tape import Handle, Hooks, TapeNode
-from wengert.modes.tensor import replacement, to_gradient
+from wengert.modes.tensor import public, replacement
 
 
-def register_hook(node: TapeNode, hook: Callable[[tuple, tuple], Any]) -> Handle:
+def register_hook(node: TapeNode, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
     """Call `hook(grad_inputs, grad_outputs)` after this node's backward.
 
-    What it returns, if anything, replaces `grad_inputs`.
-
-    Both are tuples of tensors, with None where no gradient flows.
+    Both are tuples of tensors, with None where no gradient flows. If the hook returns something, that replaces
+    `grad_inputs`.
     """
 
-    def after(pulled: list, t: Any) -> list:
-        return replaced(node_name, hook(shown(pulled), shown(listed(t))), pulled)
+    def after(cotangents: list[Any], t: Any) -> list[Any]:
+        returned = hook(public_gradients(cotangents), public_gradients(cotangent_list(t)))
+        return check_replacement(node_name, returned, cotangents)
 
     hooks, node_name = hooks_of(node), node.name
     return Handle(hooks.after, after)
 
 
-def register_prehook(node: TapeNode, hook: Callable[[tuple], Any]) -> Handle:
-    """Call `hook(grad_outputs)` before this node's backward; what it returns, if anything, replaces `grad_outputs`."""
+def register_prehook(node: TapeNode, hook: Callable[[tuple[Any, ...]], Any]) -> Handle:
+    """Call `hook(grad_outputs)` before this node's backward.
+
+    If the hook returns something, that replaces `grad_outputs`.
+    """
 
     def before(t: Any) -> Any:
-        new = replaced(node_name, hook(shown(listed(t))), listed(t))
+        new = check_replacement(node_name, hook(public_gradients(cotangent_list(t))), cotangent_list(t))
         return new if isinstance(t, list) else new[0]
 
     hooks, node_name = hooks_of(node), node.name
@@ -40,24 +43,26 @@ def register_prehook(node: TapeNode, hook: Callable[[tuple], Any]) -> Handle:
 
 
 def hooks_of(node: TapeNode) -> Hooks:
+    """The hooks of a node; raise for a leaf, which has none."""
     if node.primitive is None:
         raise user_error(
             GradientError, "A leaf has no backward to hook into", "Use x.register_hook(fn) on the tensor itself."
         )
-    return node.get_hooks()
+    return node.hooked()
 
 
-def listed(t: Any) -> list:
-    """The cotangents of all outputs: the engine has a list of them only where there are several."""
+def cotangent_list(t: Any) -> list[Any]:
+    """The cotangents of all outputs as a list; of one output, the engine has only the cotangent."""
     return t if isinstance(t, list) else [t]
 
 
-def shown(cotangents: Sequence[Any]) -> tuple:
-    return tuple(None if t is None else to_gradient(t) for t in cotangents)
+def public_gradients(cotangents: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents as gradients for the user."""
+    return tuple(None if t is None else public(t) for t in cotangents)
 
 
-def replaced(name: str, returned: Any, old: list) -> list:
-    """The cotangents that a hook put in place of the old ones, checked."""
+def check_replacement(name: str, returned: Any, old: list[Any]) -> list[Any]:
+    """The cotangents that a hook returned instead of the old ones, checked; the old ones if it returned None."""
     if returned is None:
         return old
     new = list(returned) if isinstance(returned, tuple | list) else [returned]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial, update_wrapper
 from operator import attrgetter
 from types import FrameType
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
@@ -31,12 +31,34 @@ from wengert.ops.shape.casting import astype
 from wengert.transforms.call import layers
 
 Static = Sequence[int] | int
+P = ParamSpec("P")
+R = TypeVar("R")
 DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 """Values for which a call of a compiled function is one operation."""
 
 
+@overload
 def compile(
-    f: Callable | None = None,
+    f: Callable[P, R],
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+) -> Compiled[P, R]: ...
+
+
+@overload
+def compile(
+    f: None = None,
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
     *,
     static_argnums: Static = (),
     static_argnames: Sequence[str] | str = (),
@@ -105,12 +127,12 @@ class GraphFunction:
         return self.graph.evaluate(*[astype(a, node.dtype) for a, node in zip(args, inputs, strict=True)])
 
 
-class Compiled:
+class Compiled(Generic[P, R]):
     """A function that runs as native code."""
 
     def __init__(
         self,
-        f: Callable,
+        f: Callable[P, R],
         static_argnums: tuple[int, ...] = (),
         static_argnames: tuple[str, ...] = (),
         check: bool = False,
@@ -122,9 +144,9 @@ class Compiled:
         self.known: dict[Any, Signature] = {}
         self.fast: Callable = no_entry
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs:
-            result = self.fast(*args)
+            result: R = self.fast(*args)
             if result is not NotImplemented:
                 return result
         return self.general(args, kwargs)

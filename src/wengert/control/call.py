@@ -1,6 +1,7 @@
 """Operations that hold a function: one call of it is one operation, whatever the function does inside.
 
-Custom rules, checkpoints, integrals and compiled functions are such operations. A `Call` says once how it runs in each mode.
+Custom rules, checkpoints, integrals and compiled functions are such operations. A `Call` defines how it runs in each
+mode.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import find_own, is_own, iterate_payloads, new_level, payloads, strip_level
+from wengert.core.levels import find_own, is_own, layers, new_level, payloads, strip_level
 from wengert.core.primitive import SHAPED, Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -31,18 +32,18 @@ ARRAY = object()
 
 
 class Call:
-    """The arguments of one call taken apart into arrays and the rest, and how to compute with them.
+    """One call: its arguments, split into arrays and the rest, and how it runs in each mode.
 
-    `function` takes the arguments; `pull` turns cotangents of its results into those of the live arrays, `push`
-    tangents the other way.
+    `function` takes the arguments. `pull` maps cotangents of the results to cotangents of the live arrays, `push` maps
+    tangents of the arrays to tangents of the results.
     """
 
-    has_rule = False  # whether its derivative is another than that of the operations inside
-    function: Callable
+    has_rule = False  # whether its derivative differs from that of the operations inside
+    function: Callable[..., Any]
     structure_out: tree.Structure
     specs: list[Spec]
 
-    def __init__(self, name: str, args: tuple):
+    def __init__(self, name: str, args: tuple[Any, ...]):
         self.name = name
         leaves, self.structure = tree.flatten(args)
         self.arrays = [a for a in leaves if isinstance(a, SHAPED)]
@@ -51,35 +52,39 @@ class Call:
         self.is_tracked = has_history(self.arrays)
 
     def __call__(self, primitive: Primitive) -> Any:
-        with recording.repeating(primitive.name):
+        with recording.repeated(primitive.name):
             outs = primitive.op(*self.arrays, call=self)
-        self.arrays = []  # the tape knows what to keep
+        self.arrays = []  # the tape keeps what it needs
         return tree.unflatten(self.structure_out, outs)
 
-    def assemble(self, arrays: Iterable[Any], fixed: Callable[[Any], Any] = lambda a: a) -> tuple:
-        """The arguments with these arrays in them."""
+    def assemble(self, arrays: Iterable[Any], fixed: Callable[[Any], Any] = lambda a: a) -> tuple[Any, ...]:
+        """The arguments with these arrays in them; `fixed` is applied to the other leaves."""
         rest = iter(arrays)
-        return tree.unflatten(self.structure, [next(rest) if a is ARRAY else fixed(a) for a in self.leaves])
+        leaves = [next(rest) if a is ARRAY else fixed(a) for a in self.leaves]
+        args: tuple[Any, ...] = tree.unflatten(self.structure, leaves)
+        return args
 
-    def among_arrays(self, leaves: Sequence[Any]) -> list:
-        """Those of the leaves that stand where the arguments have arrays."""
+    def select_arrays(self, leaves: Sequence[Any]) -> list[Any]:
+        """The leaves at the positions where the arguments have arrays."""
         return [leaf for leaf, a in zip(leaves, self.leaves, strict=True) if a is ARRAY]
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results on plain arrays.
 
-        The function sees those of tensors as tensors without history, so that it cannot change them.
+        If there were tensors among the arguments, the function gets tensors without history, whose memory it cannot
+        change.
         """
-        return self.plain(self.function(*self.assemble(as_tensors(x) if self.has_values else x)))
+        return self.strip_results(self.function(*self.assemble(as_tensors(x) if self.has_values else x)))
 
-    def plain(self, out: Any) -> tuple:
-        """The arrays in what the function returned, which must not have a history of its own."""
-        outs = [strip_tensor(y) if isinstance(y, Array) else to_owned(y, self.name) for y in self.opened(out)]
+    def strip_results(self, out: Any) -> tuple[Any, ...]:
+        """The plain arrays in what the function returned; raise if a captured value gave them a history."""
+        outs = [strip_tensor(y) if isinstance(y, Array) else to_owned(y, self.name) for y in self.flatten_results(out)]
         if any(isinstance(y, Array) for y in outs):
-            raise self.hidden()
+            raise self.captured_error()
         return tuple(outs)
 
-    def hidden(self) -> GradientError:
+    def captured_error(self) -> GradientError:
+        """The error for a function that uses a tracked value without being given it."""
         return user_error(
             GradientError,
             f"{self.name} uses a tracked value that is not among its arguments",
@@ -87,69 +92,69 @@ class Call:
             "detach it.",
         )
 
-    def opened(self, out: Any) -> list:
-        """The leaves of what the function returned; how to put them back is remembered."""
+    def flatten_results(self, out: Any) -> list[Any]:
+        """The leaves of what the function returned; their structure and specs are stored."""
         leaves, self.structure_out = tree.flatten(out)
         self.specs = [Spec.of(y) for y in leaves]
         return leaves
 
-    def straight(self, x: Sequence[Any]) -> tuple:
-        """The results on values of any mode, as if the function had been called without all this."""
-        return tuple(self.opened(self.function(*self.assemble(x))))
+    def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results on values of any mode, as if the function had been called directly."""
+        return tuple(self.flatten_results(self.function(*self.assemble(x))))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> Sequence[Any]:
-        raise NotImplementedError  # each kind of call defines it
+        """The cotangents of the arrays x, for cotangents t of the results; each kind of call defines it."""
+        raise NotImplementedError
 
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        raise NotImplementedError  # each kind of call defines it
+        """The results at x and their tangents, for tangents t of x; each kind of call defines it."""
+        raise NotImplementedError
 
-    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
-        """The results on values, of which `top` has the highest level: how the operation runs in each mode."""
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results on values, of which `top` has the highest level."""
         if isinstance(top, Tensor):
-            return self.on_tape(primitive, top, x)
+            return self.in_reverse_mode(primitive, top, x)
         if isinstance(top, Symbol):
             if self.has_rule and top.extra is not None:
-                top.extra.has_rules = True  # which the graph does not show
-            return self.straight(x)
+                top.extra.has_rules = True  # the graph does not show them
+            return self.run_inline(x)
         if isinstance(top, Dual | Jet) and not recording.is_recording():
-            return primitive.op(*[strip_level(a, top.level) for a in x], call=self)
+            return tuple(primitive.op(*[strip_level(a, top.level) for a in x], call=self))
         if isinstance(top, Dual):
-            return self.closed(self.dual(top.level, x), top.level)
+            return self.refuse_captured(self.in_forward_mode(top.level, x), top.level)
         if isinstance(top, Jet):
-            return self.closed(self.jet(primitive, top, x), top.level)
+            return self.refuse_captured(self.in_taylor_mode(primitive, top, x), top.level)
         if isinstance(top, Batched):
-            return self.closed(self.batched(primitive, top, x), top.level)
+            return self.refuse_captured(self.in_batched_mode(primitive, top, x), top.level)
         if not self.has_rule:
-            return self.straight(x)
+            return self.run_inline(x)
         live = tuple(find_own(x, type(top), top.level))
-        return top.process(primitive, top.level, tuple(x), {"call": self, "live": live})  # whatever that mode does
+        return tuple(top.process(primitive, top.level, tuple(x), {"call": self, "live": live}))
 
-    def on_tape(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple:
+    def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results as tensors, with one node for the whole call."""
         live = tuple([is_own(a, Tensor, top.level) and a.node is not None for a in x])
-        outs = Tensor.process(primitive, top.level, tuple(x), {"call": self, "live": live})
+        outs: tuple[Tensor, ...] = Tensor.process(primitive, top.level, tuple(x), {"call": self, "live": live})
         for y in outs:
             if isinstance(y.value, Array) and y.value.level >= top.level:
-                raise self.hidden()
+                raise self.captured_error()
             if not is_smooth(y):
                 y.node = None
         return outs
 
-    def closed(self, outs: tuple, level: int) -> tuple:
-        """Results inside which there is nothing of their own level: that would be a value which was captured."""
+    def refuse_captured(self, outs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+        """The results; raise if one has a payload of their own level, which must come from a captured value."""
         for y in outs:
-            parts = (
-                [y.value, y.tangent]
-                if isinstance(y, Dual)
-                else y.series.coefficients
-                if isinstance(y, Jet)
-                else [getattr(y, "value", None)]
-            )
+            if isinstance(y, Dual):
+                parts = [y.value, y.tangent]
+            else:
+                parts = y.series.terms if isinstance(y, Jet) else [getattr(y, "value", None)]
             if any(isinstance(part, Array) and part.level >= level for part in parts):
-                raise self.hidden()
+                raise self.captured_error()
         return outs
 
-    def dual(self, level: int, x: Sequence[Any]) -> tuple:
+    def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results as duals, by `push`."""
         values = [strip_level(a, level) for a in x]
         tangents = [a.tangent if is_own(a, Dual, level) else zeros_like(a) for a in x]
         outs, pushed = self.push(as_tensors(values, tangents), as_tensors(tangents, values))
@@ -160,12 +165,12 @@ class Call:
             ]
         )
 
-    def jet(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple:
-        """By `out' = push(x')`, on series that are shorter by one coefficient."""
+    def in_taylor_mode(self, primitive: Primitive, top: Jet, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results as jets: `push` of series that are one coefficient shorter gives their derivative."""
         order, level = top.series.run.order, top.level
         run, inner = Run(order - 1), new_level()
 
-        def coefficients(a: Any) -> list:
+        def coefficients(a: Any) -> list[Any]:
             if not is_own(a, Jet, level):
                 return [a] + [zeros_like(a)] * order
             return [zeros_like(a) if a.series[k] is None else a.series[k] for k in range(order + 1)]
@@ -186,46 +191,47 @@ class Call:
             results.append(Jet(Series(top.series.run, [strip_tensor(strip_level(y, inner)), *scaled]), level))
         return tuple(results)
 
-    def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results as batches, by one call on arrays with a batch axis."""
         own = find_own(x, Batched, top.level)
         outs = primitive.op(*payloads(x, own), call=BatchedCall(self, own, len(top.value)))
         return tuple([Batched(y, top.level) for y in outs])
 
 
 class BatchedCall(Call):
-    """A call for each element of a batch, as one call on arrays that have the batch as their first axis."""
+    """The calls of all elements of a batch, as one call on arrays whose first axis is the batch."""
 
     def __init__(self, call: Call, mine: Sequence[bool], n: int):
         self.name, self.call, self.mine, self.n = call.name, call, mine, n
 
-    def rows(self, x: Sequence[Any], mine: Sequence[bool], level: int) -> list:
+    def as_batches(self, x: Sequence[Any], mine: Sequence[bool], level: int) -> list[Any]:
         return [Batched(a, level) if m and a is not None else a for a, m in zip(x, mine, strict=True)]
 
-    def whole(self, y: Any, level: int) -> Any:
-        """All elements of a result, which need not depend on the batch."""
+    def strip_batch(self, y: Any, level: int) -> Any:
+        """All elements of a result; one that does not depend on the batch is repeated."""
         return y.value if is_own(y, Batched, level) else broadcast_to(y, (self.n, *np.shape(y)))
 
-    def run(self, x: Sequence[Any]) -> tuple:
-        return tuple(map(strip_tensor, self.straight(as_tensors(x))))
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(map(strip_tensor, self.run_inline(as_tensors(x))))
 
-    def straight(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         level = new_level()
-        return tuple([self.whole(y, level) for y in self.call.straight(self.rows(x, self.mine, level))])
+        return tuple([self.strip_batch(y, level) for y in self.call.run_inline(self.as_batches(x, self.mine, level))])
 
-    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         level = new_level()
-        outs, pushed = self.call.push(self.rows(x, self.mine, level), self.rows(t, self.mine, level))
-        return [self.whole(y, level) for y in outs], [self.whole(c, level) for c in pushed]
+        outs, pushed = self.call.push(self.as_batches(x, self.mine, level), self.as_batches(t, self.mine, level))
+        return [self.strip_batch(y, level) for y in outs], [self.strip_batch(c, level) for c in pushed]
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         level = new_level()
-        found = self.call.pull(self.rows(t, [True] * len(t), level), self.rows(x, self.mine, level), live)
-        whole = [None if c is None else self.whole(c, level) for c in found]
+        found = self.call.pull(self.as_batches(t, [True] * len(t), level), self.as_batches(x, self.mine, level), live)
+        whole = [None if c is None else self.strip_batch(c, level) for c in found]
         return [c if c is None or m else c.sum(axis=0) for c, m in zip(whole, self.mine, strict=True)]
 
 
 def call_operation(name: str) -> Primitive:
-    """An operation that holds a function, which it gets as a `Call`. A node keeps the arrays among its arguments."""
+    """An operation that holds a function, which it gets as a `Call`; its nodes keep the arrays among the arguments."""
     return Primitive(
         Definition(
             name=name,
@@ -243,12 +249,12 @@ def call_operation(name: str) -> Primitive:
 def has_history(arrays: Sequence[Any]) -> bool:
     """Whether a gradient may be asked for with respect to one of these values."""
     return recording.is_recording() and any(
-        x.node is not None for a in arrays for x in iterate_payloads(a) if isinstance(x, Tensor)
+        x.node is not None for a in arrays for x in layers(a) if isinstance(x, Tensor)
     )
 
 
-def pull_call(call: Call, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
-    """The cotangents of a call; without history where the backward pass is not recorded."""
+def pull_call(call: Call, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
+    """The cotangents of a call, without history where the backward pass is not recorded."""
     plain = not any(isinstance(v, Array) for v in (*t, *x))
     found = [None if c is None else strip_tensor(c) for c in call.pull(t, x, live)]
     return [c.value if plain and isinstance(c, Tensor) and not c.level else c for c in found]

@@ -1,15 +1,15 @@
 """Checkpoints: compute again in the backward pass what would otherwise have to be kept.
 
-A function under `checkpoint` is one operation to the tape, which keeps its arguments only. The backward pass runs the
-function once more, on a tape of its own, and pulls back through that. Forward modes keep nothing for a backward pass,
-and run the function as it is.
+A function under `checkpoint` is one node of the tape, which keeps only its arguments. The backward pass runs the
+function again on a new tape, and pulls cotangents back through that. The other modes need no tape, and run the function
+as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from wengert.control.values import as_tensors, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, find_own, highest_value, iterate_payloads, new_level, payloads, strip_level
+from wengert.core.levels import add_seed, find_own, highest, layers, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -27,15 +27,16 @@ from wengert.modes.tape import TapeNode, find_older, next_sequence
 from wengert.modes.tensor import Tensor
 
 Policy = Callable[[str], bool]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def checkpoint(f: Callable, policy: Policy | None = None) -> Callable:
-    """`f`, of which reverse mode keeps the arguments only, and runs it again for the gradient.
+def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R]:
+    """`f`, of which reverse mode keeps only the arguments, and which it runs again for the gradient.
 
-    `f` must do the same each time it is called. `policy` says by name of which operations the results are kept and not
-    computed again, for example `lambda name: name == "matmul"`. Tensors that `f` uses without being given them get
-    their gradients too; pass them as arguments (in a list or dict) for second derivatives, with a policy, and where
-    they belong to another transform.
+    `f` must do the same each time it is called. `policy(name)` says whether to keep the results of an operation instead
+    of computing them again, for example `lambda name: name == "matmul"`. Captured tensors get gradients too; pass them
+    as arguments (in a list or dict) for second derivatives, with a policy, and if they belong to another transform.
 
     >>> x = Tensor(np.float64(2.0)).requires_grad_()
     >>> checkpoint(lambda x: np.sin(np.exp(x)))(x).backward()
@@ -58,9 +59,10 @@ def checkpoint(f: Callable, policy: Policy | None = None) -> Callable:
 CHECKPOINT = call_operation("checkpoint")
 
 
-def checkpoint_sequential(functions: Sequence[Callable], segments: int, x: Any) -> Any:
-    """The functions one after the other on `x`, in so many segments, of which reverse mode keeps what goes in, and the
-    last one in full.
+def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int, x: Any) -> Any:
+    """Apply the functions to `x` one after the other, in `segments` checkpointed segments.
+
+    Reverse mode keeps the input of each segment; the last segment is recorded in full.
 
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_sequential([np.sin, np.exp, np.sqrt], 2, x).backward()
@@ -76,7 +78,9 @@ def checkpoint_sequential(functions: Sequence[Callable], segments: int, x: Any) 
     return x
 
 
-def chain(functions: Sequence[Callable]) -> Callable:
+def chain(functions: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
+    """The functions as one function, applied one after the other."""
+
     def segment(x: Any) -> Any:
         for f in functions:
             x = f(x)
@@ -85,21 +89,21 @@ def chain(functions: Sequence[Callable]) -> Callable:
     return segment
 
 
-class Captured(Exception):  # a message from a run to its call
-    """The results of a run that used tensors which were not among the arguments, and the level of those."""
+class CapturedValues(Exception):  # a message from a run to its call
+    """Raised when a run used captured tensors, with its results and the level of those tensors."""
 
     def __init__(self, outs: Sequence[Any], level: int):
         self.outs, self.level = outs, level
 
 
 class Checkpoint(Call):
-    """A call that is made again on the way back."""
+    """A call that runs again in the backward pass."""
 
-    def __init__(self, name: str, args: tuple, policy: Policy | None = None):
+    def __init__(self, name: str, args: tuple[Any, ...], policy: Policy | None = None):
         super().__init__(name, args)
         self.policy = policy
-        self.kept: list[Results] = []  # of the run on plain numbers, for the one walk back that is not recorded
-        self.known: list[tuple] = []  # results that were computed when captured tensors were found
+        self.kept: list[Results] = []  # of the run on plain arrays, for one backward pass that is not recorded
+        self.known: list[tuple[Any, ...]] = []  # results of the run that found captured tensors
         self.captured: list[TapeNode] = []
         self.captured_level = 0
 
@@ -107,10 +111,10 @@ class Checkpoint(Call):
         start = next_sequence()
         try:
             return super().__call__(primitive)
-        except Captured as found:
-            levels = {x.level for a in self.arrays for x in iterate_payloads(a) if strip_tensor(x) is x}
+        except CapturedValues as found:
+            levels = {x.level for a in self.arrays for x in layers(a) if strip_tensor(x) is x}
             if levels - {found.level} or self.policy is not None:
-                raise self.hidden() from None
+                raise self.captured_error() from None
             self.captured = find_older(
                 start, [y.node for y in found.outs if isinstance(y, Tensor) and y.node is not None]
             )
@@ -119,39 +123,43 @@ class Checkpoint(Call):
         self.arrays += [Tensor(NOTHING, self.captured_level, node) for node in self.captured]
         return super().__call__(primitive)
 
-    def run(self, x: Sequence[Any]) -> tuple:
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         if self.known:
             return self.known.pop()
         if self.policy is None:
             return super().run(x)
         level, results = new_level(), Results(self.policy)
-        outs = self.opened(self.function(*self.assemble([Kept(a, level, results) for a in as_tensors(x)])))
+        outs = self.flatten_results(
+            self.function(*self.assemble([PolicyValue(a, level, results) for a in as_tensors(x)]))
+        )
         self.kept = [results]
-        return self.plain(tree.unflatten(self.structure_out, [strip_level(y, level) for y in outs]))
+        return self.strip_results(tree.unflatten(self.structure_out, [strip_level(y, level) for y in outs]))
 
-    def plain(self, out: Any) -> tuple:
-        outs = self.opened(out)
-        tracked = [x for y in outs for x in iterate_payloads(y) if strip_tensor(x) is x]
+    def strip_results(self, out: Any) -> tuple[Any, ...]:
+        outs = self.flatten_results(out)
+        tracked = [x for y in outs for x in layers(y) if strip_tensor(x) is x]
         if tracked and all(isinstance(x, Tensor) and x.level == tracked[0].level for x in tracked):
-            raise Captured([strip_tensor(y) for y in outs], tracked[0].level)
-        return super().plain(out)
+            raise CapturedValues([strip_tensor(y) for y in outs], tracked[0].level)
+        return super().strip_results(out)
 
-    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
-        return self.on_tape(primitive, top, x) if isinstance(top, Tensor) else self.straight(x)
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
+        return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         x = x[: len(x) - len(self.captured)]
         plain = not any(isinstance(v, Array) for v in (*t, *x))
         if self.captured and not plain:
-            raise self.hidden()
+            raise self.captured_error()
         specs = self.specs
         with LinearTape([v if alive else None for v, alive in zip(x, live, strict=False)]) as tape:
             inputs = [i if i is not None else v for v, i in zip(as_tensors(x, t), tape.inputs, strict=True)]
             if plain and self.kept:
-                level, results = new_level(), self.kept.pop().again()
-                outs = [strip_level(y, level) for y in self.straight([Kept(a, level, results) for a in inputs])]
+                level, results = new_level(), self.kept.pop().replay()
+                outs = [
+                    strip_level(y, level) for y in self.run_inline([PolicyValue(a, level, results) for a in inputs])
+                ]
             else:
-                outs = list(self.straight(inputs))
+                outs = list(self.run_inline(inputs))
             if self.specs != specs:
                 raise user_error(
                     GradientError,
@@ -163,8 +171,8 @@ class Checkpoint(Call):
                 return found
             return [strip_level(c, self.captured_level) for c in found] + self.pull_captured(below, t)
 
-    def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list:
-        """The cotangents of the captured tensors, from their own tape, on which the second run was recorded too."""
+    def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list[Any]:
+        """The cotangents of the captured tensors, from their tape, which has recorded the second run too."""
         seeds: dict[TapeNode, Any] = {}
         for y, c in zip(outs, t, strict=True):
             if c is not None and isinstance(y, Tensor) and y.node is not None:
@@ -178,18 +186,18 @@ NOTHING = np.empty(0)
 
 
 class Results:
-    """What the operations that a policy chose have computed, in the order in which they ran."""
+    """The results of the operations that a policy chose, in the order in which they ran."""
 
     def __init__(self, policy: Policy, outs: Iterable[Any] | None = None):
         self.policy = policy
-        self.outs: list = []
+        self.outs: list[Any] = []
         self.replayed = None if outs is None else iter(outs)
 
-    def again(self) -> Results:
-        """To be handed out in a second run."""
+    def replay(self) -> Results:
+        """The same results, for a second run."""
         return Results(self.policy, self.outs)
 
-    def of(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
+    def compute(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
         if not self.policy(primitive.name):
             return primitive.op(*values, **params)
         if self.replayed is None:
@@ -197,16 +205,16 @@ class Results:
             self.outs.append(tuple(map(strip_tensor, out)) if primitive.outputs != 1 else strip_tensor(out))
             return out
         out = next(self.replayed)
-        top = highest_value(values)
+        top = highest(values)
         if top is None:
             return out
-        assert isinstance(top, Tensor)  # the second run is recorded, whatever the first one was
+        assert isinstance(top, Tensor)  # the second run is always recorded
         own = find_own(values, Tensor, top.level)
         return Tensor.record(primitive, top.level, values, params, payloads(values, own), out)
 
 
-class Kept(Array):
-    """A value in a function under a policy: operations ask `results` what they are to compute."""
+class PolicyValue(Array):
+    """A value in a function with a policy: operations on it are computed by `results`."""
 
     __slots__ = ()
 
@@ -214,10 +222,14 @@ class Kept(Array):
         self.value, self.level, self.extra = value, level, results
 
     @staticmethod
-    def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
-        own = find_own(args, Kept, level)
+    def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        own = find_own(args, PolicyValue, level)
         results = next(a.extra for a, mine in zip(args, own, strict=True) if mine)
-        out = results.of(primitive, payloads(args, own), params)
+        out = results.compute(primitive, payloads(args, own), params)
         if gives_constants(primitive):
             return out
-        return Kept(out, level, results) if primitive.outputs == 1 else tuple([Kept(o, level, results) for o in out])
+        return (
+            PolicyValue(out, level, results)
+            if primitive.outputs == 1
+            else tuple([PolicyValue(o, level, results) for o in out])
+        )

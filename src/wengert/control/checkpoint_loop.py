@@ -22,14 +22,13 @@ from wengert.modes.tensor import Tensor
 LOOP = call_operation("checkpoint_loop")
 
 
-def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
-    """The state after `n` steps, each of them `state = step(state, k, *args)`, with a gradient that needs memory for
-    few of the states.
+def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
+    """The state after `n` steps `state = step(state, k, *args)`, with a gradient that keeps few states in memory.
 
-    The way back keeps at most `snapshots` states at a time, by default about log2(n), and computes others again from
-    the nearest of them. They are placed by the binomial schedule, which runs each step the fewest times: with log2(n)
-    of them, at most log2(n) times. States and further arguments are trees of arrays. Gradients are the same, to the
-    last bit, as those of a loop that keeps everything.
+    The backward pass keeps at most `snapshots` states at a time, by default about log2(n), and computes the others
+    again from the nearest of them. The binomial schedule chooses which states to keep such that steps run as few times
+    as possible: with log2(n) snapshots, each runs at most log2(n) times. State and args are trees of arrays. Gradients
+    are bit for bit those of a loop that keeps everything.
 
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_loop(lambda x, k: np.sin(x), x, 100).backward()
@@ -43,58 +42,61 @@ def checkpoint_loop(step: Callable, state: Any, n: int, *args: Any, snapshots: i
 
 
 class Loop(Call):
-    """A loop whose states are computed again on the way back."""
+    """A loop whose states are computed again in the backward pass."""
 
-    def __init__(self, name: str, args: tuple, step: Callable, n: int, snapshots: int):
+    def __init__(self, name: str, args: tuple[Any, ...], step: Callable[..., Any], n: int, snapshots: int):
         super().__init__(name, args)
         self.step, self.n, self.snapshots = step, n, snapshots
 
-    def function(self, state: Any, args: tuple) -> Any:
+    def function(self, state: Any, args: tuple[Any, ...]) -> Any:
         return self.advance(state, args, 0, self.n)
 
-    def advance(self, state: Any, args: tuple, start: int, stop: int) -> Any:
+    def advance(self, state: Any, args: tuple[Any, ...], start: int, stop: int) -> Any:
         for k in range(start, stop):
             state = self.step(state, k, *args)
         return state
 
-    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple:
-        return self.on_tape(primitive, top, x) if isinstance(top, Tensor) else self.straight(x)
+    def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
+        return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:  # noqa: ARG002  # as in Call
         state, args = self.assemble(as_tensors(x, t))
         arguments, structure = tree.flatten(args)
-        back = Back(self, t, arguments, structure)
-        back.through(state, 0, self.n, self.snapshots)
-        return self.among_arrays([*back.t, *back.totals])
+        back = LoopBackward(self, t, arguments, structure)
+        back.pull_range(state, 0, self.n, self.snapshots)
+        return self.select_arrays([*back.t, *back.totals])
 
 
-class Back:
-    """The way back through a loop: `t` are the cotangents of the state that it has come to, `totals` those of the
-    arguments so far.
+class LoopBackward:
+    """The backward pass through a loop.
+
+    `t` are the cotangents of the current state, `totals` those of the arguments so far.
     """
 
-    def __init__(self, loop: Loop, t: Sequence[Any], arguments: list, structure: tree.Structure):
+    def __init__(self, loop: Loop, t: Sequence[Any], arguments: list[Any], structure: tree.Structure):
         self.loop, self.t, self.arguments, self.structure = loop, t, arguments, structure
-        self.totals: list = [None] * len(arguments)
+        self.totals: list[Any] = [None] * len(arguments)
 
-    def through(self, state: Any, start: int, stop: int, spare: int) -> None:
-        """Back from step `stop` to step `start`, whose state is given, with so many further states at a time."""
+    def pull_range(self, state: Any, start: int, stop: int, spare: int) -> None:
+        """Pull cotangents from `stop` back to `start`, whose state is given, keeping `spare` more states at a time."""
         while stop - start > 1:
-            middle = start + split(stop - start, spare)
-            args = tree.unflatten(self.structure, map(handle, self.arguments))
-            self.through(self.loop.advance(tree.map(handle, state), args, start, middle), middle, stop, spare - 1)
+            middle = start + next_snapshot(stop - start, spare)
+            args = tree.unflatten(self.structure, map(copy_for_step, self.arguments))
+            self.pull_range(
+                self.loop.advance(tree.map(copy_for_step, state), args, start, middle), middle, stop, spare - 1
+            )
             stop = middle
-        self.one(state, start)
+        self.pull_step(state, start)
 
-    def one(self, state: Any, k: int) -> None:
-        """Back through one step, on a tape of its own.
+    def pull_step(self, state: Any, k: int) -> None:
+        """Pull cotangents back through one step, on a new tape.
 
-        Cotangents of the arguments are added in the order of a tape of all steps.
+        Cotangents of the arguments are summed in the same order as on a tape of all steps.
         """
         leaves, structure = tree.flatten(state)
         values = [*leaves, *self.arguments]
         with LinearTape([strip_tensor(v) if isinstance(v, SHAPED) and is_smooth(v) else None for v in values]) as tape:
-            inputs = [handle(v) if i is None else i for v, i in zip(values, tape.inputs, strict=True)]
+            inputs = [copy_for_step(v) if i is None else i for v, i in zip(values, tape.inputs, strict=True)]
             args = tree.unflatten(self.structure, inputs[len(leaves) :])
             outs = tree.flatten(self.loop.step(tree.unflatten(structure, inputs[: len(leaves)]), k, *args))[0]
             nodes = tape.nodes[len(leaves) :]
@@ -107,18 +109,18 @@ class Back:
         self.t, self.totals = found[: len(leaves)], found[len(leaves) :]
 
 
-def handle(value: Any) -> Any:
-    """The same value as an object of its own, which a step may change in place."""
+def copy_for_step(value: Any) -> Any:
+    """A copy of a value, which a step may change in place."""
     return value.copy() if isinstance(value, np.ndarray) else snapshot(value)
 
 
-def split(length: int, spare: int) -> int:
-    """After how many of these steps to keep the next state, with so many states to spare (Griewank's binomial
-    schedule).
+def next_snapshot(length: int, spare: int) -> int:
+    """The step, among `length`, after which to keep the next state, with `spare` states left.
 
-    With c states, comb(c + r, c) steps can be gone back through by running each of them at most r times.
+    This is Griewank's binomial schedule: with c states, comb(c + r, c) steps can be reversed by running each of them at
+    most r times.
 
-    >>> split(10, 1), split(10, 3)
+    >>> next_snapshot(10, 1), next_snapshot(10, 3)
     (9, 4)
     """
     spare = max(spare, 1)

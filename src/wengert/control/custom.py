@@ -1,9 +1,9 @@
-"""Rules of the user's own: `custom_jvp` and `custom_vjp` for functions, `primitive` for operations of the table.
+"""User-defined rules: `custom_jvp` and `custom_vjp` for functions, `primitive` for operations of the table.
 
-Either rule gives both modes. A rule that pushes tangents forward is a linear map, and is run on a tape in the tangents
-alone to be transposed; a rule that pulls cotangents back is transposed in the same way to push forward. Rules run on
-the values that the function got, with all that lower levels know of them, so that second derivatives are those of the
-rules themselves.
+Either rule gives both modes. A rule that pushes tangents is linear in them: recorded on a tape of the tangents alone,
+it is transposed for reverse mode. A rule that pulls cotangents is transposed in the same way for forward mode. Rules
+run on the values that the function got, with their histories at lower levels, so that second derivatives are
+derivatives of the rules.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from wengert.control.linear_tape import LinearTape
 from wengert.control.values import as_tensors, is_smooth, match_given, strip_tensor
 from wengert.core import kinds, tree
 from wengert.core.array import UFUNCS, Array
-from wengert.core.errors import GradientError, TrackedValueError, user_error, user_line
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.modes.forward import zeros_like
 from wengert.modes.tensor import Tensor
 
 
 class Custom:
-    """A function with a rule; what the two kinds of rule share."""
+    """A function with a rule: what custom_jvp and custom_vjp share."""
 
-    def __init__(self, f: Callable, nondiff_argnums: Sequence[int] | int = ()):
+    def __init__(self, f: Callable[..., Any], nondiff_argnums: Sequence[int] | int = ()):
         update_wrapper(self, f)
         self.f, self.name = f, getattr(f, "__name__", "function")
         self.signature = inspect.signature(f)
@@ -50,11 +50,11 @@ class Custom:
                 )
         live = tuple([a for i, a in enumerate(bound.args) if i not in nondiff])
 
-        def whole(*live: Any) -> tuple:
+        def whole(*live: Any) -> tuple[Any, ...]:
             rest = iter(live)
             return tuple([a if i in nondiff else next(rest) for i, a in enumerate(bound.args)])
 
-        call = self.call(live)
+        call = self.make_call(live)
         if not call.has_values:
             return tree.map(lambda y: match_given(y, (args, kwargs)), self.f(*bound.args, **bound.kwargs))
         call.function = lambda *live: self.f(*whole(*live), **bound.kwargs)
@@ -62,28 +62,30 @@ class Custom:
         call.constants = tuple([bound.args[i] for i in nondiff])
         return call(self.primitive)
 
-    def call(self, live: tuple) -> CustomCall:
-        raise NotImplementedError  # each kind of rule defines it
+    def make_call(self, live: tuple[Any, ...]) -> CustomCall:
+        """A call with these differentiable arguments; each kind of rule defines it."""
+        raise NotImplementedError
 
 
 class CustomCall(Call):
-    """A call of a function with a rule: `constants` are the arguments without derivative, `whole` puts them among the
-    others.
+    """A call of a function with a rule.
+
+    `constants` are the arguments without derivative; `whole` inserts them among the others.
     """
 
     has_rule = True
-    constants: tuple
-    whole: Callable[..., tuple]
+    constants: tuple[Any, ...]
+    whole: Callable[..., tuple[Any, ...]]
     keywords: dict[str, Any]
 
-    def mismatch(self, what: str, got: Any, wanted: Any) -> GradientError:
+    def rule_error(self, what: str, got: Any, wanted: Any) -> GradientError:
         return user_error(GradientError, f"The rule of {self.name} returned {what} {got} where {wanted} was needed")
 
 
 class custom_jvp(Custom):  # a decorator
     """A function whose derivative is `rule(primals, tangents) -> (out, tangent_out)`, linear in the tangents.
 
-    Reverse mode transposes the rule. Arguments may be trees; those in `nondiff_argnums` come first in the rule.
+    Reverse mode transposes the rule. Arguments may be trees. Those in `nondiff_argnums` are passed first to the rule.
 
     >>> @custom_jvp
     ... def cube(x):
@@ -98,14 +100,14 @@ class custom_jvp(Custom):  # a decorator
     tensor(12.)
     """
 
-    rule: Callable | None = None
+    rule: Callable[..., Any] | None = None
 
-    def defjvp(self, rule: Callable) -> Callable:
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule; use it as a decorator."""
         self.rule = rule
         return rule
 
-    def call(self, live: tuple) -> CustomCall:
+    def make_call(self, live: tuple[Any, ...]) -> CustomCall:
         if self.rule is None:
             raise user_error(
                 GradientError, f"{self.name} is a custom_jvp without a rule", f"Give it one: @{self.name}.defjvp."
@@ -114,25 +116,27 @@ class custom_jvp(Custom):  # a decorator
 
 
 class JvpCall(CustomCall):
-    def __init__(self, name: str, live: tuple, rule: Callable):
+    """A call of a function with a rule that pushes tangents."""
+
+    def __init__(self, name: str, live: tuple[Any, ...], rule: Callable[..., Any]):
         super().__init__(name, live)
         self.rule = rule
 
-    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         tangents = self.assemble(t, lambda fixed: 0.0 if isinstance(fixed, float | int | complex) else None)
         returned = self.rule(*self.constants, self.assemble(x), tangents)
         if not isinstance(returned, tuple) or len(returned) != 2:
-            raise self.mismatch("a", type(returned).__name__, "a pair (out, tangent_out)")
-        outs = self.opened(returned[0])
+            raise self.rule_error("a", type(returned).__name__, "a pair (out, tangent_out)")
+        outs = self.flatten_results(returned[0])
         pushed, structure = tree.flatten(returned[1])
         if structure != self.structure_out:
-            raise self.mismatch("a tangent of structure", structure, self.structure_out)
+            raise self.rule_error("a tangent of structure", structure, self.structure_out)
         for y, c in zip(outs, pushed, strict=True):
             if np.shape(y) != np.shape(c):
-                raise self.mismatch("a tangent of shape", np.shape(c), np.shape(y))
+                raise self.rule_error("a tangent of shape", np.shape(c), np.shape(y))
         return outs, pushed
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         with LinearTape([zeros_like(v) if alive else None for v, alive in zip(x, live, strict=True)]) as linear:
             _, pushed = self.push(
                 as_tensors(x, t), [zeros_like(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)]
@@ -141,12 +145,12 @@ class JvpCall(CustomCall):
 
 
 class custom_vjp(Custom):  # a decorator
-    """A function whose derivative is `forward(*args) -> (out, residuals)` and `backward(residuals, cotangent) ->
-    cotangents`.
+    """A function whose derivative is given by a forward and a backward function.
 
-    `backward` is linear in the cotangent and returns a tuple, one for each argument, None for zero. Cotangents of
-    complex values follow the transpose convention, as in the table: no conjugates. Forward mode transposes `backward`.
-    Those in `nondiff_argnums` come first in it.
+    `forward(*args)` returns (out, residuals). `backward(residuals, cotangent)` is linear in the cotangent and returns a
+    tuple of cotangents, one for each argument, None for zero. Cotangents of complex values follow the transpose
+    convention, without conjugates. Forward mode transposes `backward`. Arguments in `nondiff_argnums` are passed first
+    to `backward`.
 
     >>> @custom_vjp
     ... def clipped(x):
@@ -158,13 +162,13 @@ class custom_vjp(Custom):  # a decorator
     tensor(1.)
     """
 
-    rules: tuple[Callable, Callable] | None = None
+    rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
-    def defvjp(self, forward: Callable, backward: Callable) -> None:
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Set the rule."""
         self.rules = forward, backward
 
-    def call(self, live: tuple) -> CustomCall:
+    def make_call(self, live: tuple[Any, ...]) -> CustomCall:
         if self.rules is None:
             raise user_error(
                 GradientError,
@@ -175,68 +179,69 @@ class custom_vjp(Custom):  # a decorator
 
 
 class VjpCall(CustomCall):
-    def __init__(self, name: str, live: tuple, forward: Callable, backward: Callable):
+    """A call of a function with a rule that pulls cotangents."""
+
+    def __init__(self, name: str, live: tuple[Any, ...], forward: Callable[..., Any], backward: Callable[..., Any]):
         super().__init__(name, live)
         self.forward, self.backward = forward, backward
-        self.residuals: list = []  # of the run on plain numbers, for the one walk back that is not recorded
+        self.residuals: list[Any] = []  # of the run on plain arrays, for one backward pass that is not recorded
 
-    def run(self, x: Sequence[Any]) -> tuple:
-        """As the function; where a gradient is wanted, by `forward`, whose residuals stay."""
+    def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of the function; where a gradient is wanted, those of `forward`, whose residuals are kept."""
         if not self.is_tracked:
             return super().run(x)
-        out, residuals = self.forwarded(as_tensors(x))
-        self.residuals = [tree.map(self.protected, residuals)]
-        return self.plain(out)
+        out, residuals = self.run_forward(as_tensors(x))
+        self.residuals = [tree.map(self.protect, residuals)]
+        return self.strip_results(out)
 
-    def protected(self, residual: Any) -> Any:
-        """A copy of what the user could still change: the memory of a plain array among the arguments."""
+    def protect(self, residual: Any) -> Any:
+        """A residual, copied if it shares memory with a plain array among the arguments, which may change."""
         numbers = strip_tensor(residual)
         theirs = [a for a in self.arrays if isinstance(a, np.ndarray) and isinstance(numbers, np.ndarray)]
         return Tensor(numbers.copy()) if any(np.may_share_memory(numbers, a) for a in theirs) else residual
 
-    def forwarded(self, x: Sequence[Any]) -> tuple:
+    def run_forward(self, x: Sequence[Any]) -> tuple[Any, ...]:
         returned = self.forward(*self.whole(*self.assemble(x)), **self.keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
-            raise self.mismatch("a", type(returned).__name__, "a pair (out, residuals) from forward")
+            raise self.rule_error("a", type(returned).__name__, "a pair (out, residuals) from forward")
         return returned
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:  # noqa: ARG002  # as in Call
         plain = not any(isinstance(v, Array) for v in (*t, *x))
         if plain and self.residuals:
             residuals = self.residuals.pop()
         else:
-            _, residuals = self.forwarded(as_tensors(x, t))
+            _, residuals = self.run_forward(as_tensors(x, t))
         t = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
-        return self.pulled(residuals, as_tensors(t, x), x)
+        return self.run_backward(residuals, as_tensors(t, x), x)
 
-    def pulled(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list:
-        """What backward returns, one cotangent for each array among the arguments."""
+    def run_backward(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list[Any]:
+        """The cotangents that `backward` returns, one for each array among the arguments."""
         returned = self.backward(*self.constants, residuals, tree.unflatten(self.structure_out, t))
         children = self.structure.children
         if not isinstance(returned, tuple | list) or len(returned) != len(children):
-            got = (
-                f"{len(returned)} cotangents" if isinstance(returned, tuple | list) else f"a {type(returned).__name__}"
-            )
-            raise self.mismatch(got, "", f"a tuple of {len(children)}, one for each argument,")
-        leaves: list = []
+            is_sequence = isinstance(returned, tuple | list)
+            got = f"{len(returned)} cotangents" if is_sequence else f"a {type(returned).__name__}"
+            raise self.rule_error(got, "", f"a tuple of {len(children)}, one for each argument,")
+        leaves: list[Any] = []
         for c, child in zip(returned, children, strict=True):
             part, structure = tree.flatten(c)
             if c is not None and structure != child:
-                raise self.mismatch("a cotangent of structure", structure, child)
+                raise self.rule_error("a cotangent of structure", structure, child)
             leaves += part if c is not None else [None] * child.size
-        cotangents = self.among_arrays(leaves)
+        cotangents = self.select_arrays(leaves)
         for c, v in zip(cotangents, x, strict=True):
             if c is not None and np.shape(c) != np.shape(v):
-                raise self.mismatch("a cotangent of shape", np.shape(c), np.shape(v))
+                raise self.rule_error("a cotangent of shape", np.shape(c), np.shape(v))
         return cotangents
 
-    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list, list]:
-        out, residuals = self.forwarded(x)
-        outs = self.opened(out)
+    def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        out, residuals = self.run_forward(x)
+        outs = self.flatten_results(out)
         with LinearTape([zeros_like(y) if is_smooth(y) else None for y in outs]) as linear:
             seeds = [zeros_like(y) if i is None else i for y, i in zip(outs, linear.inputs, strict=True)]
             try:
-                pulled = self.pulled(residuals, seeds, x)
+                pulled = self.run_backward(residuals, seeds, x)
             except TrackedValueError as error:
                 error.add_note(
                     f"Forward mode transposes the backward of {self.name}, which must be written in differentiable "
@@ -251,15 +256,15 @@ KINDS = {"elementwise", "linear", "multilinear", "reduction", "general", "nondif
 
 
 def primitive(
-    name: str, impl: Callable, *rules: Callable | None, kind: str = "elementwise", **options: Any
-) -> Callable:
-    """Add an operation to the table, with all that the built-in ones have; returns the function to call.
+    name: str, impl: Callable[..., Any], *rules: Callable[..., Any] | None, kind: str = "elementwise", **options: Any
+) -> Callable[..., Any]:
+    """Add an operation to the table, equal to the built-in ones, and return the function that applies it.
 
-    `impl` computes it on arrays; there is one rule for each array argument, linear in its first parameter `t`, whose
+    `impl` computes it on arrays. There is one rule for each array argument, linear in its first parameter `t`; its
     other parameters name what it needs: inputs (`x`, `y`, `z`, or those in `inputs=`), their specs (`x_spec`), the
-    output (`out`), or metadata of the operation's own. Rules are written in differentiable operations. The rules of an
-    `elementwise` operation push and pull; those of a `linear` or `multilinear` one are its transposes; that of a
-    `reduction` is written for axes put back; a `general` one has `jvps=` for forward mode.
+    output (`out`), or parameters of the operation. Rules are written in differentiable operations. The rules of an
+    `elementwise` operation push and pull. Those of a `linear` or `multilinear` operation are its transposes. The rule
+    of a `reduction` sees the reduced axes with length one. A `general` operation has `jvps=` for forward mode.
 
         softsign = primitive("softsign", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
     """
@@ -268,12 +273,13 @@ def primitive(
             ValueError, f"primitive {name!r}: there is no kind {kind!r}", f"The kinds are {', '.join(sorted(KINDS))}."
         )
     if not rules and kind != "nondifferentiable" and options.get("vjp") is None:
-        raise ValueError(
-            f"primitive {name!r} needs one rule for each array argument, at {user_line()}; None where no gradient "
-            f"flows."
+        raise user_error(
+            ValueError,
+            f"primitive {name!r} needs one rule for each array argument",
+            "Pass None for arguments without gradient.",
         )
-    known = UFUNCS.get(impl)  # type: ignore[call-overload]  # None for what is no ufunc
-    op = getattr(kinds, kind)(name, impl, *rules, **options)
+    known = UFUNCS.get(impl)  # type: ignore[call-overload]  # None if impl is no ufunc
+    op: Callable[..., Any] = getattr(kinds, kind)(name, impl, *rules, **options)
     if known is not None:
-        UFUNCS[impl] = known  # type: ignore[index]  # NumPy's own function stays the operation that it was
+        UFUNCS[impl] = known  # type: ignore[index]  # NumPy's function keeps its operation
     return op

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from wengert.core.array import Array
 from wengert.core.levels import add_seed, is_own, new_level
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -14,15 +13,13 @@ from wengert.modes.tensor import Tensor
 
 
 class LinearTape:
-    """A linear function on a tape of its own: `inputs` are where it starts, and `transpose` pulls cotangents back to
-    them.
-    """
+    """A tape for one linear function: call it on `inputs`, and `transpose` pulls cotangents back to them."""
 
     def __init__(self, values: Sequence[Any]):
         self.level = new_level()
         self.nodes = [
             None if v is None else TapeNode(None, {}, (), (), v) for v in values
-        ]  # no leaves: these may be changed in place
+        ]  # inputs may change in place
         self.inputs = [
             None if v is None else Tensor(v, self.level, node) for v, node in zip(values, self.nodes, strict=True)
         ]
@@ -34,8 +31,8 @@ class LinearTape:
     def __exit__(self, *exc: Any) -> None:
         recording.leave(self.recorded)
 
-    def transpose(self, outs: Sequence[Any], t: Sequence[Any], arrived: dict[TapeNode, Any] | None = None) -> list:
-        """The cotangents of the inputs, None where there are none, on top of what has already `arrived` at their nodes."""
+    def transpose(self, outs: Sequence[Any], t: Sequence[Any], arrived: dict[TapeNode, Any] | None = None) -> list[Any]:
+        """The cotangents of the inputs, None where there are none, added to those that `arrived` at their nodes."""
         seeds: dict[TapeNode, Any] = dict(arrived or {})
         for y, c in zip(outs, t, strict=True):
             if c is not None and is_own(y, Tensor, self.level) and y.node is not None:
@@ -43,10 +40,3 @@ class LinearTape:
         found: dict[TapeNode, Any] = {}
         backward_pass(seeds, found.__setitem__)
         return [found.get(node) if node is not None else None for node in self.nodes]
-
-
-def layers(x: Any) -> Iterable[Array]:
-    """A value and those of lower level inside it."""
-    while isinstance(x, Array):
-        yield x
-        x = x.value

@@ -1,4 +1,4 @@
-"""Values at the border of a function: how it gets them, and how its results are handed out."""
+"""Values that enter a function and leave it: tensors without history in, plain arrays out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from wengert.modes.in_place import is_traced, snapshot
 from wengert.modes.tensor import Tensor
 
 
-def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
-    """Plain arrays as tensors without history, which protect their numbers.
+def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list[Any]:
+    """Plain arrays as tensors without history, which protect their memory.
 
-    Beside values of other modes, as arrays of their own.
+    If there are values of any mode in x or `beside`, plain arrays are copied instead.
     """
     if any(isinstance(a, Array) for a in (*x, *beside)):
         return [a.copy() if isinstance(a, np.ndarray) else a for a in x]
@@ -27,14 +27,14 @@ def as_tensors(x: Sequence[Any], beside: Sequence[Any] = ()) -> list:
 
 
 def strip_tensor(y: Any) -> Any:
-    """The numbers of a tensor without history; in a trace, what it stands for there."""
+    """The array of a tensor without history, in a trace its symbol; anything else as it is."""
     if isinstance(y, Tensor) and y.node is None and not y.level:
         return snapshot(y) if is_traced(y) else y.value
     return y
 
 
 def to_owned(y: Any, name: str) -> Any:
-    """A plain result as an array that nobody else can change."""
+    """A plain result as a new array."""
     array = np.array(y)
     if array.dtype.kind not in "biufc":
         raise user_error(
@@ -49,9 +49,9 @@ def is_smooth(x: Any) -> bool:
 
 
 def match_given(y: Any, given: Any) -> Any:
-    """A tensor without history as its numbers, unless there is one in the tree that was `given`: NumPy in, NumPy out.
+    """A tensor without history as a plain array, unless the user's arguments (`given`) have tensors.
 
-    It is a constant, or was computed from constants that were tensors.
+    NumPy in, NumPy out: such a result is a constant, or was computed from captured constants.
     """
     if isinstance(y, Tensor) and not y.level and y.node is None and not any(map(has_user_tensor, flatten(given)[0])):
         return to_scalar(y.value)
@@ -59,5 +59,5 @@ def match_given(y: Any, given: Any) -> Any:
 
 
 def to_scalar(y: Any) -> Any:
-    """What has no axes as a NumPy scalar."""
+    """An array without axes as a NumPy scalar."""
     return y[()] if y.__class__ is np.ndarray and not y.ndim else y

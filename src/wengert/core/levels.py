@@ -45,7 +45,7 @@ def strip_level(x: Any, level: int) -> Any:
     return x.value if isinstance(x, Array) and x.level == level else x
 
 
-def strip_from(x: Any, level: int) -> Any:
+def strip_from(x: Any, level: float) -> Any:
     """The payload of x below this level."""
     while isinstance(x, Array) and x.level >= level:
         x = x.value

@@ -17,7 +17,7 @@ from wengert.modes.forward import push
 from wengert.modes.tape import Leaf, contributions
 from wengert.modes.tape import Node as TapeNode
 from wengert.ops.elementwise.predicates import logical_and
-from wengert.transforms.tracing import taped
+from wengert.transforms.tracing import record_node
 
 
 class Term(NamedTuple):
@@ -45,7 +45,7 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
     graph, values = recording.graph, recording.values
     tape: dict[Node, TapeNode] = {node: Leaf(values[node]) for node in graph.inputs if node.dtype.kind in "fc"}
     for node in graph.operations:
-        made = taped(node, tape, values.__getitem__) if any(a in tape for a in node.args) else None
+        made = record_node(node, tape, values.__getitem__) if any(a in tape for a in node.args) else None
         if made is not None:
             tape[node] = made
     owners = {kept: node for node, kept in tape.items()}

@@ -1,6 +1,4 @@
-"""Implicit differentiation: the derivative of a solution, from the equation that it solves and not from the steps of
-the solver.
-"""
+"""Implicit differentiation: derivatives of a solution from the equation that it solves, not from the solver's steps."""
 
 from wengert.implicit.linear import linear_solve
 from wengert.implicit.roots import argmin, custom_root, fixed_point, root

@@ -1,4 +1,4 @@
-"""Linear systems that are given by a product: `linear_solve`."""
+"""Linear systems that are given by a matrix-vector product: `linear_solve`."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import iterate_payloads
-from wengert.implicit.maps import LinearMap, transposed
+from wengert.core.levels import bottom, layers
+from wengert.implicit.maps import LinearMap, transpose_of
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
 from wengert.implicit.theorem import solve_map
-from wengert.modes.in_place import snapshot
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, snapshot
 from wengert.structure.operators import Flat
 
 
 def linear_solve(
-    matvec: Callable, b: Any, solver: str | Callable | None = None, *, tol: float = 1e-6, **options: Any
+    matvec: Callable[..., Any],
+    b: Any,
+    solver: str | Callable[..., Any] | None = None,
+    *,
+    tol: float = 1e-6,
+    **options: Any,
 ) -> Any:
-    """The solution y of `matvec(y) = b`, differentiable in b and in everything that `matvec` depends on.
+    """The solution y of `matvec(y) = b`, differentiable with respect to b and everything that `matvec` depends on.
 
     `b`, and y like it, may be a tree of real arrays. `solver` is the name of a Krylov method of SciPy ("cg", "minres"
-    for symmetric systems; "gmres", "bicgstab", "lgmres", "tfqmr", "gcrotmk"), to which `options` go (`rtol=1e-10`,
-    `maxiter`, `M` ...), or a function `solver(matvec, b) -> y` on plain arrays. None makes a matrix of up to 512
-    unknowns, and of more if it is sparse, and takes GMRES otherwise. Derivatives solve with the same solver, and with
-    the transposed product where they need it. `tol` is the relative residual above which a solution is refused.
+    for symmetric systems; "gmres", "bicgstab", "lgmres", "tfqmr", "gcrotmk"), which gets `options` (`rtol=1e-10`,
+    `maxiter`, `M` ...), or a function `solver(matvec, b) -> y` on plain arrays. None forms the matrix if there are at
+    most 512 unknowns or if it is sparse, and uses GMRES otherwise. Derivatives use the same solver, with the transposed
+    product where they need it. A relative residual above `tol` is an error.
 
     >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
     >>> linear_solve(lambda y: A @ y, np.array([1.0, 2.0]), solver="cg").round(6)
@@ -40,7 +44,7 @@ def linear_solve(
             f"linear_solve takes a function, and was given a {type(matvec).__name__}",
             "For a matrix A pass lambda y: A @ y, or use numpy.linalg.solve.",
         )
-    flat = FlatTree(b, "b")
+    flat = Flat(b, "b")
     method = method_of(solver, flat, tol)
     vector = snapshot(flat.vector(b))
 
@@ -48,29 +52,27 @@ def linear_solve(
         return flat.vector(matvec(flat.tree(v)))
 
     zeros = np.zeros(flat.size, flat.dtype)
-    start = product(zeros)  # at zero, to learn which levels the matrix has
-    if np.any(numbers(start)):
+    start = product(zeros)  # at zero, to find the levels of the matrix
+    if np.any(bottom(start)):
         raise user_error(
             ValueError,
             "linear_solve: the function adds a constant (its value at zero is not zero)",
             "Subtract it from b.",
         )
-    backward = transposed(product, zeros)
-    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in iterate_payloads(x)):
-        backward(zeros)  # recorded now: what the function captures may have changed by the time of the walk back
+    backward = transpose_of(product, zeros)
+    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
+        backward(zeros)  # recorded now: captured values may have changed by the time of the backward pass
     bound = start.level + 1 if isinstance(start, Array) else 0
     matrix = LinearMap(
         product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound
     )
     y = solve_map(matrix, vector)
-    refuse_nonlinear(matrix, numbers(y), numbers(vector), tol)
+    refuse_nonlinear(matrix, bottom(y), bottom(vector), tol)
     return flat.tree(match_given(y, b))
 
 
-def method_of(solver: str | Callable | None, flat: FlatTree, tol: float) -> Any:
-    """A solver of linear systems as a `LinearMap` takes it: one of the user's works on vectors, and its result is
-    looked at.
-    """
+def method_of(solver: str | Callable[..., Any] | None, flat: Flat, tol: float) -> Any:
+    """The solver of a `LinearMap`: a user's function is wrapped to work on vectors, and its result is checked."""
     if not callable(solver):
         if solver is not None and solver not in KRYLOV:
             raise user_error(
@@ -80,7 +82,7 @@ def method_of(solver: str | Callable | None, flat: FlatTree, tol: float) -> Any:
             )
         return solver
 
-    def solve(product: Callable, b: np.ndarray) -> np.ndarray:
+    def solve(product: Callable[..., Any], b: np.ndarray) -> np.ndarray:
         y = solver(lambda v: flat.tree(product(flat.vector(v))), flat.tree(b))
         y = np.asarray(flat.vector(y), flat.dtype)
         left, size = float(np.linalg.norm(product(y) - b)), float(np.linalg.norm(b))
@@ -97,10 +99,7 @@ def method_of(solver: str | Callable | None, flat: FlatTree, tol: float) -> Any:
 
 
 def refuse_nonlinear(matrix: LinearMap, y: Any, b: Any, tol: float) -> None:
-    """A function that is not linear has no matrix: the solution does not solve the system.
-
-    Of a batch, one element is looked at.
-    """
+    """Raise if y does not solve the system, since the function is not linear; of a batch, one element is checked."""
     try:
         plain = matrix.below(0)
         y, b = y.reshape(-1, matrix.size)[0], b.reshape(-1, matrix.size)[0]
@@ -112,9 +111,3 @@ def refuse_nonlinear(matrix: LinearMap, y: Any, b: Any, tol: float) -> None:
         raise user_error(
             ValueError, f"linear_solve: the function is not linear (its residual is {left:.2e})", "Use implicit.root."
         )
-
-
-def numbers(x: Any) -> Any:
-    while isinstance(x, Array):
-        x = x.value
-    return x

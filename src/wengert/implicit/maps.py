@@ -1,17 +1,18 @@
-"""Matrices that are known by their products, which may be values of any mode."""
+"""Matrices that are given by their products, which may be values of any mode."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.levels import new_level
-from wengert.implicit.solvers import DENSE, Factors, SparseFactors, krylov
+from wengert.core.levels import is_own, layers, new_level, strip_from
+from wengert.implicit.solvers import DENSE, Factors, SparseFactors, solve_krylov
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.symbolic import Symbol
@@ -24,16 +25,16 @@ Vector = Callable[[Any], Any]
 """A function from vectors to vectors."""
 
 
-def below(x: Any, level: float) -> Any:
-    """A value as the levels below this one know it."""
-    while isinstance(x, Array) and x.level >= level:
-        if not isinstance(x, Tensor | Dual | Jet):
-            raise unsupported(x)
-        x = x.value
-    return x
+def strip_derivatives(x: Any, level: float) -> Any:
+    """x without this level and those above it, which must be derivatives."""
+    for layer in takewhile(lambda layer: layer.level >= level, layers(x)):
+        if not isinstance(layer, Tensor | Dual | Jet):
+            raise unsupported_error(layer)
+    return strip_from(x, level)
 
 
-def unsupported(x: Array) -> GradientError:
+def unsupported_error(x: Array) -> GradientError:
+    """The error for a value of a mode that solvers do not support."""
     if isinstance(x, Symbol):
         return user_error(
             GradientError,
@@ -46,20 +47,19 @@ def unsupported(x: Array) -> GradientError:
             "A solver met a value that vmap batches and that is not among its arguments",
             "Pass it as an argument.",
         )
-    return user_error(GradientError, f"Implicit differentiation does not know values of the kind {type(x).__name__}")
+    return user_error(GradientError, f"Implicit differentiation does not support values of type {type(x).__name__}")
 
 
 FEW = 64
-"""A large matrix with no more entries than this in each row, on average, is factored."""
+"""A large matrix with at most this many nonzero elements per row, on average, is factored."""
 
 
 class LinearMap:
-    """A square matrix that is multiplied, and solved with: `blocks` of `size` unknowns each, which do not know each
-    other.
+    """A square block-diagonal matrix given by its products: `blocks` of `size` unknowns each.
 
-    `forward` and `backward` multiply by it and by its transpose; what they return may have levels from `bound` on,
-    which are not its own: the products of this map are without them. `method` is None, the name of a Krylov method, or
-    a function of a product and a vector.
+    `forward` and `backward` multiply by it and by its transpose. What they return may have levels from `bound` on,
+    which do not belong to this map and are stripped from its products. `method` is None, the name of a Krylov method,
+    or a function of a product and a vector.
     """
 
     def __init__(
@@ -74,49 +74,43 @@ class LinearMap:
         blocks: int = 1,
         bound: float = math.inf,
     ):
-        self.forward, self.backward, self.size, self.dtype, self.blocks, self.bound = (
-            forward,
-            backward,
-            size,
-            dtype,
-            blocks,
-            bound,
-        )
+        self.forward, self.backward, self.size, self.dtype = forward, backward, size, dtype
+        self.blocks, self.bound = blocks, bound
         self.method, self.options, self.what = method, options or {}, what
         self.lower: dict[float, LinearMap] = {}
         self.factors: list[Factors] = []
         self.sparse: list[SparseFactors | None] = []
 
     def product(self, v: Any, transpose: bool) -> Any:
-        return below((self.backward if transpose else self.forward)(v), self.bound)
+        return strip_derivatives((self.backward if transpose else self.forward)(v), self.bound)
 
     def below(self, level: float) -> LinearMap:
-        """The map as lower levels know it."""
+        """The map without this level and those above it."""
         if level >= self.bound:
             return self
         if level not in self.lower:
-            self.lower[level] = self.changed(self.forward, self.backward, self.blocks, level)
+            self.lower[level] = self.with_products(self.forward, self.backward, self.blocks, level)
         return self.lower[level]
 
-    def changed(self, forward: Vector, backward: Vector, blocks: int, bound: float) -> LinearMap:
+    def with_products(self, forward: Vector, backward: Vector, blocks: int, bound: float) -> LinearMap:
         return LinearMap(forward, backward, self.size, self.dtype, self.method, self.options, self.what, blocks, bound)
 
-    def stacked(self, n: int, level: int) -> LinearMap:
-        """The maps of a batch of n, as one map of more blocks."""
+    def stack_batch(self, n: int, level: int) -> LinearMap:
+        """The maps of a batch of n, as one map with more blocks."""
 
         def whole(product: Vector) -> Vector:
-            def stacked(v: Any) -> Any:
-                out = below(product(Batched(reshape(v, (n, -1)), level)), level + 1)
+            def product_of_batch(v: Any) -> Any:
+                out = strip_derivatives(product(Batched(reshape(v, (n, -1)), level)), level + 1)
                 return reshape(out.value, (-1,))
 
-            return stacked
+            return product_of_batch
 
-        return self.changed(whole(self.forward), whole(self.backward), n * self.blocks, min(self.bound, level))
+        return self.with_products(whole(self.forward), whole(self.backward), n * self.blocks, min(self.bound, level))
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
-        """The solution for plain numbers, in the last axis of b."""
+        """The solution for plain arrays, along the last axis of b."""
         if self.method is None and self.size <= DENSE:
-            return self.by_factors(b, transpose)
+            return self.solve_by_factors(b, transpose)
         if self.method is None:
             if not self.sparse:
                 self.sparse = [self.sparse_factors()]
@@ -126,9 +120,10 @@ class LinearMap:
             return np.stack([self.solve(row, transpose) for row in b]) if len(b) else b
         product = lambda v: self.product(np.asarray(v, self.dtype), transpose)
         if not callable(self.method):
-            return krylov(self.method or "gmres", product, b, self.options)
+            return solve_krylov(self.method or "gmres", product, b, self.options)
         if self.blocks == 1:
-            return self.method(product, b)
+            solved: np.ndarray = self.method(product, b)
+            return solved
         return np.concatenate(
             [self.method(self.block(product, i), part) for i, part in enumerate(b.reshape(self.blocks, -1))]
         )
@@ -143,7 +138,7 @@ class LinearMap:
 
         return one
 
-    def by_factors(self, b: np.ndarray, transpose: bool) -> np.ndarray:
+    def solve_by_factors(self, b: np.ndarray, transpose: bool) -> np.ndarray:
         if not self.factors:
             self.factors = [Factors(matrix, self.what) for matrix in self.matrices()]
         parts = b.reshape(-1, self.blocks, self.size)
@@ -151,7 +146,7 @@ class LinearMap:
         return solved.reshape(b.shape)
 
     def matrices(self) -> np.ndarray:
-        """The blocks as matrices: all of them times one basis vector after the other, in one batch."""
+        """The blocks as matrices: the products with all basis vectors, in one batch."""
         basis = np.repeat(np.eye(self.size, dtype=self.dtype)[:, None, :], self.blocks, axis=1).reshape(self.size, -1)
         return np.moveaxis(self.products(basis).reshape(self.size, self.blocks, self.size), 0, -1)
 
@@ -159,20 +154,17 @@ class LinearMap:
         """The matrix times each row of an array, in one batch."""
         level = new_level()
         try:
-            out = below(self.forward(Batched(vectors, level)), level + 1)
-            is_zero = not (
-                isinstance(out, Batched) and out.level == level
-            )  # a product that does not depend on its vector
-            return np.zeros_like(vectors) if is_zero else below(out.value, self.bound)
-        except TrackedValueError:  # plain NumPy code that takes no batches
+            out = strip_derivatives(self.forward(Batched(vectors, level)), level + 1)
+            if not is_own(out, Batched, level):  # a product that does not depend on its vector
+                return np.zeros_like(vectors)
+            rows: np.ndarray = strip_derivatives(out.value, self.bound)
+            return rows
+        except TrackedValueError:  # NumPy code that does not support batches
             return np.stack([self.product(v, False) for v in vectors])
 
     def sparse_factors(self) -> SparseFactors | None:
-        """The factors of a large matrix with few entries, found by their pattern.
-
-        None where it has many, or where it cannot be traced.
-        """
-        from wengert.structure.coloring import color  # which bring SciPy along
+        """The factors of a large sparse matrix; None if it is not sparse, or cannot be traced."""
+        from wengert.structure.coloring import color  # these import SciPy
         from wengert.structure.patterns import sparsity
 
         n = self.size * self.blocks
@@ -194,18 +186,18 @@ class LinearMap:
         )
 
 
-def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, recorded: bool) -> LinearMap:
-    """The derivative of a residual at x, to be solved with as `like` is.
+def residual_derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, recorded: bool) -> LinearMap:
+    """The derivative of a residual at x, as a map with the solver of `like`.
 
-    A tape wants it `recorded` at once: what the residual captures may have changed by the time of the walk back.
-    Otherwise the first product runs the residual, which is all that a matrix needs; for a second one it is worth
-    recording.
+    It is `recorded` at once for a tape, because captured values may have changed by the time of the backward pass.
+    Otherwise the first product runs the residual in forward mode, which is enough to form a matrix; the second one
+    records it.
     """
     if recorded:
         pull = vjp(residual, x)[1]
         kept = lambda u: pull(u)[0]
-        return like.changed(
-            kept if is_symmetric else transposed(kept, np.zeros(x.shape, x.dtype)), kept, like.blocks, like.bound
+        return like.with_products(
+            kept if is_symmetric else transpose_of(kept, np.zeros(x.shape, x.dtype)), kept, like.blocks, like.bound
         )
     known: dict[str, Vector] = {}
 
@@ -222,11 +214,11 @@ def derivative(residual: Vector, x: Any, is_symmetric: bool, like: LinearMap, re
             known["backward"] = vjp(residual, x)[1]
         return known["backward"](u)[0]
 
-    return like.changed(forward, forward if is_symmetric else backward, like.blocks, like.bound)
+    return like.with_products(forward, forward if is_symmetric else backward, like.blocks, like.bound)
 
 
-def transposed(linear: Vector, zeros: np.ndarray) -> Vector:
-    """The transpose of a linear function, recorded when it is first called."""
+def transpose_of(linear: Vector, zeros: np.ndarray) -> Vector:
+    """The transpose of a linear function, recorded on its first call."""
     known: list[Vector] = []
 
     def transpose(v: Any) -> Any:

@@ -1,6 +1,4 @@
-"""Solutions of equations as differentiable functions of what stands in the equations: `root`, `fixed_point`, `argmin`,
-`custom_root`.
-"""
+"""Differentiable solutions of equations: `root`, `fixed_point`, `argmin`, `custom_root`."""
 
 from __future__ import annotations
 
@@ -13,99 +11,117 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import iterate_payloads
+from wengert.core.levels import is_own, layers
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
-from wengert.implicit.maps import LinearMap, below, derivative, unsupported
+from wengert.implicit.maps import LinearMap, residual_derivative, strip_derivatives, unsupported_error
 from wengert.implicit.solvers import (
     DENSE,
     ConvergenceError,
     as_start,
-    iterated,
-    judged,
+    iterate,
     newton,
+    refuse_unconverged,
     scipy_minimum,
     scipy_root,
 )
-from wengert.implicit.theorem import implicit
+from wengert.implicit.theorem import differentiate_solution
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.in_place import snapshot
 from wengert.modes.taylor import Jet
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, snapshot
 from wengert.ops.shape.joining import stack
 from wengert.structure.operators import Flat
 from wengert.transforms.gradients import grad
 
-Solver = str | Callable | None
+Solver = str | Callable[..., Any] | None
 
 
 def root(
-    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver = None,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    **options: Any,
 ) -> Any:
-    """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable in theta and in what f captures.
+    """The solution x of `f(x, *theta) = 0` that is found from `x0`, differentiable with respect to theta.
 
-    `solver` is None for Newton's method with the exact Jacobian, the name of a method of `scipy.optimize.root`, or a
-    function `solver(f, x0) -> x` of plain arrays, where f has its theta; `options` go to the solver. A residual above
-    `tol` (beside 1 and beside that at x0) is an error. Derivatives solve one linear system each, by `linear`: see
-    `linear_solve`. No derivative flows to x0.
+    Values that f captures have derivatives too, x0 has none. `solver` is None for Newton's method with the exact
+    Jacobian, the name of a method of `scipy.optimize.root`, or a function `solver(f, x0) -> x` of plain arrays, where f
+    takes x only; it gets the `options`. A residual above `tol`, relative to 1 and to the residual at x0, is an error.
+    Each derivative solves one linear system, by `linear`: see `linear_solve`.
 
     >>> grad(lambda a: root(lambda x, a: x**2 - a, 1.0, a))(4.0)
     np.float64(0.25)
     """
     equation = Equation("root", f, lambda f: f, x0, theta, linear)
-
-    def solve(plain: Plain) -> np.ndarray:
-        if solver is None or solver == "newton":
-            return newton(plain.residual, plain.step, plain.start, **options)
-        if callable(solver):
-            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
-        return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
-
-    return equation.solution(solve, tol)
+    return equation.solve(lambda plain: solve_root(plain, f, "newton" if solver is None else solver, options), tol)
 
 
 def fixed_point(
-    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver = None,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    **options: Any,
 ) -> Any:
-    """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable in theta and in what f captures.
+    """The solution of `x = f(x, *theta)` that is found from `x0`, differentiable with respect to theta.
 
     `solver` is None for plain iteration (`maxiter=10000`), "newton", the name of a method of `scipy.optimize.root`
-    ("anderson"), or a function `solver(f, x0) -> x` of plain arrays; the rest is as for `root`.
+    ("anderson"), or a function `solver(f, x0) -> x` of plain arrays; everything else is as for `root`.
 
     >>> float(fixed_point(lambda x: np.cos(x), 1.0).round(6))
     0.739085
     """
-    equation = Equation("fixed_point", f, lambda f: lambda x, *theta: minus(f(x, *theta), x), x0, theta, linear)
+    equation = Equation(
+        "fixed_point", f, lambda f: lambda x, *theta: subtract_trees(f(x, *theta), x), x0, theta, linear
+    )
 
-    def solve(plain: Plain) -> np.ndarray:
+    def solve(plain: PlainEquation) -> np.ndarray:
         if solver is None:
-            return iterated(lambda x: plain.residual(x) + x, plain.start, **options)
-        if solver == "newton":
-            return newton(plain.residual, plain.step, plain.start, **options)
-        if callable(solver):
-            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
-        return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
+            return iterate(lambda x: plain.residual(x) + x, plain.start, **options)
+        return solve_root(plain, f, solver, options)
 
-    return equation.solution(solve, tol)
+    return equation.solve(solve, tol)
+
+
+def solve_root(
+    plain: PlainEquation, f: Callable[..., Any], solver: str | Callable[..., Any], options: dict[str, Any]
+) -> np.ndarray:
+    """The root of an equation on plain arrays, by Newton's method, a user's function, or a method of SciPy."""
+    if solver == "newton":
+        return newton(plain.residual, plain.step, plain.start, **options)
+    if callable(solver):
+        return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
+    return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
 
 
 def argmin(
-    f: Callable, x0: Any, *theta: Any, solver: Solver = None, tol: float = 1e-6, linear: Solver = None, **options: Any
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver = None,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    **options: Any,
 ) -> Any:
-    """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable in theta and in what f captures.
+    """The x that minimises the scalar `f(x, *theta)`, found from `x0`, differentiable with respect to theta.
 
-    It is the root of the gradient. `solver` is None for a trust region with products of the Hessian and steps of
-    Newton's method at the end, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of
-    plain arrays; the rest is as for `root`, but systems of more than 512 unknowns are solved by conjugate gradients.
+    It is the root of the gradient. `solver` is None for a trust-region method with Hessian products, followed by
+    Newton's method, the name of a method of `scipy.optimize.minimize`, or a function `solver(f, x0) -> x` of plain
+    arrays. Everything else is as for `root`, but systems of more than 512 unknowns are solved by conjugate gradients.
 
     >>> float(grad(lambda a: argmin(lambda x, a: (x - a) ** 2 + x**2, 0.0, a))(3.0).round(6))
     0.5
     """
     equation = Equation("argmin", f, grad, x0, theta, linear, is_symmetric=True)
 
-    def solve(plain: Plain) -> np.ndarray:
+    def solve(plain: PlainEquation) -> np.ndarray:
         if callable(solver):
             return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
         value = lambda x: float(np.asarray(plain.call(f, plain.flat.tree(x))))
@@ -116,17 +132,22 @@ def argmin(
         )
         return x if solver else newton(plain.residual, plain.step, x)
 
-    return equation.solution(solve, tol)
+    return equation.solve(solve, tol)
 
 
 def custom_root(
-    optimality: Callable, *, has_aux: bool = False, tol: float = 1e-6, linear: Solver = None, is_symmetric: bool = False
-) -> Callable:
-    """A decorator for a solver `solve(x0, *theta) -> x`: its results are differentiated by `optimality(x, *theta) = 0`,
-    which they fulfil.
+    optimality: Callable[..., Any],
+    *,
+    has_aux: bool = False,
+    tol: float = 1e-6,
+    linear: Solver = None,
+    is_symmetric: bool = False,
+) -> Callable[..., Any]:
+    """Decorator for a solver `solve(x0, *theta) -> x` of the equation `optimality(x, *theta) = 0`.
 
-    The solver gets plain arrays, and keyword arguments as they are. With `has_aux` it returns (x, anything).
-    `is_symmetric` says that the derivative of the optimality in x is symmetric, as it is for a gradient.
+    Its results are differentiated by the equation. The solver gets plain arrays, and keyword arguments as they are.
+    With `has_aux` it returns (x, anything). `is_symmetric` says that the derivative of the optimality with respect to x
+    is symmetric, as it is for a gradient.
 
     >>> @custom_root(lambda x, a: x**2 - a)
     ... def square_root(x, a):
@@ -137,29 +158,29 @@ def custom_root(
     np.float64(0.25)
     """
 
-    def decorate(solver: Callable) -> Callable:
+    def decorate(solver: Callable[..., Any]) -> Callable[..., Any]:
         name = getattr(solver, "__name__", "solver")
 
         @wraps(solver)
         def differentiable(x0: Any, *theta: Any, **kwargs: Any) -> Any:
             for leaf in flatten(kwargs)[0]:
-                if not all(map(is_bare, iterate_payloads(leaf))):
+                if not all(map(is_constant, layers(leaf))):
                     raise user_error(
                         GradientError,
                         f"{name} got a tracked value by keyword",
                         because="its gradient would be lost. Pass it by position.",
                     )
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
-            extras: list = []
+            extras: list[Any] = []
 
-            def solve(plain: Plain) -> np.ndarray:
-                x = solver(plain.x0, *map_tree(owned, plain.theta), **kwargs)
+            def solve(plain: PlainEquation) -> np.ndarray:
+                x = solver(plain.x0, *map_tree(copy_array, plain.theta), **kwargs)
                 if has_aux:
                     x, aux = x
                     extras.append(aux)
                 return plain.vector(x)
 
-            x = equation.solution(solve, tol)
+            x = equation.solve(solve, tol)
             return (x, extras[0] if len(extras) == 1 else extras) if has_aux else x
 
         return differentiable
@@ -167,7 +188,7 @@ def custom_root(
     return decorate
 
 
-def minus(x: Any, y: Any) -> Any:
+def subtract_trees(x: Any, y: Any) -> Any:
     """The difference of two trees."""
     (a, structure), (b, other) = flatten(x), flatten(y)
     if structure != other:
@@ -176,22 +197,29 @@ def minus(x: Any, y: Any) -> Any:
 
 
 class Equation:
-    """What is solved: the residual that `make` makes of f is to be zero, at `x0` to begin with."""
+    """An equation: the residual, which `make` makes of f, is zero at the solution; `x0` is the initial guess."""
 
     def __init__(
-        self, name: str, f: Callable, make: Callable, x0: Any, theta: tuple, linear: Solver, is_symmetric: bool = False
+        self,
+        name: str,
+        f: Callable[..., Any],
+        make: Callable[..., Any],
+        x0: Any,
+        theta: tuple[Any, ...],
+        linear: Solver,
+        is_symmetric: bool = False,
     ):
         x0 = as_start(x0)
         self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
-        self.flat = FlatTree(x0, "x0")
+        self.flat = Flat(x0, "x0")
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
 
     def residual(self, v: Any) -> Any:
-        return self.at(v, self.theta)
+        return self.evaluate(v, self.theta)
 
-    def at(self, v: Any, theta: tuple) -> Any:
-        x = self.flat.tree(owned(v))
-        out = FlatTree(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
+    def evaluate(self, v: Any, theta: tuple[Any, ...]) -> Any:
+        x = self.flat.tree(copy_array(v))
+        out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
             raise user_error(
                 ValueError,
@@ -203,7 +231,7 @@ class Equation:
     def derivative(self, x: Any, bound: float, recorded: bool) -> tuple[LinearMap, bool]:
         return self.map(self.residual, x, recorded).below(bound), False
 
-    def map(self, residual: Callable, x: Any, recorded: bool = False) -> LinearMap:
+    def map(self, residual: Callable[..., Any], x: Any, recorded: bool = False) -> LinearMap:
         like = LinearMap(
             residual,
             residual,
@@ -211,39 +239,46 @@ class Equation:
             self.flat.dtype,
             self.method,
             None,
-            f"the derivative of the equation of {self.name} in x",
+            f"the derivative of the equation of {self.name} with respect to x",
         )
-        return derivative(residual, x, self.is_symmetric, like, recorded)
+        return residual_derivative(residual, x, self.is_symmetric, like, recorded)
 
-    def solution(self, solve: Callable[[Plain], np.ndarray], tol: float) -> Any:
-        x0, theta = map_tree(unhistoried, (self.x0, self.theta))
-        x = self.numbers(solve, tol, x0, theta)
-        self.theta = map_tree(snapshot, self.theta)  # which the user may change before the walk back
-        return self.flat.tree(match_given(implicit(self.residual, x, self.derivative), (self.x0, self.theta)))
+    def solve(self, solver: Callable[[PlainEquation], np.ndarray], tol: float) -> Any:
+        """The solution that a solver on plain arrays finds, with its derivatives."""
+        x0, theta = map_tree(strip_history, (self.x0, self.theta))
+        x = self.solve_plain(solver, tol, x0, theta)
+        self.theta = map_tree(snapshot, self.theta)  # which the user may change before the backward pass
+        return self.flat.tree(
+            match_given(differentiate_solution(self.residual, x, self.derivative), (self.x0, self.theta))
+        )
 
-    def numbers(self, solve: Callable[[Plain], np.ndarray], tol: float, x0: Any, theta: tuple) -> Any:
-        """The solution as numbers, for each element of a batch on its own."""
-        found = batches((x0, theta))
+    def solve_plain(
+        self, solver: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple[Any, ...]
+    ) -> Any:
+        """The solution without derivatives, element by element if there are batches."""
+        found = batch_lengths((x0, theta))
         if not found:
-            plain = Plain(self, x0, theta)
-            x = solve(plain)
+            plain = PlainEquation(self, x0, theta)
+            x = solver(plain)
             with np.errstate(over="ignore", invalid="ignore"):
-                judged(self.name, x, plain.residual(x), plain.residual(plain.start), tol)
-            plain.refuse_lost(self.at(x, plain.theta))
+                refuse_unconverged(self.name, x, plain.residual(x), plain.residual(plain.start), tol)
+            plain.refuse_lost(self.evaluate(x, plain.theta))
             return x
         level, n = max(found.items())
         if not n:
             raise user_error(ValueError, f"{self.name} of an empty batch", because="there is nothing to solve.")
-        return Batched(stack([self.numbers(solve, tol, *row_of((x0, theta), i, level)) for i in range(n)]), level)
+        return Batched(
+            stack([self.solve_plain(solver, tol, *batch_element((x0, theta), i, level)) for i in range(n)]), level
+        )
 
 
-class Plain:
-    """An equation with numbers for theta, as solvers see it: functions of plain vectors, which give plain vectors."""
+class PlainEquation:
+    """An equation without derivatives, for solvers: its functions take and return plain vectors."""
 
-    def __init__(self, equation: Equation, x0: Any, theta: tuple):
+    def __init__(self, equation: Equation, x0: Any, theta: tuple[Any, ...]):
         self.equation, self.flat, self.theta = equation, equation.flat, theta
         self.start = np.array(self.flat.vector(x0), self.flat.dtype)
-        self.levels: set[int] = set()  # of values in what a user's solver returned
+        self.levels: set[int] = set()  # of the values that a user's solver returned
         self.latest: tuple[Any, Any] = None, None
 
     @property
@@ -251,17 +286,21 @@ class Plain:
         return self.flat.tree(self.start.copy())
 
     def residual(self, x: Any) -> np.ndarray:
-        return below(self.equation.at(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0)
+        residual: np.ndarray = strip_derivatives(
+            self.equation.evaluate(np.asarray(x, self.flat.dtype).reshape(-1), self.theta), 0
+        )
+        return residual
 
     def matrix(self, x: Any) -> LinearMap:
-        """The derivative at x; the latest one is kept, because products with one come in a row."""
+        """The derivative at x; the latest one is kept, because solvers need several products with it."""
         if self.latest[0] is None or not np.array_equal(x, self.latest[0]):
-            equation, theta = self.equation, self.theta  # and not self, which keeps the map
+            equation, theta = self.equation, self.theta  # not self, which refers to the map
             self.latest = (
                 np.array(x),
-                equation.map(lambda v: equation.at(v, theta), np.array(x, self.flat.dtype)).below(0),
+                equation.map(lambda v: equation.evaluate(v, theta), np.array(x, self.flat.dtype)).below(0),
             )
-        return self.latest[1]
+        latest: LinearMap = self.latest[1]
+        return latest
 
     def step(self, x: Any, r: Any) -> np.ndarray:
         try:
@@ -274,27 +313,26 @@ class Plain:
             ) from error
 
     def jacobian(self, x: Any) -> np.ndarray:
-        return self.matrix(x).matrices()[0]
+        matrix: np.ndarray = self.matrix(x).matrices()[0]
+        return matrix
 
     def product(self, x: Any, v: Any) -> np.ndarray:
-        return self.matrix(x).product(np.asarray(v, self.flat.dtype), False)
+        return np.asarray(self.matrix(x).product(np.asarray(v, self.flat.dtype), False))
 
-    def call(self, f: Callable, x: Any) -> Any:
-        return map_tree(lambda y: below(y, 0), f(x, *self.theta))
+    def call(self, f: Callable[..., Any], x: Any) -> Any:
+        return map_tree(lambda y: strip_derivatives(y, 0), f(x, *self.theta))
 
-    def on_trees(self, f: Callable) -> Callable:
+    def on_trees(self, f: Callable[..., Any]) -> Callable[..., Any]:
         return lambda x: self.call(f, x)
 
     def vector(self, x: Any) -> np.ndarray:
-        """What a user's solver returned."""
-        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in iterate_payloads(leaf) if not is_bare(layer)}
-        return np.array(below(self.flat.vector(x), 0), self.flat.dtype)
+        """The result of a user's solver as a plain vector."""
+        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_constant(layer)}
+        return np.array(strip_derivatives(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:
-        """A solver may use captured values of other transforms only if the equation has them too, which gives the
-        derivative.
-        """
-        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in iterate_payloads(leaf)}
+        """Raise if the solver used captured values of transforms that the residual r does not depend on."""
+        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
         if self.levels - known:
             raise user_error(
                 GradientError,
@@ -303,36 +341,37 @@ class Plain:
             )
 
 
-def owned(x: Any) -> Any:
-    """A plain array as one of its own, which the user's code may change in place."""
+def copy_array(x: Any) -> Any:
+    """A copy of a plain array, which the user's code may change in place; anything else as it is."""
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def is_bare(x: Array) -> bool:
+def is_constant(x: Array) -> bool:
+    """Whether x is a tensor of the user's without history."""
     return isinstance(x, Tensor) and x.node is None and not x.level
 
 
-def unhistoried(x: Any) -> Any:
-    """A leaf of the arguments as numbers, or as batches of them."""
+def strip_history(x: Any) -> Any:
+    """A leaf of the arguments without derivatives: a plain array, or a batch."""
     if not isinstance(x, Array):
         return x
     if isinstance(x, Batched):
-        return Batched(unhistoried(x.value), x.level)
+        return Batched(strip_history(x.value), x.level)
     if not isinstance(x, Tensor | Dual | Jet):
-        raise unsupported(x)
-    return unhistoried(x.value)
+        raise unsupported_error(x)
+    return strip_history(x.value)
 
 
-def batches(tree: Any) -> dict[int, int]:
+def batch_lengths(tree: Any) -> dict[int, int]:
     """The levels of the batches in a tree, and their lengths."""
     return {
         layer.level: len(layer.value)
         for leaf in flatten(tree)[0]
-        for layer in iterate_payloads(leaf)
+        for layer in layers(leaf)
         if isinstance(layer, Batched)
     }
 
 
-def row_of(tree: Any, i: int, level: int) -> Any:
-    """The element i of a batch."""
-    return map_tree(lambda x: x.value[i] if isinstance(x, Batched) and x.level == level else x, tree)
+def batch_element(tree: Any, i: int, level: int) -> Any:
+    """Element i of a batch, in each leaf of a tree."""
+    return map_tree(lambda x: x.value[i] if is_own(x, Batched, level) else x, tree)

@@ -1,7 +1,7 @@
-"""Solvers on plain vectors: what runs inside, and is never differentiated.
+"""Solvers on plain vectors, which are never differentiated.
 
-Linear systems: dense LU up to `DENSE` unknowns; beyond, sparse LU where the matrix has few entries, and Krylov methods
-of SciPy. Nonlinear ones: Newton's method on the exact Jacobian, plain iteration for fixed points, a trust region for
+Linear systems: dense LU up to `DENSE` unknowns, sparse LU for larger sparse matrices, and SciPy's Krylov methods.
+Nonlinear systems: Newton's method with the exact Jacobian, plain iteration for fixed points, a trust-region method for
 minima, or any method of `scipy.optimize` by name.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from wengert.core.errors import user_error
 
 DENSE = 512
-"""Up to so many unknowns a linear system is solved as a matrix."""
+"""Linear systems of up to this many unknowns are solved with a dense matrix."""
 
 KRYLOV = ("cg", "gmres", "minres", "bicgstab", "lgmres", "tfqmr", "gcrotmk")
 ROOTS = (
@@ -39,11 +39,11 @@ MINIMISERS = {
 """How many derivatives each method takes."""
 
 TOLERANCE = 1e-10
-"""To what part of the right-hand side a Krylov method reduces the residual."""
+"""The residual of a Krylov method, relative to the right-hand side."""
 
 
 def as_start(x0: Any) -> Any:
-    """Where a search begins: a list of numbers is a vector, as in SciPy; any other list is a tree."""
+    """An initial guess: a list of numbers is a vector, as in SciPy; any other list is a tree."""
     return np.array(x0) if isinstance(x0, list | tuple) and x0 and all(isinstance(x, Real) for x in x0) else x0
 
 
@@ -52,7 +52,7 @@ class ConvergenceError(RuntimeError):
 
 
 class Factors:
-    """A matrix in its LU factors; a singular one is an error."""
+    """The LU factors of a matrix, which must not be singular."""
 
     def __init__(self, matrix: np.ndarray, what: str):
         lapack = import_module("scipy.linalg").get_lapack_funcs
@@ -69,16 +69,17 @@ class Factors:
             )
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
-        return self.back(self.lu, self.pivots, b, trans=int(transpose))[0]
+        solved: np.ndarray = self.back(self.lu, self.pivots, b, trans=int(transpose))[0]
+        return solved
 
 
 class SparseFactors:
-    """A sparse matrix in its LU factors."""
+    """The LU factors of a sparse matrix."""
 
     def __init__(self, matrix: Any, what: str):
         try:
             self.factors = import_module("scipy.sparse.linalg").splu(matrix.tocsc())
-        except RuntimeError as error:  # SuperLU's word for it
+        except RuntimeError as error:  # SuperLU says so of a singular matrix
             raise user_error(
                 np.linalg.LinAlgError,
                 f"{what} is singular",
@@ -86,11 +87,12 @@ class SparseFactors:
             ) from error
 
     def solve(self, b: np.ndarray, transpose: bool) -> np.ndarray:
-        return self.factors.solve(np.ascontiguousarray(b), "T" if transpose else "N")
+        solved: np.ndarray = self.factors.solve(np.ascontiguousarray(b), "T" if transpose else "N")
+        return solved
 
 
-def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
-    """The solution by a method of SciPy, which must say that it has converged."""
+def solve_krylov(method: str, product: Callable[..., Any], b: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    """The solution by a Krylov method of SciPy, which must report that it has converged."""
     sparse = import_module("scipy.sparse.linalg")
     if not b.any():
         return np.zeros_like(b)
@@ -98,7 +100,8 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
     options = {"rtol": max(TOLERANCE, 50 * float(np.finfo(b.dtype).eps))} | options
     if method == "gmres":
         options = {"restart": min(b.size, 100)} | options
-        options = {"maxiter": 10 * -(-b.size // options["restart"])} | options  # which counts restarts, not steps
+        options = {"maxiter": 10 * -(-b.size // options["restart"])} | options  # it counts restarts, not steps
+    solution: np.ndarray
     solution, info = getattr(sparse, method)(operator, b, **options)
     if info or not np.isfinite(solution).all():
         left = float(np.linalg.norm(product(solution) - b) / np.linalg.norm(b))
@@ -112,11 +115,13 @@ def krylov(method: str, product: Callable, b: np.ndarray, options: dict[str, Any
     return solution
 
 
-def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol: float | None = None) -> np.ndarray:
-    """Newton's method: `solve(x, r)` is the step of the linearised system; it is halved until the residual shrinks.
+def newton(
+    f: Callable[..., Any], solve: Callable[..., Any], x: np.ndarray, maxiter: int = 100, tol: float | None = None
+) -> np.ndarray:
+    """Newton's method: `solve(x, r)` is the step of the linearised system, which is halved until the residual shrinks.
 
-    It ends when the steps are as small as rounding, or when none makes the residual smaller: what is left is judged by
-    the caller.
+    It ends when steps are as small as rounding errors, or when no step makes the residual smaller. The caller checks
+    the residual.
     """
     tol, norm = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol, np.linalg.norm
     r = f(x)
@@ -125,7 +130,7 @@ def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol:
         if not size or not np.isfinite(size):
             break
         step, scale = solve(x, r), 1.0
-        is_last = norm(step) <= 1e-8 * norm(x)  # what rounding leaves is not made smaller by smaller steps
+        is_last = norm(step) <= 1e-8 * norm(x)  # only rounding errors are left, which smaller steps do not reduce
         while True:
             trial = x - scale * step
             r_trial = f(trial)
@@ -142,8 +147,8 @@ def newton(f: Callable, solve: Callable, x: np.ndarray, maxiter: int = 100, tol:
     return x
 
 
-def iterated(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
-    """x = g(x), again and again, until it stands still."""
+def iterate(g: Callable[..., Any], x: np.ndarray, maxiter: int = 10_000, tol: float | None = None) -> np.ndarray:
+    """Iterate x = g(x) until x does not change."""
     tol = 4 * float(np.finfo(x.dtype).eps) if tol is None else tol
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(maxiter):
@@ -155,35 +160,42 @@ def iterated(g: Callable, x: np.ndarray, maxiter: int = 10_000, tol: float | Non
     return x
 
 
-def scipy_root(method: str, f: Callable, jacobian: Callable, x: np.ndarray, options: dict[str, Any]) -> np.ndarray:
-    """The root by a method of `scipy.optimize.root`; the exact Jacobian goes to those that take one."""
+def scipy_root(
+    method: str, f: Callable[..., Any], jacobian: Callable[..., Any], x: np.ndarray, options: dict[str, Any]
+) -> np.ndarray:
+    """The root by a method of `scipy.optimize.root`, with the exact Jacobian if the method takes one."""
     if method not in ROOTS:
         raise user_error(
             ValueError, f"There is no solver {method!r} of equations", f"There are newton, {', '.join(ROOTS)}."
         )
     root = import_module("scipy.optimize").root
     if method in ("hybr", "lm"):
-        return root(f, x, jac=jacobian, method=method, tol=1e-12, options=options).x
-    return root(f, x, method=method, options={"fatol": 1e-10} | options).x
+        result = root(f, x, jac=jacobian, method=method, tol=1e-12, options=options)
+    else:
+        result = root(f, x, method=method, options={"fatol": 1e-10} | options)
+    return np.asarray(result.x)
 
 
 def scipy_minimum(
-    method: str, f: Callable, gradient: Callable, product: Callable, x: np.ndarray, options: dict[str, Any], tol: float
+    method: str,
+    f: Callable[..., Any],
+    gradient: Callable[..., Any],
+    product: Callable[..., Any],
+    x: np.ndarray,
+    options: dict[str, Any],
+    tol: float,
 ) -> np.ndarray:
-    """The minimum by a method of `scipy.optimize.minimize`, with exact gradients.
-
-    Products with the Hessian if it takes them.
-    """
+    """The minimum by a method of `scipy.optimize.minimize`, with exact gradients, and Hessian products for some."""
     if method not in MINIMISERS:
         raise user_error(ValueError, f"There is no solver {method!r} of minima", f"There are {', '.join(MINIMISERS)}.")
     if method in ("L-BFGS-B", "TNC", "SLSQP"):
-        options = {"ftol": 1e-15} | options  # which else ends them when values, and not gradients, stand still
+        options = {"ftol": 1e-15} | options  # by default they end when values, not gradients, stop changing
     more = dict(zip(("jac", "hessp")[: MINIMISERS[method]], (gradient, product), strict=False))
-    return import_module("scipy.optimize").minimize(f, x, method=method, tol=tol, options=options, **more).x
+    return np.asarray(import_module("scipy.optimize").minimize(f, x, method=method, tol=tol, options=options, **more).x)
 
 
-def judged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, tol: float) -> None:
-    """Refuse what is no solution: a residual that is not small beside 1 and beside that of the start."""
+def refuse_unconverged(what: str, x: np.ndarray, residual: np.ndarray, start: np.ndarray, tol: float) -> None:
+    """Raise unless the residual is small relative to 1 and to that of the initial guess."""
     left, before = (float(np.max(np.abs(r), initial=0.0)) for r in (residual, start))
     if not (np.isfinite(x).all() and left <= tol * max(1.0, before if np.isfinite(before) else 1.0)):
         raise user_error(

@@ -61,7 +61,7 @@ class Trajectory(Call):
     def run(self, x: Sequence[Any]) -> tuple:
         rows = self.solve(self.assemble(x), dense=self.is_tracked)
         self.dense = self.result.sol
-        return tuple(self.opened(rows))
+        return tuple(self.flatten_results(rows))
 
     def function(self, *args: Any) -> Any:
         return self.solve(args, dense=False)
@@ -80,7 +80,7 @@ class Trajectory(Call):
         states = np.asarray(result.y).reshape(*flow.y.shape, len(wanted))[..., inverse]
         return flow.batch.split(np.moveaxis(states, -1, -2))
 
-    def hidden(self) -> GradientError:
+    def captured_error(self) -> GradientError:
         return user_error(
             GradientError,
             "The function to integrate uses a tracked value that is not among its arguments",

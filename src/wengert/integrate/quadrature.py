@@ -106,20 +106,16 @@ class Integral(Call):
         return value.reshape(spec.shape)[()], error.reshape(spec.shape)[()]
 
     def run(self, x: Sequence[Any]) -> tuple:
-        return tuple(self.opened(self.function(*self.assemble(x))))
+        return tuple(self.flatten_results(self.function(*self.assemble(x))))
 
-    def straight(self, x: Sequence[Any]) -> tuple:
+    def run_inline(self, x: Sequence[Any]) -> tuple:
         return self.run(x)
 
     def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         """One integral after the other, as each is subdivided by itself."""
         rows = []
         for i in range(len(top.value)):
-            rows.append(
-                primitive.op(
-                    *[v.value[i] if isinstance(v, Batched) and v.level == top.level else v for v in x], call=self
-                )
-            )
+            rows.append(primitive.op(*[v.value[i] if is_own(v, Batched, top.level) else v for v in x], call=self))
         return tuple([Batched(stack(column), top.level) for column in zip(*rows, strict=True)])
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
@@ -147,7 +143,7 @@ class Integral(Call):
             tangent = tangent + self.integrand_at(b, args) * db
         if da is not None:
             tangent = tangent - self.integrand_at(a, args) * da
-        return self.opened((value, error)), [tangent, np.zeros(np.shape(error))]
+        return self.flatten_results((value, error)), [tangent, np.zeros(np.shape(error))]
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list:
         a, b, args = self.assemble(x)
@@ -174,7 +170,7 @@ class Integral(Call):
             whole = self.integral(back, a, b, (args, c))
             bounds = np.cumsum([0, *[v.size for v in smooth.values]])
             parts = [reshape(whole[i:j], v.shape) for i, j, v in zip(bounds, bounds[1:], smooth.values, strict=False)]
-        return self.among_arrays([ca, cb, *smooth.spread(parts)])
+        return self.select_arrays([ca, cb, *smooth.spread(parts)])
 
 
 def integrate_components(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes.reverse import Tensor

@@ -256,9 +256,7 @@ def draw_shares(draw: Draw, alpha: Any) -> Any:
 
 def _are_all_small(alpha: Any) -> bool:
     """Whether all are below 0.1, in the whole batch."""
-    while isinstance(alpha, Array):
-        alpha = alpha.value
-    return bool(np.max(alpha, initial=0.0) < 0.1)
+    return bool(np.max(bottom(alpha), initial=0.0) < 0.1)
 
 
 def correlate_noise(noise: Any, cov: Any, method: str) -> Any:

@@ -34,7 +34,7 @@ class CallSignature:
             if x.dtype.kind == "c":
                 raise user_error(
                     GradientError,
-                    f"{transform}: {chosen.place(i)} has dtype {x.dtype}",
+                    f"{transform}: {chosen.leaf_name(i)} has dtype {x.dtype}",
                     "Sparse derivatives are for real numbers; pass the real and imaginary parts.",
                 )
         mine = {i % len(args) for i in ((argnums,) if isinstance(argnums, int) else argnums)}

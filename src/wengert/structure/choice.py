@@ -169,9 +169,9 @@ def derivatives(
 def compute_jacobian(f: Callable, argnums: Argnums, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Plan]:
     """The Jacobian, sparse where that saves passes, and its plan."""
     dense = jacobian(f, argnums)
-    chosen, plan, tape = dense.planned(args, kwargs)
+    chosen, plan, tape = dense.make_plan(args, kwargs)
     if plan.mode != "sparse":
-        return dense.computed(chosen, plan, tape, args, kwargs), plan
+        return dense.compute(chosen, plan, tape, args, kwargs), plan
     return dense.compression.matrix(args, kwargs), plan
 
 

@@ -48,8 +48,8 @@ class Dependence(Array):
         if primitive is GATHER and Hole.MASK in params["key"].key:
             key, indices = params["key"].without_masks(args[0].shape, args[1:])
             args, params = (args[0], *indices), {"key": key}
-        mine = [isinstance(a, Dependence) and a.level == level for a in args]
-        values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
+        mine = find_own(args, Dependence, level)
+        values = payloads(args, mine)
         out = primitive.op(*values, **params)
         sets = [
             a.extra if m and differentiable(primitive, i) else None

@@ -74,7 +74,7 @@ class SparsePlan:
             self.refuse_rows(sum(y.size for y in results))
             return [flatten_arrays(results)]
 
-        return reshape(several(run, self.columns, self.chunk_size)[0], (-1,))
+        return reshape(run_each(run, self.columns, self.chunk_size)[0], (-1,))
 
     def backward(self, call: Callable, leaves: Sequence[Any]) -> Any:
         """The products with sums of unit vectors from the left."""

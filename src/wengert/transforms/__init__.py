@@ -1,4 +1,4 @@
-"""Functions of functions: what users call to differentiate.
+"""Transforms, functions of functions: `grad`, `jvp`, `vmap`, `trace`.
 
-Each run of one has a level of its own, so they nest in any mix.
+Each run has its own level, so transforms nest in any order.
 """

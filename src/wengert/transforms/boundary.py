@@ -1,22 +1,22 @@
 """The boundary of a transform: arguments in, as flat lists of arrays, and results out, as the user expects them.
 
-`no_grad` and `inference_mode` around a transform do not switch the transform off, only what tapes around it would record;
-inside the function they act as always.
+`no_grad` and `inference_mode` around a transform do not switch it off, only the recording of tapes around it. Inside
+the function they act as usual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from wengert.control.values import match_given, to_scalar
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import has_user_tensor, strip_level
-from wengert.core.primitive import SHAPED, as_operand
+from wengert.core.levels import is_own, is_users, strip_level
+from wengert.core.primitive import SHAPED, operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -29,14 +29,15 @@ from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
 
 Argnums = int | Sequence[int]
+P = ParamSpec("P")
 
 
 def to_array(x: Any) -> Any:
-    """A leaf as something with a shape: numbers become NumPy's."""
-    return x if isinstance(x, SHAPED) else as_operand(x)[()]
+    """A leaf as an array; a Python number becomes a NumPy scalar."""
+    return x if isinstance(x, SHAPED) else operand(x)[()]
 
 
-def flatten_arrays(tree: Any) -> tuple[list, Structure]:
+def flatten_arrays(tree: Any) -> tuple[list[Any], Structure]:
     """The leaves of a tree as arrays, and its structure."""
     if isinstance(tree, SHAPED):
         return [tree], LEAF
@@ -55,19 +56,17 @@ def unflatten_arrays(structure: Structure, leaves: Sequence[Any]) -> Any:
 
 @cache
 def row_structure(n: int) -> Structure:
-    """The structure of the most frequent tree, a tuple of arrays: made once, so that it is known when it is met."""
+    """The structure of a tuple of n arrays; always the same object, so that it can be compared with `is`."""
     return Structure(tuple, tuple(range(n)), (LEAF,) * n)
 
 
-def map_arrays(function: Callable, tree: Any) -> Any:
-    """`function` of each leaf of a tree, which is often one array."""
+def map_arrays(function: Callable[..., Any], tree: Any) -> Any:
+    """`function` of each leaf of a tree; fast if the tree is one array."""
     return function(tree) if isinstance(tree, SHAPED) else map_tree(function, tree)
 
 
 class Arguments:
-    """The arguments of one call that are differentiated: their leaves, their structure, and how to call a function with
-    others.
-    """
+    """The differentiated arguments of one call: their leaves and structure, and a way to call with other leaves."""
 
     __slots__ = ("args", "argnums", "kwargs", "leaves", "structure")
 
@@ -89,13 +88,13 @@ class Arguments:
             if x.dtype.kind not in "fc":
                 raise user_error(
                     GradientError,
-                    f"{transform}: {self.place(i)} has dtype {x.dtype}, and derivatives need floating-point or complex "
-                    f"numbers",
+                    f"{transform}: {self.leaf_name(i)} has dtype {x.dtype}, and derivatives need floating-point or "
+                    f"complex numbers",
                     "Convert it with x.astype(float), or choose other arguments.",
                 )
 
-    def call(self, f: Callable, leaves: Sequence[Any]) -> Any:
-        """`f` with these leaves in place of the chosen ones."""
+    def call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        """Call `f` with these leaves instead of the chosen ones."""
         chosen = unflatten_arrays(self.structure, leaves)
         argnums, args = self.argnums, self.args
         if isinstance(argnums, int):
@@ -108,12 +107,12 @@ class Arguments:
         return f(*changed, **self.kwargs)
 
     @property
-    def given(self) -> tuple:
-        """All arguments of the call, those that are not differentiated too."""
+    def given(self) -> tuple[Any, ...]:
+        """All arguments of the call, differentiated or not."""
         return self.args, self.kwargs
 
-    def place(self, i: int) -> str:
-        """Where leaf `i` is: `argument 0['w']`."""
+    def leaf_name(self, i: int) -> str:
+        """The name of leaf `i` in messages: `argument 0['w']`."""
         if isinstance(self.argnums, int):
             return f"argument {self.argnums}{list(leaf_paths(self.structure))[i]}"
         paths = [
@@ -125,9 +124,9 @@ class Arguments:
 
 
 def leaf_paths(structure: Structure) -> Iterator[str]:
-    """The way to each leaf of a tree, as Python writes it.
+    """The path to each leaf of a tree, as Python code.
 
-    >>> list(places(flatten({"w": [1, 2], "b": 3})[1]))
+    >>> list(leaf_paths(flatten({"w": [1, 2], "b": 3})[1]))
     ["['w'][0]", "['w'][1]", "['b']"]
     """
     if structure is LEAF:
@@ -139,16 +138,14 @@ def leaf_paths(structure: Structure) -> Iterator[str]:
             yield (f"[{key!r}]" if indexed else f".{key}") + rest
 
 
-def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list:
-    """The leaves of a tangent or cotangent (its `name`), which must have the structure, shapes and dtypes of the
-    values.
-    """
+def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list[Any]:
+    """The leaves of a tangent or cotangent (`name`), which must have the structure, shapes and dtypes of a value."""
     leaves, found = flatten_arrays(tree)
     if found is not structure and found != structure and loose_structure(found) != loose_structure(structure):
         raise user_error(
             TypeError, f"The {name} has the structure {found!r}, the value {structure!r}", "They must be the same."
         )
-    checked = []
+    directions = []
     for i, (t, spec) in enumerate(zip(leaves, specs, strict=True)):
         if t.shape != spec.shape:
             where = list(leaf_paths(structure))[i]
@@ -162,59 +159,58 @@ def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence
                     TypeError, f"The {name}{where} has dtype {t.dtype}, which cannot be cast to {spec.dtype}"
                 )
             t = astype(t, spec.dtype)
-        checked.append(t)
-    return checked
+        directions.append(t)
+    return directions
 
 
 def loose_structure(structure: Structure) -> Any:
-    """A structure in which lists and tuples are the same: where one is meant, the other will do at the top."""
+    """A structure that compares equal whether its outermost container is a list or a tuple."""
     return tuple if structure.make in (list, tuple) else structure.make, structure.keys, structure.children
 
 
-Call = Callable[[Sequence[Any]], Any]
-"""The function under differentiation, of a list of leaves."""
+FlatFunction = Callable[[Sequence[Any]], Any]
+"""The differentiated function, as a function of a list of leaves."""
 
 
-def call_function(call: Call, arguments: Sequence[Any], level: int) -> Any:
-    """The result of a function that is being differentiated, whatever is switched off around it."""
+def call_function(call: FlatFunction, arguments: Sequence[Any], level: int) -> Any:
+    """Call a function that is being differentiated; recording is on even if `no_grad` around it switched it off."""
     if not recording.active or recording.is_recording():
         return call(arguments)
-    with recording.override(enabled=True, inference=False):
+    with recording.switched(enabled=True, inference=False):
         result = call(arguments)
     return map_arrays(lambda y: detach_below(y, level), result)
 
 
 def split_aux(result: Any) -> tuple[Any, Any]:
-    """What a function with `has_aux` returned."""
+    """The value and the auxiliary result of a function with `has_aux`."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise user_error(
             TypeError,
             f"With has_aux=True the function returns a pair, the value to differentiate and anything else; this one "
             f"returned a {type(result).__name__}",
         )
-    return result
+    value, aux = result
+    return value, aux
 
 
 def hand_out_value(y: Any, level: int, given: Any) -> Any:
-    """A result as those outside a level see it, who have `given` the arguments."""
+    """A result without this level, as a caller with the arguments `given` expects it."""
     return to_scalar(match_given(strip_level(y, level), given))
 
 
 def hand_out_aux(y: Any, level: int, given: Any) -> Any:
-    """What a function returned beside its result: what did not pass through the level is the user's own, and stays as
-    it is.
-    """
-    return hand_out_value(y, level, given) if isinstance(y, Array) and y.level == level else y
+    """A leaf of the auxiliary result: values of the level lose it, and anything else is returned as it is."""
+    return hand_out_value(y, level, given) if is_own(y, Array, level) else y
 
 
 def detach_below(y: Any, level: int) -> Any:
-    """A result of which the derivatives around this level, switched off by `no_grad`, know nothing."""
-    if isinstance(y, Tensor) and y.level == level:
+    """A result with its derivatives at this level, and without those of other levels, which `no_grad` switched off."""
+    if is_own(y, Tensor, level):
         return Tensor(detach_below(y.value, level), level, y.node)
-    if isinstance(y, Dual) and y.level == level:
+    if is_own(y, Dual, level):
         return Dual(detach_below(y.value, level), detach_below(y.tangent, level), level)
-    if isinstance(y, Jet) and y.level == level:
-        return Jet(Series(y.series.run, [detach_below(t, level) for t in y.series.coefficients]), level)
+    if is_own(y, Jet, level):
+        return Jet(Series(y.series.run, [detach_below(t, level) for t in y.series.terms]), level)
     if isinstance(y, Dual | Jet):
         return detach_below(y.value, level)
     if isinstance(y, Tensor) and y.level:
@@ -223,9 +219,9 @@ def detach_below(y: Any, level: int) -> Any:
 
 
 def hand_out(t: Any, user: bool, given: Any) -> Any:
-    """A derivative as it is handed out: a tensor where the `user` gave tensors, writeable and nobody else's otherwise.
+    """A derivative for the user: a tensor if the input was one (`user`), else a writeable array that owns its memory.
 
-    `given` has all that the user gave, what is not differentiated too.
+    `given` are all arguments of the call.
     """
     if user:
         return t if isinstance(t, Array) else Tensor(t)
@@ -235,14 +231,15 @@ def hand_out(t: Any, user: bool, given: Any) -> Any:
     return t
 
 
-def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, taken: Sequence[Any] = ()) -> list:
-    """Pulled cotangents as derivatives in the inputs: zeros for None, and no two of them (or of those `taken`) one
-    array.
+def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, taken: Sequence[Any] = ()) -> list[Any]:
+    """Cotangents of the inputs as derivatives for the user, with zeros for None.
+
+    No two of them, and none of those `taken`, are the same array.
     """
     taken_ids = set(map(id, taken))
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
-        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, has_user_tensor(x), given)
+        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, is_users(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:
                 t = t.copy()
@@ -252,6 +249,6 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
 
 
 def zero_tangent(y: Any) -> np.ndarray:
-    """The tangent of what does not depend on the inputs."""
+    """The tangent of a result that does not depend on the inputs."""
     spec = Spec.of(y)
     return np.zeros(spec.shape, spec.dtype if spec.dtype.kind in "fc" else float)

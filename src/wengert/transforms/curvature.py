@@ -1,4 +1,4 @@
-"""Second and higher derivatives: Hessians, their products, diagonal and trace, and n-th derivatives along a line."""
+"""Second and higher derivatives: Hessians, their products, diagonals and traces, and n-th derivatives along a line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import has_user_tensor
+from wengert.core.levels import is_users
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
 from wengert.transforms.boundary import (
     Argnums,
     Arguments,
+    P,
     flatten_arrays,
     hand_out,
     map_arrays,
@@ -23,14 +24,17 @@ from wengert.transforms.boundary import (
     unflatten_arrays,
 )
 from wengert.transforms.gradients import grad
-from wengert.transforms.jacobians import Jacobian, assembled, basis, jacfwd, jacrev, several
+from wengert.transforms.jacobians import Jacobian, assemble_columns, basis, jacfwd, jacrev, run_each
 from wengert.transforms.products import directional
 from wengert.transforms.series import jet, taylor
 
 
-def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
-    """The function that computes all second derivatives of `f`, forward over reverse: for each result, a tree of trees
-    like the argument.
+def hessian(
+    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian[P]:
+    """The function that computes all second derivatives of `f`, by forward over reverse mode.
+
+    For each result it returns a tree of trees like the argument.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
@@ -39,9 +43,10 @@ def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, ho
     return jacfwd(jacrev(f, argnums, chunk_size, holomorphic), argnums, chunk_size, holomorphic)
 
 
-def hvp(f: Callable, x: Any, v: Any) -> Any:
-    """The product of the Hessian of a scalar function at x with v, without the Hessian: the gradient's derivative along
-    v.
+def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
+    """The product of the Hessian of a scalar function at x with v.
+
+    It is the derivative of the gradient along v; the Hessian is not formed.
 
     >>> hvp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
@@ -49,9 +54,10 @@ def hvp(f: Callable, x: Any, v: Any) -> Any:
     return directional(grad(f), x, v)
 
 
-def vhp(f: Callable, x: Any, v: Any) -> Any:
-    """The product of v with the Hessian of a scalar function at x: the gradient of the derivative along v, reverse over
-    forward.
+def vhp(f: Callable[..., Any], x: Any, v: Any) -> Any:
+    """The product of v with the Hessian of a scalar function at x.
+
+    It is the gradient of the derivative along v, by reverse over forward mode.
 
     >>> vhp(lambda x: (x**3).sum(), np.array([1.0, 2.0]), np.array([0.0, 1.0]))
     array([ 0., 12.])
@@ -59,9 +65,10 @@ def vhp(f: Callable, x: Any, v: Any) -> Any:
     return grad(lambda x: directional(f, x, v))(x)
 
 
-def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) -> Callable:
-    """The function that computes the second derivative of `f` in each element of its argument: the diagonal of the
-    Hessian.
+def hessian_diag(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+    """The function that computes the diagonal of the Hessian of `f`.
+
+    These are the second derivatives with respect to each element of the argument.
 
     >>> hessian_diag(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([ 6., 12.])
@@ -70,14 +77,14 @@ def hessian_diag(f: Callable, argnums: Argnums = 0, chunk_size: int | None = Non
     @wraps(f, updated=())
     def diagonal(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("hessian_diag", argnums, args, kwargs)
-        columns, structure = seconds(f, chosen, chunk_size)
-        return unflatten_arrays(structure, [assembled(column, chosen) for column in columns])
+        columns, structure = second_derivatives(f, chosen, chunk_size)
+        return unflatten_arrays(structure, [assemble_columns(column, chosen) for column in columns])
 
     return diagonal
 
 
-def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) -> Callable:
-    """The function that computes the sum of the second derivatives of `f` in each element of its argument.
+def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+    """The function that computes the trace of the Hessian of `f`.
 
     >>> laplacian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     np.float64(18.0)
@@ -86,42 +93,40 @@ def laplacian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None) 
     @wraps(f, updated=())
     def trace(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("laplacian", argnums, args, kwargs)
-        columns, structure = seconds(f, chosen, chunk_size)
-        user = any(map(has_user_tensor, chosen.leaves))
+        columns, structure = second_derivatives(f, chosen, chunk_size)
+        user = any(map(is_users, chosen.leaves))
         return unflatten_arrays(structure, [hand_out(column.sum(axis=0), user, chosen.given) for column in columns])
 
     return trace
 
 
-def seconds(f: Callable, chosen: Arguments, chunk_size: int | None) -> tuple[list, Any]:
-    """The second derivative of all outputs along each unit vector, from the Taylor coefficient, with the structure of
-    the outputs.
-    """
+def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int | None) -> tuple[list[Any], Any]:
+    """The second derivatives of all outputs along each unit vector, by Taylor mode, and the outputs' structure."""
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind == "c":
             raise user_error(
                 GradientError,
-                f"{chosen.place(i)} has dtype {x.dtype}",
+                f"{chosen.leaf_name(i)} has dtype {x.dtype}",
                 "Second derivatives by element are for real numbers.",
             )
     structures: list[Structure] = []
 
-    def run(tangents: Any) -> list:
+    def run(tangents: Any) -> list[Any]:
         line = [[t, np.zeros(t.shape)] for t in tangents]
         _, (_, second) = jet(lambda *leaves: chosen.call(f, leaves), chosen.leaves, line)
         leaves, structure = flatten_arrays(second)
         structures[:] = [structure]
         return [2.0 * c for c in leaves]
 
-    columns = several(run, basis(list(map(Spec.of, chosen.leaves))), chunk_size)
+    columns = run_each(run, basis(list(map(Spec.of, chosen.leaves))), chunk_size)
     return columns, structures[0]
 
 
-def derivative(f: Callable, n: int = 1) -> Callable:
-    """The function that computes the n-th derivative of `f` in its first argument: a number, or an array that f treats
-    element by element.
+def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
+    """The function that computes the n-th derivative of `f` with respect to its first argument.
 
-    Taylor mode computes it, at a cost that is quadratic in n. A function of a number may return any tree.
+    The argument is a number, and `f` may return any tree; or it is an array, on which `f` acts element by element.
+    Taylor mode computes the derivative, at a cost that is quadratic in n.
 
     >>> derivative(np.sin, 2)(np.array([0.0, np.pi / 2]))
     array([ 0., -1.])
@@ -132,19 +137,18 @@ def derivative(f: Callable, n: int = 1) -> Callable:
         return f
 
     @wraps(f, updated=())
-    def differentiated(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def nth_derivative(x: Any, *args: Any, **kwargs: Any) -> Any:
         x = to_array(x)
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
         if x.ndim:
             map_arrays(lambda t: refuse_reshaped(t, x), coefficient)
-        return map_arrays(
-            lambda t: hand_out(t * float(math.factorial(n)), has_user_tensor(x), (x, args, kwargs)), coefficient
-        )
+        return map_arrays(lambda t: hand_out(t * float(math.factorial(n)), is_users(x), (x, args, kwargs)), coefficient)
 
-    return differentiated
+    return nth_derivative
 
 
 def refuse_reshaped(t: Any, x: Any) -> None:
+    """Raise if a derivative does not have the shape of the argument."""
     if t.shape != x.shape:
         raise user_error(
             GradientError,

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import new_level
+from wengert.core.levels import add_seed, is_own, new_level
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
 from wengert.modes.backward import backward_pass, conform
@@ -20,7 +20,8 @@ from wengert.ops.elementwise.complex_numbers import conj
 from wengert.transforms.boundary import (
     Argnums,
     Arguments,
-    Call,
+    FlatFunction,
+    P,
     call_function,
     flatten_arrays,
     hand_out_all,
@@ -32,29 +33,33 @@ from wengert.transforms.boundary import (
 )
 
 
-def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+def grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.
 
-    `argnums` says in which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple. With
-    `has_aux`, f returns (value, anything) and the result is (gradient, anything). In complex arguments the gradient of
-    a real f points in the direction of steepest ascent, df/dRe + i df/dIm; with `holomorphic`, f is complex and the
-    result is its complex derivative.
+    `argnums` says with respect to which arguments (trees of arrays): an int gives one gradient, a tuple gives a tuple.
+    With `has_aux`, f returns (value, anything) and the result is (gradient, anything). For complex arguments the
+    gradient of a real f points in the direction of steepest ascent, df/dRe + i df/dIm; with `holomorphic`, f is complex
+    and the result is its complex derivative.
 
     >>> grad(lambda x: x**3)(2.0)
     np.float64(12.0)
     """
-    differentiated = value_and_grad(f, argnums, has_aux, holomorphic)
+    value_and_gradient = value_and_grad(f, argnums, has_aux, holomorphic)
 
     @wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, found = differentiated(*args, **kwargs)
+        value, found = value_and_gradient(*args, **kwargs)
         return (found, value[1]) if has_aux else found
 
     return gradient
 
 
-def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
-    """As `grad`, with the value as f returned it: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
+def value_and_grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
+    """As `grad`, with the value that f returned: (f(x), gradient), or ((value, anything), gradient) with `has_aux`.
 
     >>> value_and_grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
     (np.float64(6.0), (np.float64(3.0), np.float64(2.0)))
@@ -67,7 +72,7 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
             refuse_real(chosen)
         tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.given, has_aux)
         y = tape.result
-        spec = scalar(y, holomorphic)
+        spec = scalar_spec(y, holomorphic)
         found = hand_out_all(
             tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]),
             chosen.leaves,
@@ -81,8 +86,8 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, hol
     return value_and_gradient
 
 
-def scalar(y: Any, holomorphic: bool) -> Spec:
-    """The spec of a result that has a gradient."""
+def scalar_spec(y: Any, holomorphic: bool) -> Spec:
+    """The spec of a result; raise unless it is one number that has a gradient."""
     if not isinstance(y, Array):
         leaves, structure = flatten_arrays(y)
         if structure is not LEAF:
@@ -121,24 +126,24 @@ def scalar(y: Any, holomorphic: bool) -> Spec:
 
 
 def refuse_real(chosen: Arguments) -> None:
-    """Holomorphic functions have complex arguments."""
+    """Raise if an argument of a holomorphic function is real."""
     for i, x in enumerate(chosen.leaves):
         if x.dtype.kind != "c":
             raise user_error(
                 GradientError,
-                f"grad with holomorphic=True: {chosen.place(i)} has dtype {x.dtype}",
+                f"grad with holomorphic=True: {chosen.leaf_name(i)} has dtype {x.dtype}",
                 "Pass complex numbers, x + 0j.",
             )
 
 
 class Tape:
-    """A function recorded once, at some inputs: its result, and the way back from it."""
+    """A function recorded at some inputs: its result, and the backward pass."""
 
     __slots__ = ("aux", "inputs", "level", "nodes", "result")
 
     aux: Any
 
-    def __init__(self, call: Call, inputs: Sequence[Any], given: Any = (), has_aux: bool = False):
+    def __init__(self, call: FlatFunction, inputs: Sequence[Any], given: Any = (), has_aux: bool = False):
         self.level = level = new_level()
         self.inputs = inputs
         self.nodes = [Leaf(x) for x in inputs]
@@ -148,15 +153,15 @@ class Tape:
         if has_aux:
             self.aux = map_arrays(lambda y: hand_out_aux(y, level, given), self.aux)
 
-    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list:
-        """The cotangents of the inputs, for those of `outputs` (leaves of the result).
+    def pull(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool = False) -> list[Any]:
+        """The cotangents of the inputs, for `cotangents` of `outputs` (leaves of the result).
 
-        None where nothing depends on an input.
+        None for an input that the outputs do not depend on.
         """
         seeds: dict[TapeNode, Any] = {}
         for y, t in zip(outputs, cotangents, strict=True):
-            if isinstance(y, Tensor) and y.level == self.level and y.node is not None:
-                seeds[y.node] = seeds[y.node] + t if y.node in seeds else t
+            if is_own(y, Tensor, self.level) and y.node is not None:
+                add_seed(seeds, y.node, t)
         found: dict[TapeNode, Any] = {}
         if seeds:
             backward_pass(seeds, found.__setitem__, retain=retain)

@@ -1,45 +1,32 @@
-"""Whole matrices of derivatives: Jacobians by the cheaper mode."""
+"""Jacobians, by the cheaper mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, update_wrapper
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import has_user_tensor
+from wengert.core.levels import is_users
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import moveaxis, reshape
-from wengert.transforms.boundary import Argnums, Arguments, flatten_arrays, hand_out, unflatten_arrays
+from wengert.transforms.boundary import Argnums, Arguments, P, flatten_arrays, hand_out, unflatten_arrays
 from wengert.transforms.gradients import Tape
 from wengert.transforms.products import push_forward
 from wengert.transforms.vmap import run_batched
 
 MODES = ("auto", "forward", "reverse")
 MANY = 256
-"""So many passes are worth a look for a sparsity pattern."""
+"""From this many passes on, it is worth looking for a sparsity pattern."""
 SAVING = 4
-"""How many times fewer passes are worth going through a pattern."""
-HOOKS: dict[str, Callable] = {}
-"""Functions of layers above this one, by name.
-
-"compression" makes, of f and argnums, an object that plans and computes a Jacobian through its sparsity pattern.
-"""
-
-
-def register_hook(name: str) -> Callable[[Callable], Callable]:
-    """A decorator: the function is the hook of that name."""
-
-    def register(function: Callable) -> Callable:
-        HOOKS[name] = function
-        return function
-
-    return register
+"""A sparsity pattern is used if it divides the number of passes by at least this."""
+COMPRESSION: list[Callable[..., Any]] = []
+"""A class of the structure layer (`structure/choice.py`), called with f and argnums, that plans by colours."""
 
 
 class Plan(NamedTuple):
@@ -54,11 +41,17 @@ class Plan(NamedTuple):
         return f"{self.mode}, {self.passes} pass{'es' * (self.passes != 1)}: {self.why}"
 
 
-class Jacobian:
-    """The function that computes the Jacobian of `f`; `explain` says how it would."""
+class Jacobian(Generic[P]):
+    """The function that computes the Jacobian of `f`; `explain` returns its plan."""
 
     def __init__(
-        self, f: Callable, argnums: Argnums, mode: str, chunk_size: int | None, holomorphic: bool, explain: bool = False
+        self,
+        f: Callable[P, Any],
+        argnums: Argnums,
+        mode: str,
+        chunk_size: int | None,
+        holomorphic: bool,
+        explain: bool = False,
     ):
         if mode not in MODES:
             raise user_error(ValueError, f"jacobian: mode={mode!r}", f"Choose one of {', '.join(map(repr, MODES))}.")
@@ -72,28 +65,30 @@ class Jacobian:
         self.prints = explain
         update_wrapper(self, f, updated=())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        chosen, plan, tape = self.planned(args, kwargs)
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        chosen, plan, tape = self.make_plan(args, kwargs)
         if self.prints:
             print(f"jacobian: {plan.text}")
-        return self.computed(chosen, plan, tape, args, kwargs)
+        return self.compute(chosen, plan, tape, args, kwargs)
 
-    def computed(self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def compute(
+        self, chosen: Arguments, plan: Plan, tape: Tape | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if plan.mode == "forward":
             return self.by_columns(chosen)
         assert tape is not None
         return self.by_rows(chosen, tape) if plan.mode == "reverse" else self.by_colors(chosen, tape, args, kwargs)
 
-    def explain(self, *args: Any, **kwargs: Any) -> Plan:
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Plan:
         """The plan for these arguments.
 
         >>> jacobian(lambda x: x[:2] * x[2]).explain(np.ones(3))
         Plan(mode='reverse', passes=2, why='2 outputs are fewer than 3 inputs')
         """
-        return self.planned(args, kwargs)[1]
+        return self.make_plan(args, kwargs)[1]
 
-    def planned(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
-        """What is differentiated, how, and the function's tape where it was needed to know."""
+    def make_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, Plan, Tape | None]:
+        """The differentiated arguments, the plan, and the function's tape if making the plan recorded one."""
         chosen = Arguments("jacobian", self.argnums, args, kwargs)
         for i, x in enumerate(chosen.leaves):
             if (x.dtype.kind == "c") != self.holomorphic:
@@ -102,7 +97,7 @@ class Jacobian:
                     if self.holomorphic
                     else "Pass holomorphic=True if the function is, else split re and im."
                 )
-                raise user_error(GradientError, f"jacobian: {chosen.place(i)} has dtype {x.dtype}", advice)
+                raise user_error(GradientError, f"jacobian: {chosen.leaf_name(i)} has dtype {x.dtype}", advice)
         inputs = sum(x.size for x in chosen.leaves)
         if self.mode == "forward":
             return chosen, Plan("forward", inputs, "as asked for"), None
@@ -131,15 +126,13 @@ class Jacobian:
 
     @cached_property
     def compression(self) -> Any:
-        """The way through the sparsity pattern, where there is one."""
-        make = HOOKS.get("compression")
-        return make(self.f, self.argnums) if make is not None and not self.holomorphic else None
+        return COMPRESSION[0](self.f, self.argnums) if COMPRESSION and not self.holomorphic else None
 
     def by_columns(self, chosen: Arguments) -> Any:
         """One forward pass for each input: how all outputs change with it."""
         structure: list[Structure] = []
 
-        def run(tangents: Sequence[Any]) -> list:
+        def run(tangents: Sequence[Any]) -> list[Any]:
             _, tangent, _ = push_forward(
                 lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.given
             )
@@ -147,43 +140,44 @@ class Jacobian:
             structure[:] = [found]
             return leaves
 
-        columns = several(run, basis(list(map(Spec.of, chosen.leaves))), self.chunk_size)
-        return unflatten_arrays(structure[0], [assembled(column, chosen) for column in columns])
+        columns = run_each(run, basis(list(map(Spec.of, chosen.leaves))), self.chunk_size)
+        return unflatten_arrays(structure[0], [assemble_columns(column, chosen) for column in columns])
 
     def by_rows(self, chosen: Arguments, tape: Tape) -> Any:
-        """One walk back from each output: how it changes with all inputs."""
+        """One backward pass for each output: how it changes with all inputs."""
         results, structure = flatten_arrays(tape.result)
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
-        def run(cotangents: Sequence[Any]) -> list:
+        def run(cotangents: Sequence[Any]) -> list[Any]:
             found = tape.pull(results, cotangents, retain=True)
             return [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, chosen.leaves, strict=True)]
 
-        return in_blocks(several(run, basis(specs), self.chunk_size), specs, structure, chosen)
+        return split_blocks(run_each(run, basis(specs), self.chunk_size), specs, structure, chosen)
 
-    def by_colors(self, chosen: Arguments, tape: Tape, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """One pass for each colour of the pattern, and zeros elsewhere."""
+    def by_colors(self, chosen: Arguments, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One pass for each colour of the sparsity pattern."""
         results, structure = flatten_arrays(tape.result)
         whole = self.compression.matrix(args, kwargs)
         whole = whole if isinstance(whole, Array) else whole.toarray()
         columns = [whole[:, start:stop] for start, stop in ranges(list(map(Spec.of, chosen.leaves)))]
-        return in_blocks(columns, list(map(Spec.of, results)), structure, chosen)
+        return split_blocks(columns, list(map(Spec.of, results)), structure, chosen)
 
 
 def jacobian(
-    f: Callable,
+    f: Callable[P, Any],
     argnums: Argnums = 0,
     mode: str = "auto",
     chunk_size: int | None = None,
     holomorphic: bool = False,
     explain: bool = False,
-) -> Jacobian:
-    """The function that computes the Jacobian of `f`: for each array of its result a tree like the argument, of shape
-    result + argument.
+) -> Jacobian[P]:
+    """The function that computes the Jacobian of `f`.
 
-    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse, one per colour of
-    the sparsity pattern where both would be many; `jacobian(f).explain(x)` says which, and `explain=True` prints it
-    with each call. `chunk_size` bounds how many passes run at once.
+    For each array of the result it returns a tree like the argument, of arrays of shape result + argument.
+
+    "auto" takes the mode with fewer passes: one per input in forward mode, one per output in reverse mode, one per
+    colour of the sparsity pattern where both would be many. `jacobian(f).explain(x)` says which, and `explain=True`
+    prints it with each call. `chunk_size` limits how many passes run at once.
 
     >>> jacobian(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
@@ -192,29 +186,35 @@ def jacobian(
     return Jacobian(f, argnums, mode, chunk_size, holomorphic, explain)
 
 
-def jacfwd(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
+def jacfwd(
+    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian[P]:
     """`jacobian` in forward mode: one pass per input."""
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
-def jacrev(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
+def jacrev(
+    f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
+) -> Jacobian[P]:
     """`jacobian` in reverse mode: one pass per output."""
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 
-def in_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
-    """A tree of blocks, from an array for each input that has all elements of the outputs along its first axis."""
-    blocks: list[list] = [[] for _ in specs]
+def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structure, chosen: Arguments) -> Any:
+    """A tree of blocks, from one array for each input whose first axis has the elements of all outputs."""
+    blocks: list[list[Any]] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), has_user_tensor(x), chosen.given))
+            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
     return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
-def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_size: int | None = None) -> list:
-    """`run`, a function of a list of arrays, for each entry along their first axis; its results stacked along theirs.
+def run_each(
+    run: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Any], chunk_size: int | None = None
+) -> list[Any]:
+    """The results of `run`, a function of a list of arrays, for each index of their first axis, stacked.
 
-    Where there are no entries, one run on zeros shows the shapes.
+    Where that axis is empty, one run on zeros gives the shapes.
     """
     count = rows[0].shape[0] if rows else 0
     if not count:
@@ -226,9 +226,7 @@ def several(run: Callable[[Sequence[Any]], list], rows: Sequence[Any], chunk_siz
 
 
 def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
-    """The unit vectors of a space of several arrays, as one array for each, with the number of the vector along its
-    first axis.
-    """
+    """The unit vectors of a space of several arrays: one array for each, whose first axis counts the vectors."""
     total = sum(spec.size for spec in specs)
     vectors = []
     for (start, stop), spec in zip(ranges(specs), specs, strict=True):
@@ -239,17 +237,17 @@ def basis(specs: Sequence[Spec]) -> list[np.ndarray]:
 
 
 def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
-    """Where the elements of each array are among those of all."""
+    """The range of the elements of each array among those of all."""
     start = 0
     for spec in specs:
         yield start, start + spec.size
         start += spec.size
 
 
-def assembled(column: Any, chosen: Arguments) -> Any:
-    """What one output gives along each unit vector, as a tree like the inputs, with their axes last."""
+def assemble_columns(column: Any, chosen: Arguments) -> Any:
+    """The derivatives of one output along each unit vector, as a tree like the inputs, with their axes last."""
     specs = list(map(Spec.of, chosen.leaves))
-    user = any(map(has_user_tensor, chosen.leaves))
+    user = any(map(is_users, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]
     blocks = [reshape(moveaxis(p, 0, -1), p.shape[1:] + spec.shape) for p, spec in zip(parts, specs, strict=True)]
     return unflatten_arrays(chosen.structure, [hand_out(block, user, chosen.given) for block in blocks])

@@ -1,4 +1,4 @@
-"""Products with the Jacobian, without the Jacobian: forward (`jvp`), backward (`vjp`), and as linear functions."""
+"""Jacobian products, without forming the Jacobian: forward (`jvp`), reverse (`vjp`), and as linear functions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.definition import needs
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import has_user_tensor, new_level
+from wengert.core.levels import bottom, is_own, is_users, new_level
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.forward import Dual
-from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, sort_reachable
+from wengert.modes.tensor import snapshot
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.boundary import (
     Arguments,
-    Call,
+    FlatFunction,
     call_function,
     check_directions,
     flatten_arrays,
@@ -36,16 +36,19 @@ from wengert.transforms.boundary import (
 from wengert.transforms.gradients import Tape
 
 
-def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any) -> tuple:
-    """The value of f at `primals` and its derivative along `tangents`, in one run: (value, tangent), and (…, anything)
-    with `has_aux`.
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
+    """The value of f at `primals` and its derivative along `tangents`, in one run: (value, tangent).
+
+    With `has_aux`, f returns (value, anything) and the result is (value, tangent, anything).
 
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (np.float64(6.0), np.float64(3.0))
     """
-    chosen = everything("jvp", primals, kwargs)
+    chosen = all_arguments("jvp", primals, kwargs)
     given = check_directions(
-        "tangent", sequence("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves))
+        "tangent", as_tuple("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves))
     )
     value, tangent, aux = push_forward(
         lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux
@@ -53,7 +56,7 @@ def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-def directional(f: Callable, x: Any, v: Any) -> Any:
+def directional(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The derivative of f at x along v.
 
     >>> directional(lambda x: x**2, 3.0, 1.0)
@@ -62,23 +65,22 @@ def directional(f: Callable, x: Any, v: Any) -> Any:
     return jvp(f, (x,), (v,))[1]
 
 
-def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple:
-    """The value of f, and the function that pulls its cotangents back to the primals: (value, pullback), and (…,
-    anything) with `has_aux`.
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
+    """The value of f, and the function that pulls its cotangents back to the primals: (value, pullback).
 
     The pullback takes a tree like the value, returns a tuple with one gradient per primal, and can be called any number
-    of times. For complex numbers it is the adjoint, as `backward(gradient)` is: it multiplies by the conjugate
-    transpose of the Jacobian.
+    of times. For complex numbers it multiplies by the conjugate transpose of the Jacobian, as `backward(gradient)`
+    does. With `has_aux`, f returns (value, anything) and the result is (value, pullback, anything).
 
     >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
     >>> pullback(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    chosen = everything("vjp", primals, kwargs)
-    tape, outputs, pull = recorded(f, chosen, has_aux)
+    chosen = all_arguments("vjp", primals, kwargs)
+    tape, cotangents_of, pull = record_function(f, chosen, has_aux)
 
-    def pullback(cotangent: Any) -> tuple:
-        given = [conjugate(t) for t in outputs(cotangent)]
+    def pullback(cotangent: Any) -> Any:
+        given = [conjugate(t) for t in cotangents_of(cotangent)]
         found = hand_out_all(pull(given), tape.inputs, (chosen.given, given), taken=given)
         return unflatten_arrays(chosen.structure, [conjugate(t) for t in found])
 
@@ -86,22 +88,22 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False, **kwargs: Any) -> tup
     return (value, pullback, tape.aux) if has_aux else (value, pullback)
 
 
-def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
+def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of f, and its derivative as a linear function of tangents: as `jvp`, but f runs only once.
 
-    The walk back is linear in the cotangents; recorded and walked back in its turn, it gives the forward product: the
+    The backward pass is linear in the cotangents. It is recorded, and its own backward pass is the forward product: the
     transpose of the transpose.
 
     >>> value, derivative = linearize(lambda x: x**3, 2.0)
     >>> derivative(1.0), derivative(10.0)
     (np.float64(12.0), np.float64(120.0))
     """
-    chosen = everything("linearize", primals, kwargs)
-    tape, _, pull = recorded(f, chosen)
+    chosen = all_arguments("linearize", primals, kwargs)
+    tape, _, pull = record_function(f, chosen)
     value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
-    user = any(map(has_user_tensor, chosen.leaves))
+    user = any(map(is_users, chosen.leaves))
     specs = list(map(Spec.of, chosen.leaves))
 
     def derivative(*tangents: Any) -> Any:
@@ -115,34 +117,34 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     return value, derivative
 
 
-def linear_transpose(f: Callable, *primals: Any, **kwargs: Any) -> Callable:
+def linear_transpose(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> Callable[..., Any]:
     """The transpose of a linear function: takes a cotangent of its result, returns a tuple with one for each primal.
 
-    Of the primals only shape and dtype matter. There is no conjugation: this is the transpose, not the adjoint.
+    Only the shapes and dtypes of the primals matter. Complex numbers are not conjugated.
 
     >>> linear_transpose(lambda x: 2.0 * x[::-1], np.zeros(3))(np.arange(3.0))
     (array([4., 2., 0.]),)
     """
-    chosen = everything("linear_transpose", primals, kwargs)
+    chosen = all_arguments("linear_transpose", primals, kwargs)
     inputs, chosen.leaves = chosen.leaves, [np.zeros(x.shape, x.dtype) for x in chosen.leaves]
-    tape, outputs, pull = recorded(f, chosen)
+    tape, cotangents_of, pull = record_function(f, chosen)
     leaves = flatten_arrays(tape.result)[0]
-    for node in sort_reachable([y.node for y in leaves if lives(y, tape)]):
+    for node in sort_reachable([y.node for y in leaves if has_node(y, tape)]):
         refuse_nonlinear(node)
     if any(np.any(bottom(y)) for y in leaves):
         raise user_error(
             GradientError, "linear_transpose: the function adds a constant (its value at zero is not zero)"
         )
 
-    def transpose(cotangent: Any) -> tuple:
-        given = outputs(cotangent)
+    def transpose(cotangent: Any) -> Any:
+        given = cotangents_of(cotangent)
         return unflatten_arrays(chosen.structure, hand_out_all(pull(given), inputs, (chosen.given, given), taken=given))
 
     return transpose
 
 
 def stop_gradient(x: Any) -> Any:
-    """The same tree of values, through which no derivative of any mode flows.
+    """The same tree of values, as constants to derivatives of all modes.
 
     >>> jvp(lambda x: x * stop_gradient(x), (3.0,), (1.0,))
     (np.float64(9.0), np.float64(3.0))
@@ -150,26 +152,25 @@ def stop_gradient(x: Any) -> Any:
     return map_arrays(lambda leaf: _stop_gradient(leaf) if isinstance(leaf, Array) else leaf, x)
 
 
-def everything(transform: str, primals: Any, kwargs: dict[str, Any]) -> Arguments:
-    """All arguments, differentiated together, in a tuple."""
-    args = sequence("primals", primals)
+def all_arguments(transform: str, primals: Any, kwargs: dict[str, Any]) -> Arguments:
+    """All positional arguments, to be differentiated together."""
+    args = as_tuple("primals", primals)
     return Arguments(transform, range(len(args)), args, kwargs)
 
 
-def sequence(name: str, values: Any) -> tuple:
+def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
+    """A list or tuple of arguments as a tuple."""
     if not isinstance(values, tuple | list):
-        raise user_error(
-            TypeError, f"`{name}` is a tuple with one entry per argument of the function, not a {type(values).__name__}"
-        )
+        raise user_error(TypeError, f"`{name}` is a tuple with one element per argument, not a {type(values).__name__}")
     return tuple(values)
 
 
-def recorded(
-    f: Callable, chosen: Arguments, has_aux: bool = False
-) -> tuple[Tape, Callable[[Any], list], Callable[[Sequence[Any]], list]]:
-    """A function on a tape that stays; how to check its cotangents, and how to pull them back.
+def record_function(
+    f: Callable[..., Any], chosen: Arguments, has_aux: bool = False
+) -> tuple[Tape, Callable[[Any], list[Any]], Callable[[Sequence[Any]], list[Any]]]:
+    """A function on a tape that is kept, a function that checks cotangents, and one that pulls them back.
 
-    Inputs are copied: the user may change them before the walk back.
+    Inputs are copied, because the user may change them before the backward pass.
     """
     tape = Tape(lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], chosen.given, has_aux)
     leaves, structure = flatten_arrays(tape.result)
@@ -182,28 +183,23 @@ def recorded(
 
 
 def conjugate(t: Any) -> Any:
+    """The conjugate of a complex array; a real one as it is."""
     return conj(t) if t.dtype.kind == "c" else t
 
 
-def lives(y: Any, tape: Tape) -> bool:
+def has_node(y: Any, tape: Tape) -> bool:
     """Whether an output depends on the inputs of its tape."""
-    return isinstance(y, Array) and y.level == tape.level and y.extra is not None
-
-
-def bottom(y: Any) -> Any:
-    while isinstance(y, Array):
-        y = y.value
-    return y
+    return is_own(y, Array, tape.level) and y.extra is not None
 
 
 def refuse_nonlinear(node: TapeNode) -> None:
-    """A linear operation has a constant derivative: its rules need neither its live arguments nor its output."""
+    """Raise unless the rules of an operation are constant: they must need neither live arguments nor the output."""
     primitive = node.primitive
     if primitive is None or primitive is OUTPUT:
         return
     live = {"out"} | {
         name
-        for name, parent in zip(names(primitive, len(node.parents)), node.parents, strict=True)
+        for name, parent in zip(argument_names(primitive, len(node.parents)), node.parents, strict=True)
         if parent is not None
     }
     rules = (
@@ -217,33 +213,33 @@ def refuse_nonlinear(node: TapeNode) -> None:
         )
 
 
-def names(primitive: Primitive, count: int) -> list[str]:
-    """The name of each argument; a starred one stands for all that are left."""
+def argument_names(primitive: Primitive, count: int) -> list[str]:
+    """The name of each argument; a starred one stands for all remaining ones."""
     inputs = [name.removeprefix("*") for name in primitive.inputs]
     return inputs + inputs[-1:] * (count - len(inputs))
 
 
 def push_forward(
-    call: Call, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False
+    call: FlatFunction, inputs: Sequence[Any], tangents: Sequence[Any], given: Any, has_aux: bool = False
 ) -> tuple[Any, Any, Any]:
-    """The result of a function, its tangent, and what else it returned; all trees."""
+    """The result of a function, its tangent, and its auxiliary result; all trees."""
     level = new_level()
     result = call_function(call, [Dual(x, t, level) for x, t in zip(inputs, tangents, strict=True)], level)
     aux = None
     if has_aux:
         result, aux = split_aux(result)
         aux = map_arrays(lambda y: hand_out_aux(y, level, given), aux)
-    user = any(map(has_user_tensor, inputs))
+    user = any(map(is_users, inputs))
     taken = set(map(id, tangents))
 
-    def own(y: Any) -> Any:
-        t = hand_out(y.tangent if isinstance(y, Dual) and y.level == level else zero_tangent(y), user, given)
+    def hand_out_tangent(y: Any) -> Any:
+        t = hand_out(y.tangent if is_own(y, Dual, level) else zero_tangent(y), user, given)
         if t.__class__ is np.ndarray:
             t = t.copy() if id(t) in taken else t
             taken.add(id(t))
             kept.append(t)
         return t
 
-    kept: list = []  # so that no id is used twice
-    tangent = map_arrays(own, result)
+    kept: list[Any] = []  # keeps them alive, so that ids stay unique
+    tangent = map_arrays(hand_out_tangent, result)
     return map_arrays(lambda y: hand_out_value(y, level, given), result), tangent, aux

@@ -1,4 +1,4 @@
-"""Taylor series of functions: `jet` pushes series through a function, `taylor` reads them off.
+"""Taylor series of functions: `jet` pushes series through a function, `taylor` returns coefficients.
 
 Coefficients are true Taylor coefficients, x(s) = x[0] + x[1] s + x[2] s^2 + ...; factorials appear once, in
 `derivative`.
@@ -14,18 +14,18 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core import tree
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import new_level
-from wengert.core.primitive import as_operand
+from wengert.core.levels import is_own, new_level
+from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros_like
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.transforms.boundary import call_function
 
 
-def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
-    """The value of f, and the Taylor coefficients from the first order on of f along a curve through the primals.
+def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list[Any]]:
+    """The value of f, and its Taylor coefficients from the first order on along a curve through the primals.
 
-    `series` has a list of coefficients for each argument, from the first order on; the longest one gives the order.
+    `series` has a list of coefficients for each argument, from the first order on; the longest list gives the order.
 
     >>> value, (first, second) = jet(np.exp, [0.0], [[1.0, 0.0]])
     >>> float(value), float(first), float(second)
@@ -43,13 +43,13 @@ def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
     leaves, structure = tree.flatten(call_function(lambda curves: f(*curves), arguments, level))
-    columns = [[match_given(term, (primals, series)) for term in _terms(y, level, order)] for y in leaves]
+    columns = [[match_given(term, (primals, series)) for term in _coefficients(y, level, order)] for y in leaves]
     value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
     return value, coefficients
 
 
 def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
-    """One argument, each of its leaves a jet."""
+    """One argument, with a jet for each leaf."""
     leaves, structure = tree.flatten(primal)
     rows = []
     for k, term in enumerate(terms):
@@ -61,13 +61,13 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
         rows.append(row)
     jets = []
     for i, leaf in enumerate(leaves):
-        x = _floating(leaf)
-        jets.append(Jet(Series(run, [x, *[_like(row[i], x) for row in rows]]), level))
+        x = _as_floating(leaf)
+        jets.append(Jet(Series(run, [x, *[_cast_like(row[i], x) for row in rows]]), level))
     return tree.unflatten(structure, jets)
 
 
-def _floating(x: Any) -> Any:
-    x = as_operand(x)
+def _as_floating(x: Any) -> Any:
+    x = operand(x)
     if x.dtype.kind not in "fc":
         raise user_error(
             GradientError,
@@ -77,8 +77,8 @@ def _floating(x: Any) -> Any:
     return x
 
 
-def _like(term: Any, x: Any) -> Any:
-    term = as_operand(term)
+def _cast_like(term: Any, x: Any) -> Any:
+    term = operand(term)
     if term.shape != x.shape:
         raise user_error(
             ValueError, f"A coefficient has shape {term.shape}, its argument {x.shape}", "They must be equal."
@@ -86,17 +86,17 @@ def _like(term: Any, x: Any) -> Any:
     return term if term.dtype == x.dtype else term.astype(x.dtype)
 
 
-def _terms(y: Any, level: int, order: int) -> list:
+def _coefficients(y: Any, level: int, order: int) -> list[Any]:
     """All coefficients of one output, zeros included."""
-    known = y.series.coefficients[: order + 1] if isinstance(y, Jet) and y.level == level else [y]
+    known = y.series.terms[: order + 1] if is_own(y, Jet, level) else [y]
     known = [*known, *[None] * (order + 1 - len(known))]
     return [zeros_like(known[0]) if t is None else t for t in known]
 
 
-def taylor(f: Callable, x: Any, order: int, direction: Any = None) -> list:
+def taylor(f: Callable[..., Any], x: Any, order: int, direction: Any = None) -> list[Any]:
     """The Taylor coefficients of f along a direction, from order 0 to `order`.
 
-    By default each element of x moves at unit speed.
+    By default the direction is one for each element of x.
 
     >>> [float(c) for c in taylor(np.sin, 0.0, 3)]
     [0.0, 1.0, 0.0, -0.16666666666666666]

@@ -9,25 +9,24 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_error, user_line
-from wengert.core.levels import new_level
-from wengert.core.primitive import OUTPUT, SHAPED, as_operand
+from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import add_seed, is_own, new_level
+from wengert.core.primitive import OUTPUT, SHAPED, operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
-from wengert.modes.tape import Leaf, output_nodes
-from wengert.modes.tape import TapeNode as TapeNode
+from wengert.modes.tape import Leaf, TapeNode, output_nodes
 from wengert.ops.shape.reshaping import extents
 from wengert.transforms.boundary import leaf_paths
 
 
 def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
-    """A value by name, to build a graph with; `function` compiles it.
+    """A named value, to build a graph with; `function` compiles it.
 
     >>> x = symbol("x", 3)
     >>> np.sin(x) * 2.0
@@ -36,11 +35,11 @@ def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
     return Symbol(Input(Spec(extents(shape), np.dtype(dtype)), name=name))
 
 
-def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
-    """The graph of a function, for arguments like these: arrays, numbers, specs (`wg.Spec(shape, dtype)`), or trees of
-    them.
+def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
+    """The graph of a function, for arguments like these.
 
-    Truth values, texts and the like are constants of the graph. Captured arrays are constants too.
+    Arguments are arrays, numbers, specs (`wg.Spec(shape, dtype)`), or trees of them. Booleans, strings and other
+    objects are constants of the graph, and so are captured arrays.
 
     >>> trace(lambda x: x * x, np.ones(2)).evaluate(np.array([2.0, 3.0]))
     array([4., 9.])
@@ -54,23 +53,25 @@ def trace(f: Callable, *args: Any, **kwargs: Any) -> Graph:
     leaves, structure = flatten((args, kwargs))
     run = Traced(f, leaves, structure)
     if run.assignments:
-        raise GradientError(
-            f"The function assigns to a tensor that it captures, at {user_line()}, which a graph cannot: it is a "
-            f"function of its inputs. "
-            f"Return the new value, or use wg.compile, which writes it back."
+        raise user_error(
+            GradientError,
+            "The function assigns to a tensor that it captures",
+            because="a graph is a function of its inputs. Return the new value, or use wg.compile, which writes it "
+            "back.",
         )
     return run.graph
 
 
 class Traced:
-    """A function of a tree run on symbols: its `graph`, whose last outputs are what `assignments` write back into
-    captured tensors.
+    """A run of a function on symbols: its `graph`, and the `assignments` to captured tensors.
 
-    `leaves` are those of the positional arguments and keywords; those that are `fixed` are constants. `arrays` are
-    those that it captured.
+    The last outputs of the graph are the values that are assigned. `leaves` are those of the positional and keyword
+    arguments; the `fixed` ones are constants. `arrays` are those that the function captured.
     """
 
-    def __init__(self, f: Callable, leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None):
+    def __init__(
+        self, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure, fixed: Sequence[bool] | None = None
+    ):
         names = leaf_names(f, structure)
         fixed = fixed or [False] * len(leaves)
         inputs = [
@@ -83,11 +84,9 @@ class Traced:
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
         try:
-            with recording.override(trace=trace, enabled=True, inference=False):
+            with recording.switched(trace=trace, enabled=True, inference=False):
                 outs, result = flatten(f(*args, **kwargs))
-                outputs = [
-                    y.node if isinstance(y, Symbol) and y.level == level else output_of(y, level, trace) for y in outs
-                ]
+                outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
         finally:
             self.assignments = trace.close()
         self.has_rules = trace.has_rules
@@ -97,12 +96,12 @@ class Traced:
 
 
 def input_of(x: Any, name: str | None) -> Input:
-    """The input that an argument becomes."""
-    return Input(described(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
+    """The input of the graph for an argument."""
+    return Input(input_spec(x), x.__class__ if x.__class__ in PYTHON_NUMBERS else None, name)
 
 
-def described(x: Any) -> Spec:
-    """The spec of an array, a value, a number, or what is written as one, in this machine's order of bytes."""
+def input_spec(x: Any) -> Spec:
+    """The spec of an array, a value, a number or a spec, in native byte order."""
     refuse_subclass(x)
     spec = Spec(extents(x.shape), np.dtype(x.dtype)) if isinstance(x, Spec) else Spec.of(x)
     if spec.dtype.kind not in "biufc":
@@ -124,11 +123,11 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
         raise user_error(
             TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
-    return trace.node_of(y)
+    return trace.of(y)
 
 
-def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
-    """The names of the arguments as the function's signature has them: `w`, `params['w']`."""
+def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:
+    """The name of each leaf of the arguments, from the function's signature: `w`, `params['w']`."""
     positional, keywords = structure.children
     try:
         parameters = list(inspect.signature(f).parameters.values())
@@ -141,16 +140,16 @@ def leaf_names(f: Callable, structure: Structure) -> list[str | None]:
             parameters[i].POSITIONAL_OR_KEYWORD,
         )
         name = parameters[i].name if known else f"x{i}"
-        names += [f"{name}{place}" for place in leaf_paths(child)]
+        names += [f"{name}{path}" for path in leaf_paths(child)]
     for key, child in zip(keywords.keys, keywords.children, strict=True):
-        names += [f"{key}{place}" for place in leaf_paths(child)]
+        names += [f"{key}{path}" for path in leaf_paths(child)]
     return names
 
 
 def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> Any:
-    """The derivatives of the sum of `ys` in each of `xs`, as symbols again.
+    """The derivatives of the sum of `ys` with respect to each of `xs`, as symbols.
 
-    `grad_ys` weighs the elements of `ys`, ones if None.
+    `grad_ys` are weights for the elements of `ys`, ones if None.
 
     >>> x = symbol("x")
     >>> (slope,) = gradients(np.sin(x), [x])
@@ -169,24 +168,28 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
         if x.dtype.kind not in "fc":
             raise user_error(
                 GradientError,
-                f"gradients of or in a symbol of dtype {x.dtype}",
+                f"gradients of, or with respect to, a symbol of dtype {x.dtype}",
                 because="derivatives need floating-point numbers.",
             )
-    found = pulled([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
+    found = pull_nodes([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
     results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
-    results = [t if isinstance(t, Symbol) else Symbol(make_constant(t), outs[0].level, outs[0].extra) for t in results]
+    results = [t if isinstance(t, Symbol) else Symbol(constant(t), outs[0].level, outs[0].extra) for t in results]
     return results[0] if single else results
 
 
-def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list:
-    """Cotangents of nodes of a graph: the tape that recording the graph would have made, walked back over symbols."""
+def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], like: Symbol) -> list[Any]:
+    """Cotangents of nodes of a graph, as symbols: a backward pass over the tape that recording it would make."""
     wanted = set(targets)
-    is_number = lambda node: isinstance(node, Constant) and not node.is_captured
-    wrap = lambda node: node.value if is_number(node) else Symbol(node, like.level, like.extra)
+
+    def wrap(node: Node) -> Any:
+        if isinstance(node, Constant) and not node.is_captured:
+            return node.value
+        return Symbol(node, like.level, like.extra)
+
     tape: dict[Node, TapeNode] = {}
-    for node in topological_order((*outs, *targets)):
+    for node in ordered((*outs, *targets)):
         if isinstance(node, Operation) and any(a in tape for a in node.args):
-            recorded = taped(node, tape, wrap)
+            recorded = record_node(node, tape, wrap)
             if recorded is not None:
                 tape[node] = recorded
         if node in wanted and node not in tape:
@@ -197,17 +200,17 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
             t = (
                 np.broadcast_to(node.dtype.type(1), node.shape)[()]
                 if seed is None
-                else conform(as_operand(seed), node.shape, node.dtype)
+                else conform(operand(seed), node.shape, node.dtype)
             )
-            started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
+            add_seed(started, tape[node], t)
     found: dict[TapeNode, Any] = {}
     if started:
         backward_pass(started, found.__setitem__, targets=[tape[node] for node in targets])
     return [None if (t := found.get(tape[node])) is None else conform(t, node.shape, node.dtype) for node in targets]
 
 
-def taped(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
-    """What the tape would have of an operation, None where no gradient flows through it."""
+def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
+    """The tape node of an operation, None where no gradient flows through it."""
     primitive = node.primitive
     if primitive is OUTPUT:
         return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
@@ -221,4 +224,5 @@ def taped(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], An
     if primitive.outputs == 1:
         return TapeNode(primitive, node.params, tuple(parents), keep(wrap(node), *map(wrap, node.args)), node)
     whole = output_nodes(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
-    return whole[0].parents[0]
+    parent: TapeNode | None = whole[0].parents[0]
+    return parent

@@ -1,4 +1,4 @@
-"""vmap: a function of one value as a function of a batch of them, in one run."""
+"""vmap: a function of single values as a function of batches, in one run."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 
 from wengert.control.values import match_given
 from wengert.core.errors import user_error
-from wengert.core.levels import new_level
-from wengert.core.primitive import as_operand
+from wengert.core.levels import is_own, new_level
+from wengert.core.primitive import operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
-from wengert.transforms.boundary import leaf_paths
+from wengert.transforms.boundary import P, leaf_paths
 
 
-def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
+def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
 
-    `in_axes` says which axis of each positional argument is the batch: one number for all, or a tuple with one for
-    each; None keeps an argument whole. For an argument that is a tree, it may be a tree as well, whose numbers stand
-    for all that is below. Arguments by keyword are batched along their first axis. `out_axes` says likewise where the
-    batch is in the results. `chunk_size` bounds how many elements run together, and with it the memory.
+    `in_axes` says which axis of each positional argument is the batch: one integer for all, or a tuple with one for
+    each; None passes an argument whole. For an argument that is a tree, it may be a tree too, in which an integer
+    stands for all leaves below. Keyword arguments are batched along their first axis. `out_axes` says in the same way
+    where the batch axis of the results is. `chunk_size` limits how many elements run together, and so the memory.
 
     >>> vmap(np.dot)(np.arange(6.0).reshape(3, 2), np.ones((3, 2)))
     array([1., 5., 9.])
@@ -41,33 +41,34 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | Non
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         outs, out_structure = run_batched(f, leaves, structure, in_axes, out_axes, chunk_size)
-        return unflatten(out_structure, [owned(match_given(out, leaves), leaves) for out in outs])
+        return unflatten(out_structure, [copy_if_shared(match_given(out, leaves), leaves) for out in outs])
 
     return batched
 
 
 def run_batched(
-    f: Callable,
+    f: Callable[..., Any],
     leaves: Sequence[Any],
     structure: Structure,
     in_axes: Any = 0,
     out_axes: Any = 0,
     chunk_size: int | None = None,
-) -> tuple[list, Structure]:
-    """What `vmap` computes from the leaves of (args, kwargs), and its structure.
+) -> tuple[list[Any], Structure]:
+    """The leaves of the results of `vmap`, from the leaves of (args, kwargs), and their structure.
 
     Results may share memory with the arguments.
     """
     args_structure, kwargs_structure = structure.children
-    axes = spread(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
-    names = names_of(structure)
+    axes = spread_axes(in_axes, args_structure, "in_axes") + [0] * kwargs_structure.size
+    names = argument_labels(structure)
     leaves = [
-        x if axis is None else batch_first(x, axis, name) for x, axis, name in zip(leaves, axes, names, strict=True)
+        x if axis is None else move_batch_first(x, axis, name)
+        for x, axis, name in zip(leaves, axes, names, strict=True)
     ]
     n = batch_size(leaves, axes, names)
 
-    def run(first: int, last: int) -> tuple[list, Structure]:
-        """The results for these elements, with the batch in its place."""
+    def run(first: int, last: int) -> tuple[list[Any], Structure]:
+        """The results for these elements, with the batch axes moved to `out_axes`."""
         level = new_level()
         whole = first == 0 and last == n
         parts = [
@@ -75,22 +76,22 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        with recording.repeating("vmap"):
+        with recording.repeated("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
-        results = zip(outs, spread(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
-        placed = [batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
-        return placed, out_structure
+        results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
+        moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
+        return moved, out_structure
 
     if chunk_size is None or n <= chunk_size:
         return run(0, n)
     chunks = [run(i, min(i + chunk_size, n)) for i in range(0, n, chunk_size)]
     out_structure = chunks[0][1]
-    columns = zip(spread(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
+    columns = zip(spread_axes(out_axes, out_structure, "out_axes"), *[outs for outs, _ in chunks], strict=True)
     return [parts[0] if axis is None else concatenate(parts, axis) for axis, *parts in columns], out_structure
 
 
-def spread(axes: Any, structure: Structure, what: str) -> list:
-    """One axis for each leaf, from a tree of axes that may end earlier than the tree of the leaves."""
+def spread_axes(axes: Any, structure: Structure, what: str) -> list[Any]:
+    """One axis for each leaf, from a tree of axes that may be less deep than the tree of leaves."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * structure.size
     if structure is not LEAF and structure.make is not type(None):
@@ -106,7 +107,7 @@ def spread(axes: Any, structure: Structure, what: str) -> list:
             return [
                 axis
                 for child, below in zip(children, structure.children, strict=True)
-                for axis in spread(child, below, what)
+                for axis in spread_axes(child, below, what)
             ]
     raise user_error(
         ValueError,
@@ -115,18 +116,20 @@ def spread(axes: Any, structure: Structure, what: str) -> list:
     )
 
 
-def names_of(structure: Structure) -> list[str]:
+def argument_labels(structure: Structure) -> list[str]:
     """A name for each leaf of the arguments: `argument 0['w']`."""
     return [
-        f"argument {key!r}{path}" for group in structure.children for key, child in zip(group.keys, group.children, strict=True)
+        f"argument {key!r}{path}"
+        for group in structure.children
+        for key, child in zip(group.keys, group.children, strict=True)
         for path in leaf_paths(child)
-    ]  # fmt: skip
+    ]
 
 
-def batch_first(x: Any, axis: int, name: str) -> Any:
-    """A leaf with its batch axis in front."""
+def move_batch_first(x: Any, axis: int, name: str) -> Any:
+    """A leaf with its batch axis first."""
     refuse_subclass(x)
-    x = as_operand(x)
+    x = operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise user_error(
             ValueError,
@@ -136,8 +139,11 @@ def batch_first(x: Any, axis: int, name: str) -> Any:
     return moveaxis(x, axis, 0)
 
 
-def batch_size(leaves: list, axes: list, names: list[str]) -> int:
-    found = [(name, x.shape[0], axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None]
+def batch_size(leaves: list[Any], axes: list[Any], names: list[str]) -> int:
+    """The length of the batch, which must be the same for all leaves."""
+    found = [
+        (name, int(x.shape[0]), axis) for x, axis, name in zip(leaves, axes, names, strict=True) if axis is not None
+    ]
     if not found:
         raise user_error(ValueError, "vmap has no argument to batch over", "Give at least one an axis in in_axes.")
     if len({n for _, n, _ in found}) > 1:
@@ -146,9 +152,9 @@ def batch_size(leaves: list, axes: list, names: list[str]) -> int:
     return found[0][1]
 
 
-def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any:
-    """A result with its batch axis in place; what is the same for all elements is repeated."""
-    mine = isinstance(out, Batched) and out.level == level
+def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any:
+    """A result with its batch axis moved to `axis`; one that is the same for all elements is repeated."""
+    mine = is_own(out, Batched, level)
     if axis is None:
         if mine:
             raise user_error(
@@ -158,19 +164,19 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     if mine:
         value = out.value
     else:
-        out = as_operand(out)
+        out = operand(out)
         if out.dtype.kind not in "biufc":
             raise user_error(
                 TypeError, f"The {name} of a function under vmap must be an array or a number, not {out.dtype}"
             )
         value = broadcast_to(out, (n, *out.shape))
     if not -value.ndim <= axis < value.ndim:
-        raise user_error(ValueError, f"The {name} of shape {value.shape[1:]} has no place for the batch at axis {axis}")
+        raise user_error(ValueError, f"The {name} of shape {value.shape[1:]} has no axis {axis} for the batch")
     return moveaxis(value, 0, axis)
 
 
-def owned(out: Any, inputs: list) -> Any:
-    """A plain result as an array that can be written to without changing an input."""
+def copy_if_shared(out: Any, inputs: list[Any]) -> Any:
+    """A result; a plain array is copied if it is read-only or shares memory with an input."""
     if not isinstance(out, np.ndarray):
         return out
     shared = not out.flags.writeable or any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)

@@ -23,7 +23,7 @@ from wengert.graph.costs import tree_size
 from wengert.graph.sympy import ASSUMPTIONS, to_sympy
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import jacfwd
-from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny
+from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny_step
 from wengert.transforms.tracing import leaf_names
 
 PATIENCE = 5.0
@@ -173,7 +173,7 @@ def numerical_ways(problem: ComparedFunction) -> Iterator[Way]:
         )
 
     def complex_step() -> np.ndarray:
-        h = tiny(x)
+        h = tiny_step(x)
         if not analytic:
             refuse_not_analytic(at, [x], 0, None)
             analytic.append(True)
@@ -184,7 +184,7 @@ def numerical_ways(problem: ComparedFunction) -> Iterator[Way]:
         ("forward difference", lambda: one_sided(1.0), n + 1, shown(one)),
         ("backward difference", lambda: one_sided(-1.0), n + 1, shown(one)),
         ("central difference", central, 2 * n, shown(two)),
-        ("complex step", complex_step, n, f"h = {tiny(x):.0e}"),
+        ("complex step", complex_step, n, f"h = {tiny_step(x):.0e}"),
     ):
         way = attempt(Way("numerical", name, evaluations=count, operations=count * size), problem, function, count)
         way.note = way.note or note

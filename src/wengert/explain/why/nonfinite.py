@@ -233,7 +233,7 @@ def trace_back(recording: Recording, node: Operation, mask: Any, bad: dict[Node,
     leaves: dict[Node, TapeNode] = {
         a: Leaf(values[a]) for a in node.args if a.dtype is not None and a.dtype.kind in "fc"
     }
-    kept = taped(node, leaves, values.__getitem__) if leaves else None
+    kept = record_node(node, leaves, values.__getitem__) if leaves else None
     if kept is None:
         return []
     terms = enumerate_terms(kept, mask.astype(node.dtype)[()], None)

@@ -26,9 +26,7 @@ def known(x: Any, what: str) -> Any:
     """The numbers of integers or truth values, in which no derivative is lost, whatever the mode of the value that
     carries them.
     """
-    plain = x
-    while isinstance(plain, Array):
-        plain = getattr(plain, "value", None)
+    plain = bottom(x)
     if not isinstance(plain, np.ndarray | np.generic) or plain.shape != x.shape:
         raise user_error(
             TrackedValueError,

@@ -325,9 +325,7 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
 def _concrete(index: Any) -> np.ndarray:
     """The numbers of an index, whatever the mode of the value that carries them."""
-    plain = index
-    while isinstance(plain, Array):
-        plain = getattr(plain, "value", None)
+    plain = bottom(index)
     if plain is None or plain.shape != index.shape:
         raise user_error(
             TypeError,

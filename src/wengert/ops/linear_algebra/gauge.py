@@ -147,11 +147,9 @@ def is_absent(t: Any) -> bool:
 
 def _numbers(x: Any) -> tuple[Any, bool]:
     """The numbers of a value, None if they are not known yet, and whether it is itself being differentiated."""
-    differentiated = False
-    while isinstance(x, Array):
-        differentiated = differentiated or x.extra is not None
-        x = x.value
-    return (x, differentiated) if isinstance(x, np.ndarray) else (None, False)
+    numbers = bottom(x)
+    differentiated = any(layer.extra is not None for layer in layers(x))
+    return (numbers, differentiated) if isinstance(numbers, np.ndarray) else (None, False)
 
 
 def warn_of_second_derivative(name: str, what: str, values: Any) -> None:

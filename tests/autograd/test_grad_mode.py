@@ -70,11 +70,11 @@ def test_inference_mode_overrules():
         assert recorded()
 
 
-def test_no_graph_of_the_walk_back_in_inference_mode():
+def test_no_graph_of_the_backward_pass_in_inference_mode():
     x = leaf(2.0)
     y = x**3
     with inference_mode():
-        with pytest.raises(wg.GradientError, match=r"create_graph=True inside inference_mode.*test_contexts.py"):
+        with pytest.raises(wg.GradientError, match=r"create_graph=True inside inference_mode.*test_grad_mode.py"):
             grad(y, x, create_graph=True)
         with inference_mode(False):
             assert grad(y, x, create_graph=True)[0].requires_grad
@@ -253,9 +253,9 @@ def test_anomaly_names_the_line_that_made_the_node():
         y = x * 0.0
         logarithm = wg.log(y)  # the line
         z = (logarithm * 0.0).sum()
-        with pytest.raises(wg.GradientError, match=r"The backward of log made a NaN.*test_contexts.py:(\d+)") as error:
+        with pytest.raises(wg.GradientError, match=r"The backward of log made a NaN.*test_grad_mode.py:(\d+)") as error:
             z.backward()
-    line = int(str(error.value).split("test_contexts.py:")[1].split(".")[0])
+    line = int(str(error.value).split("test_grad_mode.py:")[1].split(".")[0])
     assert "# the line" in Path(__file__).read_text().splitlines()[line - 1]
 
 
@@ -292,7 +292,7 @@ def test_anomaly_says_where_a_failing_backward_was_recorded():
             with pytest.raises(KeyError) as error:
                 y.backward()
         assert "backward of Faulty, which was recorded at" in error.value.__notes__[0]
-        assert "test_contexts.py" in error.value.__notes__[0]
+        assert "test_grad_mode.py" in error.value.__notes__[0]
 
 
 def test_anomaly_in_a_function():
@@ -305,7 +305,7 @@ def test_anomaly_in_a_function():
         def backward(ctx, t):
             return t * np.nan
 
-    with detect_anomaly(), pytest.raises(wg.GradientError, match=r"backward of Bad made a NaN.*test_contexts.py"):
+    with detect_anomaly(), pytest.raises(wg.GradientError, match=r"backward of Bad made a NaN.*test_grad_mode.py"):
         (Bad.apply(leaf(1.0)) * 2.0).backward()
 
 

@@ -247,13 +247,13 @@ class TestErrors:
         equations = lambda x, a: np.stack([x[0] + x[1] - a, 2.0 * (x[0] + x[1] - a)])
         solve = lambda a: implicit.root(equations, np.array([0.5, 0.5]), a, solver="lm").sum()
         assert solve(1.0) == pytest.approx(1.0)
-        with pytest.raises(np.linalg.LinAlgError, match="derivative of the equation of root in x is singular"):
+        with pytest.raises(np.linalg.LinAlgError, match="derivative of the equation of root with .* is singular"):
             wg.grad(solve)(1.0)
 
     def test_wrong_shapes_dtypes_and_names(self):
         with pytest.raises(ValueError, match="2 unknowns and 1 equations"):
             implicit.root(lambda x: x[:1], np.ones(2))
-        with pytest.raises(TypeError, match=r"given a ndarray, at .*test_implicit_solvers.*lambda y: A @ y"):
+        with pytest.raises(TypeError, match=r"given a ndarray, at .*test_solvers.*lambda y: A @ y"):
             implicit.linear_solve(GENERAL, B)
         with pytest.raises(TypeError, match="must be real"):
             implicit.root(lambda x: x, np.ones(2) + 0j)

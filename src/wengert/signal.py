@@ -2,7 +2,12 @@
 `scipy.signal`.
 """
 
-from wengert.ops.signal.convolution import convolution
-from wengert.ops.signal.filtering import convolve, convolve2d, correlate
+from wengert.core.namespaces import gather
 
-__all__ = ["convolution", "convolve", "convolve2d", "correlate"]
+FAMILIES = ("ops.signal.convolution", "ops.signal.filtering")
+
+__all__ = gather(globals(), FAMILIES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -23,6 +23,8 @@ from wengert.core.errors import TrackedValueError, library_call, user_error
 if TYPE_CHECKING:
     from wengert.core.primitive import Primitive
 
+__all__ = ["Array"]
+
 UFUNCS: dict[np.ufunc, Callable] = {}
 """What runs when a NumPy ufunc is called on an Array."""
 

@@ -29,6 +29,11 @@ from numpy import (
 
 from wengert.core.array import Array
 
+__all__ = [
+    "bool", "can_cast", "complex128", "complex64", "e", "finfo", "float32", "float64", "iinfo", "inf", "int16",
+    "int32", "int64", "int8", "isdtype", "nan", "newaxis", "pi", "result_type", "uint16", "uint32", "uint64", "uint8",
+]  # fmt: skip
+
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 
 
@@ -73,30 +78,3 @@ def can_cast(from_: Any, to: Any, /) -> Any:
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """The type of a result of operations on these arrays, types and Python numbers."""
     return np.result_type(*map(_of, arrays_and_dtypes))
-
-
-__all__ = [
-    "bool",
-    "can_cast",
-    "complex64",
-    "complex128",
-    "e",
-    "finfo",
-    "float32",
-    "float64",
-    "iinfo",
-    "inf",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "nan",
-    "newaxis",
-    "pi",
-    "result_type",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]

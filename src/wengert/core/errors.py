@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TypeVar
 
+__all__ = ["GradientError", "TrackedValueError"]
+
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARIES = ("numpy", "scipy", "pandas", "torch", "jax")
 THEIRS = (*[os.sep + name + os.sep for name in LIBRARIES], os.sep + "copy.py", os.sep + "pickle.py")

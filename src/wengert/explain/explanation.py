@@ -15,6 +15,8 @@ from wengert.explain.steps import Step, steps
 from wengert.explain.sweeps import Adjoints, adjoints, tangents
 from wengert.graph.ir import Node
 
+__all__ = ["explain"]
+
 Mode = Literal["reverse", "forward", "both"]
 
 

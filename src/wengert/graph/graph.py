@@ -23,6 +23,8 @@ from wengert.graph.text import summary, text
 from wengert.graph.validation import validate
 from wengert.graph.variables import known_names
 
+__all__ = ["Graph"]
+
 
 class Graph:
     """A program: inputs, outputs, and all that lies between them. Graphs do not change; passes make new ones.

@@ -23,6 +23,8 @@ from wengert.modes.reverse import own
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
+__all__ = ["arange", "array", "asarray", "empty", "eye", "from_dlpack", "full", "identity", "ones", "zeros"]
+
 
 def creation(function: Callable) -> Callable:
     """A NumPy function that makes an array, making a tensor."""

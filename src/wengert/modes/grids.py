@@ -16,6 +16,11 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_arrays, moveaxis
 from wengert.ops.special.bessel import i0
 
+__all__ = [
+    "bartlett", "blackman", "fromfunction", "geomspace", "hamming", "hanning", "indices", "kaiser", "linspace",
+    "logspace", "tri",
+]  # fmt: skip
+
 tri = creation(np.tri)
 bartlett = creation(np.bartlett)
 blackman = creation(np.blackman)

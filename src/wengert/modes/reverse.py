@@ -21,6 +21,8 @@ from wengert.ops.elementwise import arithmetic, complex_numbers
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.shape.casting import astype
 
+__all__ = ["Tensor", "tensor"]
+
 ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
 RETAIN = -1

@@ -27,6 +27,8 @@ from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.ops.shape.casting import _stop_gradient
 
+__all__ = ["Symbol"]
+
 GATHER, STOP_GRADIENT = primitive_of(gather), primitive_of(_stop_gradient)
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""

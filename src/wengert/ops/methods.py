@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.absent import absent, why_absent
-from wengert.core.array import UFUNC_METHODS, UFUNCS, Array, implements
+from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
 from wengert.core.primitive import operand
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
@@ -35,12 +35,6 @@ def in_place(function: Callable) -> Callable:
         return x
 
     return update
-
-
-@implements(np.divmod)
-def divmod(x: Any, y: Any, /) -> tuple:
-    """The quotient, rounded down, and the remainder."""
-    return predicates.floor_divide(x, y), arithmetic.remainder(x, y)
 
 
 def _iterate(x: Any) -> Iterator:
@@ -81,8 +75,8 @@ OTHER_OPERATORS = {
     "__le__": predicates.less_equal,
     "__gt__": predicates.greater,
     "__ge__": predicates.greater_equal,
-    "__divmod__": divmod,
-    "__rdivmod__": reflected(divmod),
+    "__divmod__": arithmetic.divmod,
+    "__rdivmod__": reflected(arithmetic.divmod),
     "__round__": predicates.round,
     "__getitem__": subscripts.getitem,
     "__setitem__": lambda x, key, v: x._rebind(subscripts.set_at(x, key, v)),

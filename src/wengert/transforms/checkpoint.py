@@ -24,6 +24,8 @@ from wengert.modes.reverse import Tensor, snapshot
 from wengert.modes.tape import Node, next_sequence, pull_back
 from wengert.transforms.call import Call, Transposed, bare, is_smooth, layers, operation, tensors
 
+__all__ = ["checkpoint", "checkpoint_loop", "checkpoint_sequential"]
+
 Policy = Callable[[str], bool]
 
 

@@ -19,6 +19,8 @@ from wengert.transforms.products import directional
 from wengert.transforms.runs import is_users, settled
 from wengert.transforms.series import jet, taylor
 
+__all__ = ["derivative", "hessian", "hessian_diag", "hvp", "laplacian", "vhp"]
+
 
 def hessian(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
     """The function that computes all second derivatives of `f`, forward over reverse: for each result, a tree of trees

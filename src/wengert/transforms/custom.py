@@ -22,6 +22,8 @@ from wengert.modes.reverse import Tensor
 from wengert.transforms.call import Call, Transposed, bare, is_smooth, operation, tensors, zeros
 from wengert.transforms.runs import as_given
 
+__all__ = ["custom_jvp", "custom_vjp", "primitive"]
+
 
 class Custom:
     """A function with a rule; what the two kinds of rule share."""

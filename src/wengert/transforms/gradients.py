@@ -16,6 +16,8 @@ from wengert.ops.elementwise.complex_numbers import conj
 from wengert.transforms.arguments import Argnums, Chosen, closed, opened
 from wengert.transforms.runs import Tape, handed_out, lowered
 
+__all__ = ["grad", "value_and_grad"]
+
 
 def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
     """The function that computes the gradient of a function `f` that returns one number, or an array of one element.

@@ -18,6 +18,8 @@ from wengert.transforms.arguments import Argnums, Chosen, closed, opened
 from wengert.transforms.runs import Tape, is_users, pushed, settled
 from wengert.transforms.vmap import run_batched
 
+__all__ = ["jacfwd", "jacobian", "jacrev"]
+
 MODES = ("auto", "forward", "reverse")
 MANY = 256
 """So many passes are worth a look for a sparsity pattern."""

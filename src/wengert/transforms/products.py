@@ -18,6 +18,8 @@ from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.arguments import Chosen, closed, directions, mapped, opened
 from wengert.transforms.runs import Tape, handed_out, is_users, lowered, no_tangent, pushed, settled
 
+__all__ = ["directional", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
+
 
 def jvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any) -> tuple:
     """The value of f at `primals` and its derivative along `tangents`, in one run: (value, tangent), and (…, anything)

@@ -19,6 +19,8 @@ from wengert.modes.forward import zeros
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.transforms.runs import as_given, called
 
+__all__ = ["jet", "taylor"]
+
 
 def jet(f: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list]:
     """The value of f, and the Taylor coefficients from the first order on of f along a curve through the primals.

@@ -24,6 +24,8 @@ from wengert.modes.tape import Node as TapeNode
 from wengert.ops.shape.reshaping import extents
 from wengert.transforms.arguments import places
 
+__all__ = ["gradients", "symbol", "trace"]
+
 
 def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
     """A value by name, to build a graph with; `function` compiles it.

@@ -19,6 +19,8 @@ from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.arguments import places
 from wengert.transforms.runs import as_given
 
+__all__ = ["vmap"]
+
 
 def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.

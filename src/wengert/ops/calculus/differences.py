@@ -32,6 +32,11 @@ from wengert.ops.shape.joining import atleast_1d, unstack, zeros_like
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 
+__all__ = [
+    "convolve", "correlate", "cumulative_trapezoid", "diff", "ediff1d", "gradient", "interp", "polyval", "trapezoid",
+    "unwrap", "vander",
+]  # fmt: skip
+
 
 def _part(x: Any, axis: int, *bounds: int | None) -> Any:
     """x[..., start:stop, ...] along an axis."""

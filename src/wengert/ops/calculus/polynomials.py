@@ -33,6 +33,8 @@ from wengert.ops.shape.joining import atleast_1d, unstack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import expand_dims, reshape, transpose
 
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "roots"]
+
 # Arithmetic
 
 

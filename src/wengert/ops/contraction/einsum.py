@@ -23,6 +23,8 @@ from wengert.core.kinds import case, multilinear
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 
+__all__ = ["einsum", "tensordot"]
+
 LETTERS = ascii_uppercase + ascii_lowercase
 """Labels in the order in which NumPy counts and sorts them."""
 

@@ -24,6 +24,8 @@ from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import expand_dims, moveaxis
 
+__all__ = ["cross", "dot", "inner", "matmul", "matvec", "outer", "vdot", "vecdot", "vecmat"]
+
 # Matrix products
 
 

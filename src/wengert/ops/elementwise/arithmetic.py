@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from wengert.core import recurrences
+from wengert.core.array import implements
 from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import elementwise
 from wengert.core.parallel import parallel
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.predicates import equal, floor_divide, trunc
+
+__all__ = [
+    "add", "cbrt", "divide", "divmod", "fmod", "mod", "multiply", "negative", "positive", "reciprocal", "remainder",
+    "sqrt", "square", "subtract", "true_divide",
+]  # fmt: skip
 
 # Arithmetic
 
@@ -51,6 +57,12 @@ remainder = elementwise(
     "remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0))
 )
 fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
+
+
+@implements(np.divmod)
+def divmod(x: Any, y: Any, /) -> tuple:
+    """The quotient, rounded down, and the remainder."""
+    return floor_divide(x, y), remainder(x, y)
 
 
 def _divide_live(t: Any, y: Any) -> Any:
@@ -98,3 +110,9 @@ cbrt = elementwise(
     domain=POSITIVE,
     singular={(0.0,): (math.inf,)},
 )
+
+
+# Other names
+
+mod = remainder
+true_divide = divide

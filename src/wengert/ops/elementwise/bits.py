@@ -25,6 +25,11 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.reshaping import expand_dims, moveaxis, ravel, reshape
 
+__all__ = [
+    "bitwise_count", "frexp", "gcd", "lcm", "ldexp", "modf", "packbits", "real_if_close", "sort_complex", "spacing",
+    "unpackbits",
+]  # fmt: skip
+
 # Fractions and powers of two
 
 _fraction = elementwise("fraction", lambda x: np.modf(x)[0], lambda t: t, domain=(0.1, 0.9), singular={(2.0,): (1.0,)})

@@ -20,6 +20,8 @@ from wengert.core.parallel import parallel
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal, refuse_out
 
+__all__ = ["clip", "copysign", "fmax", "fmin", "heaviside", "maximum", "minimum", "nextafter", "relu", "where"]
+
 POSITIVE = (0.2, 3.0)
 UNIT = (-0.9, 0.9)
 

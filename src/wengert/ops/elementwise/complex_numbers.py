@@ -16,6 +16,8 @@ from wengert.ops.elementwise.predicates import equal, isnan
 from wengert.ops.elementwise.predicates import sign as _sign
 from wengert.ops.elementwise.trigonometric import rad2deg
 
+__all__ = ["abs", "absolute", "angle", "conj", "conjugate", "fabs", "imag", "nan_to_num", "real", "sign"]
+
 absolute = elementwise(
     "absolute",
     np.absolute,
@@ -73,3 +75,9 @@ implements(np.imag)(imag)
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of a complex number; its derivative at 0 is taken as 0."""
     return rad2deg(_angle(z)) if deg else _angle(z)
+
+
+# Other names
+
+abs = absolute
+conjugate = conj

@@ -16,6 +16,11 @@ from wengert.ops.elementwise.arithmetic import multiply, reciprocal, sqrt, squar
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.predicates import equal, isinf, logical_and
 
+__all__ = [
+    "exp", "exp2", "expm1", "float_power", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "pow", "power",
+    "sigmoid", "softplus",
+]  # fmt: skip
+
 LN2, LN10, PI = math.log(2.0), math.log(10.0), math.pi
 
 
@@ -111,3 +116,8 @@ softplus = elementwise(
     lambda t, x: t * sigmoid(x),
     singular={(-800.0,): (0.0,), (800.0,): (1.0,)},
 )
+
+
+# Other names
+
+pow = power

@@ -12,6 +12,14 @@ from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import nondifferentiable, unchanged
 from wengert.core.primitive import operand
 
+__all__ = [
+    "allclose", "around", "array_equal", "array_equiv", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "equal", "fix", "floor",
+    "floor_divide", "greater", "greater_equal", "invert", "isclose", "iscomplex", "isfinite", "isinf", "isnan",
+    "isneginf", "isposinf", "isreal", "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "not_equal", "right_shift", "rint", "round", "signbit", "trunc",
+]  # fmt: skip
+
 STEPS = "piecewise constant: the derivative is zero wherever there is one"
 TRUTH = "the result is a truth value"
 BITS = "works on the bits of integers"
@@ -99,3 +107,12 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     except ValueError:
         return False
     return bool(equal(a1, a2).all())
+
+
+# Other names
+
+around = round
+bitwise_invert = bitwise_not = invert
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
+fix = trunc

@@ -15,6 +15,12 @@ from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import POSITIVE, UNIT, _infinite_if_zero
 from wengert.ops.elementwise.exponential import PI
 
+__all__ = [
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",
+    "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "degrees", "hypot", "rad2deg", "radians", "sin", "sinc",
+    "sinh", "tan", "tanh",
+]  # fmt: skip
+
 # Trigonometric and hyperbolic functions, and their inverses
 
 sin = elementwise("sin", parallel(np.sin, EXPENSIVE), lambda t, x: t * cos(x))
@@ -79,3 +85,16 @@ _sinc = elementwise("sinc", _sinc_derivative, lambda t, x, order: t * _sinc(x, o
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), smooth at 0 together with all its derivatives."""
     return _sinc(operand(x), order=0)
+
+
+# Other names
+
+acos = arccos
+acosh = arccosh
+asin = arcsin
+asinh = arcsinh
+atan = arctan
+atan2 = arctan2
+atanh = arctanh
+degrees = rad2deg
+radians = deg2rad

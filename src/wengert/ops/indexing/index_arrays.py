@@ -21,6 +21,11 @@ from wengert.ops.indexing.taking import flatnonzero
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
+__all__ = [
+    "diag_indices", "diag_indices_from", "ix_", "mask_indices", "ravel_multi_index", "tril_indices",
+    "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+]  # fmt: skip
+
 
 def known(x: Any, what: str) -> Any:
     """The numbers of integers or truth values, in which no derivative is lost, whatever the mode of the value that
@@ -148,17 +153,3 @@ def _refuse_outside(name: str, places: Any, n: int) -> None:
         return
     if outside:
         raise user_error(ValueError, f"An index given to {name} is not between 0 and {n - 1}")
-
-
-__all__ = [
-    "diag_indices",
-    "diag_indices_from",
-    "ix_",
-    "mask_indices",
-    "ravel_multi_index",
-    "tril_indices",
-    "tril_indices_from",
-    "triu_indices",
-    "triu_indices_from",
-    "unravel_index",
-]

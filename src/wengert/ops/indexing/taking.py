@@ -21,6 +21,11 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import unstack, zeros_like
 from wengert.ops.shape.reshaping import along, broadcast_to, reshape
 
+__all__ = [
+    "argwhere", "compress", "copyto", "extract", "flatnonzero", "nonzero", "piecewise", "place", "put",
+    "put_along_axis", "putmask", "select", "take", "take_along_axis",
+]  # fmt: skip
+
 
 def _within(indices: Any, n: int, mode: str) -> Any:
     """Indices of an axis of length n as `mode` wants them; "raise" leaves it to the indexing."""

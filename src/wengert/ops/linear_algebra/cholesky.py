@@ -22,6 +22,8 @@ from wengert.ops.linear_algebra.triangular import (
     triangular_solution,
 )
 
+__all__ = ["cho_solve", "cholesky"]
+
 # Cholesky
 
 

@@ -34,6 +34,8 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, tril, triu
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["lu", "qr"]
+
 # L U
 
 

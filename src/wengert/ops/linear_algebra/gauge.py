@@ -31,6 +31,8 @@ from wengert.ops.elementwise.predicates import equal, logical_and
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["GaugeWarning"]
+
 
 class GaugeWarning(UserWarning):
     """A derivative depends on how the vectors of coinciding values were chosen, or on holding the rank of a matrix."""

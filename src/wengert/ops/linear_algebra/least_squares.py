@@ -29,6 +29,8 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 
+__all__ = ["cond", "lstsq", "matrix_rank", "pinv"]
+
 NOT_GIVEN: Any = inspect.signature(np.linalg.pinv).parameters["rtol"].default
 """NumPy's default for `rtol`, where None has a meaning."""
 

@@ -24,6 +24,8 @@ from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spe
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to
 
+__all__ = ["expm", "logm", "sqrtm"]
+
 
 def _each(function: Callable, *stacks: Any) -> Any:
     """A function of single matrices, on stacks that broadcast.

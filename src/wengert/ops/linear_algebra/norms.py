@@ -24,6 +24,8 @@ from wengert.ops.linear_algebra.spectral import svdvals
 from wengert.ops.linear_algebra.systems import inv
 from wengert.ops.shape import rearranging, reshaping
 
+__all__ = ["cross", "diagonal", "matrix_norm", "matrix_power", "multi_dot", "norm", "outer", "trace", "vector_norm"]
+
 # Norms
 
 

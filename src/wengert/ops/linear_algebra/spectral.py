@@ -36,6 +36,8 @@ from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dty
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.rearranging import concatenate, diagonal
 
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
+
 
 class EighResult(NamedTuple):
     eigenvalues: Any

@@ -33,6 +33,8 @@ from wengert.ops.linear_algebra.triangular import (
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
+__all__ = ["block_diag", "solve_banded", "solve_sylvester", "tensorinv", "tensorsolve", "toeplitz"]
+
 # Bands. With a banded matrix A, `banded` is A y, and `band_of_product` has the elements of x y^T at the places of the
 # band.
 

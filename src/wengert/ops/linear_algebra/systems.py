@@ -31,6 +31,8 @@ from wengert.ops.linear_algebra.triangular import (
 )
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["det", "inv", "slogdet", "solve"]
+
 # The factorisation of one matrix
 
 

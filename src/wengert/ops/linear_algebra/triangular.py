@@ -20,6 +20,8 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import tril, triu
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["solve_triangular"]
+
 # What every factorisation needs
 
 

@@ -23,6 +23,8 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import along, moveaxis, reshape
 
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "prod"]
+
 
 def _product_of_others(t: Any, x: Any, axis: tuple[int, ...]) -> Any:
     rows = collapsed(x, axis)

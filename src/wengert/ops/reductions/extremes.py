@@ -19,6 +19,8 @@ from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.reductions.sums import mean, per
 from wengert.ops.shape.reshaping import along, expand_dims, moveaxis, reshape
 
+__all__ = ["amax", "amin", "argmax", "argmin", "max", "median", "min", "ptp"]
+
 # Extremes: ties share equally.
 
 
@@ -151,3 +153,9 @@ def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
 
 UFUNC_METHODS[np.maximum, "reduce"] = reducing(max)
 UFUNC_METHODS[np.minimum, "reduce"] = reducing(min)
+
+
+# Other names
+
+amax = max
+amin = min

@@ -12,6 +12,8 @@ from wengert.core.primitive import operand
 from wengert.ops.elementwise.predicates import STEPS, TRUTH, refuse_out
 from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
 
+__all__ = ["all", "any", "count_nonzero"]
+
 # Without gradient: truth values, counts and places
 
 _all = nondifferentiable(

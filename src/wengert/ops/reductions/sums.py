@@ -24,6 +24,8 @@ from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape, transpose
 
+__all__ = ["average", "logsumexp", "mean", "std", "sum", "var"]
+
 
 def per(total: Any, count: Any) -> Any:
     """total / count for an array of counts; floating-point numbers keep their precision."""

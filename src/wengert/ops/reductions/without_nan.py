@@ -24,6 +24,11 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = [
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar",
+]  # fmt: skip
+
 # Extremes: ties share equally, and where all are NaN the result is, too
 
 

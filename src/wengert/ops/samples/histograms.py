@@ -27,6 +27,8 @@ from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 
+__all__ = ["bincount", "digitize", "histogram2d", "histogramdd"]
+
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:

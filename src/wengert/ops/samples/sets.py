@@ -18,6 +18,11 @@ from wengert.ops.samples.statistics import COUNTS
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
+
 # Sets. Which elements are unique is found without a gradient; the elements themselves have one.
 
 _UNIQUE = {"axis": None, "equal_nan": True}

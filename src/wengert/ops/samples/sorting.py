@@ -16,6 +16,8 @@ from wengert.ops.shape.joining import unstack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 
+__all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort"]
+
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(

@@ -46,6 +46,10 @@ from wengert.ops.shape.joining import atleast_2d
 from wengert.ops.shape.rearranging import concatenate, diag
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, moveaxis, reshape, squeeze
 
+__all__ = [
+    "corrcoef", "cov", "histogram", "histogram_bin_edges", "nanpercentile", "nanquantile", "percentile", "quantile",
+]  # fmt: skip
+
 # Covariance
 
 

@@ -12,6 +12,8 @@ from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, unchanged
 from wengert.core.primitive import operand
 
+__all__ = ["astype", "copy"]
+
 _astype = linear(
     "astype",
     lambda x, dtype: x.astype(dtype),

@@ -33,6 +33,11 @@ from wengert.ops.shape.reshaping import (
     transpose,
 )
 
+__all__ = [
+    "append", "apply_along_axis", "apply_over_axes", "block", "choose", "delete", "fill_diagonal", "insert", "resize",
+    "rollaxis", "trim_zeros",
+]  # fmt: skip
+
 # Entries put in and taken out
 
 

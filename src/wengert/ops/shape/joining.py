@@ -21,6 +21,12 @@ from wengert.ops.shape.casting import astype, cast
 from wengert.ops.shape.rearranging import array_split, concatenate
 from wengert.ops.shape.reshaping import broadcast_arrays, broadcast_to, extents, reshape
 
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dsplit", "dstack", "empty_like", "full_like", "hsplit",
+    "hstack", "kron", "meshgrid", "ones_like", "pad", "split", "stack", "tile", "unstack", "vsplit", "vstack",
+    "zeros_like",
+]  # fmt: skip
+
 
 def _unstacked(x: Any, axis: int) -> tuple:
     lead = (slice(None),) * axis

@@ -10,6 +10,8 @@ from wengert.core.array import implements
 from wengert.core.dtypes import result_type
 from wengert.core.primitive import operand
 
+__all__ = ["iscomplexobj", "isrealobj", "ndim", "shape", "size"]
+
 implements(np.result_type)(result_type)
 
 

@@ -19,6 +19,11 @@ from wengert.core.spec import Spec
 from wengert.ops.shape.casting import _copy, cast
 from wengert.ops.shape.reshaping import Axes, _broadcast_to, _reshape, along, ravel, swapaxes
 
+__all__ = [
+    "array_split", "concat", "concatenate", "diag", "diagflat", "diagonal", "flip", "fliplr", "flipud", "repeat",
+    "roll", "rot90", "tril", "triu",
+]  # fmt: skip
+
 
 def _on_diagonal(x: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> np.ndarray:
     whole = np.zeros(shape, x.dtype)
@@ -264,3 +269,8 @@ def tril(m: Any, /, k: int = 0) -> Any:
 @implements(np.triu)
 def triu(m: Any, /, k: int = 0) -> Any:
     return _triu(operand(m), k=index(k))
+
+
+# Other names
+
+concat = concatenate

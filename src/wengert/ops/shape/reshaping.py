@@ -20,6 +20,11 @@ from wengert.core.facts import VIEW
 from wengert.core.kinds import case, linear, shifted_axes
 from wengert.core.primitive import operand
 
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis",
+    "permute_dims", "ravel", "reshape", "squeeze", "swapaxes", "transpose",
+]  # fmt: skip
+
 Axes = int | Sequence[int]
 
 
@@ -200,3 +205,8 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
     arrays = [operand(a) for a in args]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     return tuple(_broadcast_to(a, shape=shape) for a in arrays)
+
+
+# Other names
+
+permute_dims = transpose

@@ -21,6 +21,8 @@ from wengert.core.kinds import case, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 
+__all__ = ["convolution"]
+
 Lengths = tuple[int, ...]
 Widths = tuple[tuple[int, int], ...]
 

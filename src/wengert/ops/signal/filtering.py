@@ -12,6 +12,8 @@ from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 from wengert.ops.signal.convolution import Widths, convolution
 
+__all__ = ["convolve", "convolve2d", "correlate"]
+
 BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 

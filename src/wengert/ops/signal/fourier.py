@@ -28,6 +28,11 @@ from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.rearranging import roll
 
+__all__ = [
+    "fft", "fft2", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2",
+    "irfftn", "rfft", "rfft2", "rfftn",
+]  # fmt: skip
+
 SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """The norm with which a transform in the other direction has the same factor."""
 

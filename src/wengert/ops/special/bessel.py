@@ -24,6 +24,8 @@ from wengert.ops.special.scipy_functions import (
     with_constants,
 )
 
+__all__ = ["i0", "i0e", "i1", "i1e", "iv", "j0", "j1", "jn", "jv", "kv", "y0", "y1", "yv"]
+
 CASES = (
     case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
     case(np.array([[1], [3]]), np.array([0.8, 1.0, 2.0])),

@@ -24,6 +24,11 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_arrays, reshape
 from wengert.ops.special.scipy_functions import constants_for, of_scipy
 
+__all__ = [
+    "entr", "expit", "kl_div", "log_expit", "log_softmax", "logit", "logsumexp", "rel_entr", "softmax", "xlog1py",
+    "xlogy",
+]  # fmt: skip
+
 xlogy = elementwise(
     "xlogy",
     of_scipy("xlogy"),

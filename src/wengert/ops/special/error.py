@@ -19,6 +19,8 @@ from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal, logical_or
 from wengert.ops.special.scipy_functions import of_scipy, scipy_special
 
+__all__ = ["erf", "erfc", "erfcinv", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
+
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 ROOT_TWO, ROOT_TWO_PI = math.sqrt(2.0), math.sqrt(2.0 * math.pi)
 LEVELS = 150

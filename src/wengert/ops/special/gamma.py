@@ -15,6 +15,8 @@ from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
 
+__all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "psi", "zeta"]
+
 SHIFT, TERMS = 16, 12
 """How far up and how many terms: enough for all digits of a double."""
 
@@ -125,3 +127,8 @@ betaln = elementwise(
     lambda t, x, y: t * (digamma(y) - digamma(x + y)),
     domain=POSITIVE,
 )
+
+
+# Other names
+
+psi = digamma

@@ -28,6 +28,8 @@ from wengert.ops.special.entropy import xlog1py, xlogy
 from wengert.ops.special.gamma import betaln, digamma, gammaln, polygamma
 from wengert.ops.special.scipy_functions import of_scipy, scipy_special
 
+__all__ = ["betainc", "gammainc", "gammaincc"]
+
 STEP = 0.05
 GRID = np.arange(-3.7, 9.0, STEP)
 POINTS = np.exp(GRID - np.exp(-GRID))

@@ -17,6 +17,8 @@ from wengert.ops.elementwise.trigonometric import cos, sinc
 from wengert.ops.shape.casting import astype
 from wengert.ops.special.scipy_functions import plain_numbers, scipy_special
 
+__all__ = ["expn", "lambertw", "sici"]
+
 
 def _expn_of_order(x: Any, n: int) -> Any:
     """SciPy has orders from 0 on; derivatives lead below, by E_-m = (exp(-x) + m E_(1 - m)) / x."""

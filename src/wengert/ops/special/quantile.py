@@ -25,6 +25,8 @@ from wengert.ops.special.gamma import betaln, gammaln, polygamma
 from wengert.ops.special.incomplete import STIRLING, betainc_in_order, gammainc_in_order
 from wengert.ops.special.scipy_functions import constants_for, of_scipy
 
+__all__ = ["betaincinv", "gammainccinv", "gammaincinv", "stdtr", "stdtrit"]
+
 PROBABILITY = (0.1, 0.9)
 
 

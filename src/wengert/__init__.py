@@ -48,6 +48,7 @@ FAMILIES = (
     "ops.elementwise.trigonometric",
     "ops.indexing.index_arrays",
     "ops.indexing.taking",
+    "ops.methods",
     "ops.reductions.cumulative",
     "ops.reductions.extremes",
     "ops.reductions.logical",

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wengert.core.absent import why_absent
+from wengert.core.absent import absent, why_absent
 from wengert.core.assignment import is_assignment, raise_in
 from wengert.core.errors import TrackedValueError, library_call, user_error
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from wengert.core.primitive import Primitive
 
 __all__ = ["Array"]
+
+Implementation = TypeVar("Implementation", bound=Callable)
 
 UFUNCS: dict[np.ufunc, Callable] = {}
 """What runs when a NumPy ufunc is called on an Array."""
@@ -44,14 +46,19 @@ NO_PARAMS: dict[str, Any] = {}
 FAMILIES = ("fft", "integrate", "linalg", "optimize", "random", "signal", "special", "stats")
 """Modules of SciPy that have a counterpart here, by the same name."""
 
+INTERNALS = frozenset(
+    ("extra", "has_derivative", "is_live", "level", "node", "process", "process_binary", "process_unary", "value")
+)
+"""Attributes of values that are for the engine."""
+
 STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """The versions of the array API standard that the package follows."""
 
 
-def implements(*functions: Callable) -> Callable[[Callable], Callable]:
+def implements(*functions: Callable) -> Callable[[Implementation], Implementation]:
     """Make the decorated function run when one of these NumPy functions is called on an Array."""
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Implementation) -> Implementation:
         for original in functions:
             table: dict = UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS
             table[original] = function
@@ -156,6 +163,12 @@ class Array:
     def has_derivative(self) -> bool:
         """Whether a derivative may flow through this value, at its own level or below."""
         return self.is_live or (isinstance(self.value, Array) and self.value.has_derivative)
+
+    def __dir__(self) -> list[str]:
+        """The public attributes, for tab completion."""
+        hidden = INTERNALS.union(absent("np.ndarray"))
+        names = [name for name in super().__dir__() if name not in hidden]
+        return [name for name in names if not name.startswith("_") or name.startswith("__")]
 
     def __len__(self) -> int:
         if not self.shape:

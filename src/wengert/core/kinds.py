@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.array import UFUNCS
 from wengert.core.facts import NO_FACTS, Facts
-from wengert.core.primitive import Primitive, register
+from wengert.core.primitive import OperationFunction, Primitive, register
 
 ARGUMENTS = ("x", "y", "z")
 
@@ -28,6 +28,7 @@ class Case(NamedTuple):
 
 
 def case(*args: Any, **params: Any) -> Case:
+    """A case with these arguments and parameters."""
     return Case(args, params)
 
 
@@ -46,6 +47,20 @@ def unchanged() -> dict[str, Any]:
     return {}
 
 
+def is_arithmetic(primitive: Primitive) -> bool:
+    """Whether an operation is elementwise and its implementation calls nothing: then it runs on numbers of any kind."""
+    code = getattr(primitive.impl, "__code__", None)
+    return primitive.kind == "elementwise" and code is not None and not (code.co_names or code.co_freevars)
+
+
+def describe(texts: dict[OperationFunction, str]) -> None:
+    """Give operations docstrings, each with an example: `{cube: "The cube of x. >>> cube(2.0) -> 8.0"}`."""
+    for operation, text in texts.items():
+        summary, _, example = text.partition(" >>> ")
+        call, _, result = example.partition(" -> ")
+        operation.__doc__ = f"{summary}\n\n>>> {call}\n{result}\n"
+
+
 def elementwise(
     name: str,
     impl: Callable,
@@ -58,7 +73,7 @@ def elementwise(
     real_output: bool = False,
     params: dict[str, Any] | None = None,
     facts: Facts = NO_FACTS,
-) -> Callable:
+) -> OperationFunction:
     """An operation on each element, broadcasting: the same rule pushes a tangent forward and pulls a cotangent back.
 
     `domain` is where it is smooth, one interval for all arguments or one for each; `singular` lists points where
@@ -103,7 +118,7 @@ def linear(
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
     facts: Facts = NO_FACTS,
-) -> Callable:
+) -> OperationFunction:
     """An operation linear in its arguments together; each transpose maps the output's cotangent to one argument's.
 
     `structural` says that it moves, copies and adds numbers without scaling them: then zeros that must stay zeros can
@@ -142,7 +157,7 @@ def multilinear(
     batch: Callable | None = None,
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
-) -> Callable:
+) -> OperationFunction:
     """An operation linear in each argument while the others are held: one transpose per argument."""
     return register(
         Primitive(
@@ -159,7 +174,7 @@ def multilinear(
     )
 
 
-def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> Callable:
+def reduction(name: str, impl: Callable, rule: Callable, *, cases: Sequence[Case] = ()) -> OperationFunction:
     """An operation along axes, with `axis` (a tuple) and `keepdims`, whose derivative is elementwise once the axes are
     put back.
 
@@ -180,7 +195,7 @@ def general(
     batch: Callable | None = None,
     spec: Callable | None = None,
     cases: Sequence[Case] = (),
-) -> Callable:
+) -> OperationFunction:
     """Anything else: to pull back, a rule per argument, or one `vjp` for all of them.
 
     To push forward, one of `jvps` per argument.
@@ -218,7 +233,7 @@ def nondifferentiable(
     reason: str,
     filled_in: bool = False,
     facts: Facts = NO_FACTS,
-) -> Callable:
+) -> OperationFunction:
     """An operation through which no gradient flows; `reason` says why.
 
     `filled_in` says that its result is there to be assigned to.

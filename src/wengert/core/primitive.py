@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -150,7 +150,16 @@ TABLE: dict[str, Primitive] = {}
 """Every operation by name, in the order of registration."""
 
 
-def register(primitive: Primitive) -> Callable:
+class OperationFunction(Protocol):
+    """The function that users call to run an operation."""
+
+    __name__: str
+    primitive: Primitive
+
+    def __call__(self, *arrays: Any, **params: Any) -> Any: ...
+
+
+def register(primitive: Primitive) -> OperationFunction:
     """Enter a primitive in the table; returns the function that users call."""
     if primitive.name in TABLE:
         raise ValueError(f"the table already has an operation named {primitive.name!r}; choose another name")
@@ -167,7 +176,7 @@ def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
     return primitive.op(*arrays, **params)
 
 
-def bind(primitive: Primitive) -> Callable:
+def bind(primitive: Primitive) -> Any:
     """`apply` for one primitive, specialised to its arity."""
     arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
     plain = primitive.params is None and None not in primitive.rules

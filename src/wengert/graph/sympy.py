@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.core.aspects import Aspect
+from wengert.core.kinds import is_arithmetic
+from wengert.core.primitive import Primitive
 from wengert.graph.ir import Constant, Node, Operation
 from wengert.graph.stats import tree_size
 from wengert.graph.variables import known_names
@@ -24,9 +26,17 @@ Form = Callable[..., Any]
 
 Gives an expression, or None where there is none.
 """
+
+
+def form_of_arithmetic(primitive: Primitive) -> Form | None:
+    """The implementation itself, of an operation that is plain arithmetic."""
+    return (lambda sympy, *args, **params: primitive.impl(*args, **params)) if is_arithmetic(primitive) else None
+
+
 sympy_form: Aspect[Form] = Aspect(
     "SymPy form",
     "the same as an expression of SymPy",
+    form_of_arithmetic,
     rest=dict.fromkeys(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
         "expressions of SymPy are for single numbers",

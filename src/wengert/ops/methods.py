@@ -18,6 +18,8 @@ from wengert.ops.samples import sorting
 from wengert.ops.shape import editing, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype, cast, copy
 
+__all__: list[str] = []  # what it offers are the operators and methods of Array
+
 
 def reflected(function: Callable) -> Callable:
     return lambda x, y: function(y, x)
@@ -43,7 +45,7 @@ def _iterate(x: Any) -> Iterator:
     return iter(joining.unstack(x))  # one node for all items
 
 
-BINARY = {
+BINARY: dict[str, Callable] = {
     "add": arithmetic.add,
     "sub": arithmetic.subtract,
     "mul": arithmetic.multiply,
@@ -64,7 +66,7 @@ for _name, _function in BINARY.items():
     setattr(Array, f"__r{_name}__", reflected(_function))
     setattr(Array, f"__i{_name}__", in_place(_function))
 
-OTHER_OPERATORS = {
+OTHER_OPERATORS: dict[str, Callable] = {
     "__neg__": arithmetic.negative,
     "__pos__": arithmetic.positive,
     "__abs__": complex_numbers.absolute,
@@ -115,7 +117,7 @@ def _partition(x: Any, kth: Any, axis: int = -1, kind: str = "introselect", orde
     x._rebind(sorting.partition(x, kth, axis, kind, order))
 
 
-METHODS = {
+METHODS: dict[str, Callable] = {
     "all": logical.all,
     "any": logical.any,
     "argmax": extremes.argmax,
@@ -160,7 +162,7 @@ METHODS = {
     "var": sums.var,
 }
 
-PROPERTIES = {
+PROPERTIES: dict[str, Callable] = {
     "T": reshaping.transpose,
     "mT": reshaping.matrix_transpose,
     "real": complex_numbers.real,

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from wengert.core.aspects import Aspect, Operation, primitive_of
+from wengert.core.kinds import is_arithmetic
 from wengert.core.primitive import Primitive
 
 Form = Callable[..., Any]
 
 
 def by_kind(primitive: Primitive) -> Form | None:
-    """What only moves and adds numbers runs as NumPy has it."""
-    return as_in_numpy(primitive) if primitive.kind in ("linear", "multilinear") else None
+    """What only moves and adds numbers runs as NumPy has it, and so does plain arithmetic."""
+    return as_in_numpy(primitive) if primitive.kind in ("linear", "multilinear") or is_arithmetic(primitive) else None
 
 
 digits: Aspect[Form] = Aspect(

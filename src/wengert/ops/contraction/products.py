@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, multilinear, unchanged
+from wengert.core.kinds import case, describe, multilinear, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.contraction.einsum import tensordot
@@ -227,3 +227,11 @@ def _vectors_last(x: Any, axis: int, name: str) -> Any:
 def _in_space(x: Any) -> Any:
     """Vectors of the plane with a third component of zero."""
     return x if x.shape[-1] == 3 else concatenate((x, np.zeros((*x.shape[:-1], 1), x.dtype)), axis=-1)
+
+
+describe(
+    {
+        matmul: "The matrix product of the last two axes, with broadcasting over the others. "
+        ">>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> array([3., 7.])",
+    }
+)

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, elementwise, general, nondifferentiable, unchanged
+from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, unchanged
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import absolute, imag, real
@@ -184,3 +184,14 @@ def sort_complex(a: Any) -> Any:
     if a.dtype.kind == "c":
         return a
     return astype(a, np.complex64 if a.dtype.kind in "iu" and a.dtype.itemsize <= 2 else np.complex128)
+
+
+describe(
+    {
+        spacing: "The distance from x to the next floating-point number. >>> spacing([1.0]) -> array([2.22044605e-16])",
+        gcd: "The greatest common divisor. >>> gcd([12, 20], 8) -> array([4, 4])",
+        lcm: "The least common multiple. >>> lcm([4, 6], 10) -> array([20, 30])",
+        bitwise_count: "The number of bits that are set in the absolute value of x. "
+        ">>> bitwise_count([7, 8]) -> array([3, 1], dtype=uint8)",
+    }
+)

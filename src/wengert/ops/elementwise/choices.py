@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.facts import CHEAP
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal, refuse_out
@@ -159,4 +159,22 @@ relu = elementwise(
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
     facts=CHEAP,
+)
+
+
+describe(
+    {
+        maximum: "The larger of x and y, NaN if one is; ties share the derivative. "
+        ">>> maximum([1.0, 5.0], 3.0) -> array([3., 5.])",
+        minimum: "The smaller of x and y, NaN if one is; ties share the derivative. "
+        ">>> minimum([1.0, 5.0], 3.0) -> array([1., 3.])",
+        fmax: "The larger of x and y, or the other one if one is NaN. >>> fmax([1.0, np.nan], 3.0) -> array([3., 3.])",
+        fmin: "The smaller of x and y, or the other one if one is NaN. >>> fmin([1.0, np.nan], 3.0) -> array([1., 3.])",
+        copysign: "The size of x with the sign of y. >>> copysign([1.0, 2.0], [-1.0, 1.0]) -> array([-1.,  2.])",
+        nextafter: "The next floating-point number after x in the direction of y. "
+        ">>> nextafter([1.0], 2.0) - 1.0 -> array([2.22044605e-16])",
+        heaviside: "0 for x < 0, 1 for x > 0, and y for x = 0. "
+        ">>> heaviside([-1.0, 0.0, 2.0], 0.5) -> array([0. , 0.5, 1. ])",
+        relu: "x where it is positive, else 0; the derivative at 0 is 0. >>> relu([-1.0, 2.0]) -> array([0., 2.])",
+    }
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.facts import CHEAP, Facts
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, where
 from wengert.ops.elementwise.predicates import equal, isnan
@@ -75,6 +75,19 @@ implements(np.imag)(imag)
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of a complex number; its derivative at 0 is taken as 0."""
     return rad2deg(_angle(z)) if deg else _angle(z)
+
+
+describe(
+    {
+        absolute: "The absolute value of x, or the modulus of a complex number; its derivative at 0 is taken as 0. "
+        ">>> absolute([-1.5, 3.0 + 4.0j]) -> array([1.5, 5. ])",
+        fabs: "The absolute value of real x; its derivative at 0 is taken as 0. "
+        ">>> fabs([-1.5, 2.0]) -> array([1.5, 2. ])",
+        conj: "The complex conjugate of x. >>> conj([1.0 + 2.0j]) -> array([1.-2.j])",
+        real: "The real part of x. >>> real([1.0 + 2.0j]) -> array([1.])",
+        imag: "The imaginary part of x. >>> imag([1.0 + 2.0j]) -> array([2.])",
+    }
+)
 
 
 # Other names

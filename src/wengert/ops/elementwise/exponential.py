@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core import recurrences
 from wengert.core.array import implements
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import multiply, reciprocal, sqrt, square
@@ -115,6 +115,27 @@ softplus = elementwise(
     lambda x: np.logaddexp(x, 0.0),
     lambda t, x: t * sigmoid(x),
     singular={(-800.0,): (0.0,), (800.0,): (1.0,)},
+)
+
+
+describe(
+    {
+        exp: "The exponential e ** x. >>> exp([0.0, 1.0]) -> array([1.        , 2.71828183])",
+        exp2: "2 ** x. >>> exp2([0.5, 3.0]) -> array([1.41421356, 8.        ])",
+        expm1: "exp(x) - 1, accurate for small x. >>> expm1([0.0, 1e-10]) -> array([0.e+00, 1.e-10])",
+        log: "The natural logarithm of x. >>> log([1.0, 10.0]) -> array([0.        , 2.30258509])",
+        log2: "The logarithm of x to base 2. >>> log2([0.5, 8.0]) -> array([-1.,  3.])",
+        log10: "The logarithm of x to base 10. >>> log10([0.1, 1000.0]) -> array([-1.,  3.])",
+        log1p: "log(1 + x), accurate for small x. >>> log1p([0.0, 1e-10]) -> array([0.e+00, 1.e-10])",
+        logaddexp: "log(exp(x) + exp(y)), without overflow. "
+        ">>> logaddexp([0.0, 1000.0], [0.0, 1000.0]) -> array([6.93147181e-01, 1.00069315e+03])",
+        logaddexp2: "log2(2 ** x + 2 ** y), without overflow. "
+        ">>> logaddexp2([0.0, 2000.0], [0.0, 2000.0]) -> array([1.000e+00, 2.001e+03])",
+        sigmoid: "The logistic function 1 / (1 + exp(-x)), without overflow. "
+        ">>> sigmoid([-1000.0, 0.0, 2.0]) -> array([0.        , 0.5       , 0.88079708])",
+        softplus: "log(1 + exp(x)), without overflow. "
+        ">>> softplus([-1.0, 0.0, 1000.0]) -> array([3.13261688e-01, 6.93147181e-01, 1.00000000e+03])",
+    }
 )
 
 

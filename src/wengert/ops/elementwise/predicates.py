@@ -9,7 +9,7 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.facts import CHEAP, Facts
-from wengert.core.kinds import nondifferentiable, unchanged
+from wengert.core.kinds import describe, nondifferentiable, unchanged
 from wengert.core.primitive import operand
 
 __all__ = [
@@ -107,6 +107,49 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     except ValueError:
         return False
     return bool(equal(a1, a2).all())
+
+
+describe(
+    {
+        floor: "The largest integer <= x. >>> floor([-1.5, 1.5]) -> array([-2.,  1.])",
+        ceil: "The smallest integer >= x. >>> ceil([-1.5, 1.5]) -> array([-1.,  2.])",
+        trunc: "The integer next to x in the direction of 0. >>> trunc([-1.5, 1.5]) -> array([-1.,  1.])",
+        rint: "The nearest integer; of two that are equally near, the even one. "
+        ">>> rint([0.5, 1.5, 2.2]) -> array([0., 2., 2.])",
+        floor_divide: "The largest integer <= x / y. >>> floor_divide([-3.0, 5.0], 2.0) -> array([-2.,  2.])",
+        equal: "Whether x == y. >>> equal([1.0, 2.0], 2.0) -> array([False,  True])",
+        not_equal: "Whether x != y. >>> not_equal([1.0, 2.0], 2.0) -> array([ True, False])",
+        less: "Whether x < y. >>> less([1.0, 2.0], 2.0) -> array([ True, False])",
+        less_equal: "Whether x <= y. >>> less_equal([1.0, 2.0], 2.0) -> array([ True,  True])",
+        greater: "Whether x > y. >>> greater([2.0, 3.0], 2.0) -> array([False,  True])",
+        greater_equal: "Whether x >= y. >>> greater_equal([2.0, 1.0], 2.0) -> array([ True, False])",
+        logical_and: "Whether both x and y are true. "
+        ">>> logical_and([True, True], [True, False]) -> array([ True, False])",
+        logical_or: "Whether x or y or both are true. "
+        ">>> logical_or([True, False], [False, False]) -> array([ True, False])",
+        logical_xor: "Whether exactly one of x and y is true. "
+        ">>> logical_xor([True, True], [True, False]) -> array([False,  True])",
+        logical_not: "Whether x is false. >>> logical_not([True, False]) -> array([False,  True])",
+        isnan: "Whether x is NaN. >>> isnan([1.0, np.nan]) -> array([False,  True])",
+        isinf: "Whether x is infinite. >>> isinf([1.0, -np.inf]) -> array([False,  True])",
+        isfinite: "Whether x is neither infinite nor NaN. "
+        ">>> isfinite([1.0, np.inf, np.nan]) -> array([ True, False, False])",
+        signbit: "Whether the sign of x is negative, also that of -0.0. "
+        ">>> signbit([-0.0, 1.0]) -> array([ True, False])",
+        isposinf: "Whether x is positive infinity. >>> isposinf([np.inf, -np.inf]) -> array([ True, False])",
+        isneginf: "Whether x is negative infinity. >>> isneginf([np.inf, -np.inf]) -> array([False,  True])",
+        isreal: "Whether the imaginary part of x is 0. >>> isreal([1.0, 1.0j]) -> array([ True, False])",
+        iscomplex: "Whether the imaginary part of x is not 0. >>> iscomplex([1.0, 1.0j]) -> array([False,  True])",
+        bitwise_and: "The bits that are set in both x and y. >>> bitwise_and([12, 6], 10) -> array([8, 2])",
+        bitwise_or: "The bits that are set in x or y. >>> bitwise_or([12, 6], 10) -> array([14, 14])",
+        bitwise_xor: "The bits that are set in exactly one of x and y. >>> bitwise_xor([12, 6], 10) -> array([ 6, 12])",
+        invert: "The bits of x inverted; of booleans, the negation. >>> invert([0, 5]) -> array([-1, -6])",
+        left_shift: "The bits of x moved y places to the left: x * 2 ** y. "
+        ">>> left_shift([1, 5], 2) -> array([ 4, 20])",
+        right_shift: "The bits of x moved y places to the right: x // 2 ** y. "
+        ">>> right_shift([4, 20], 2) -> array([1, 5])",
+    }
+)
 
 
 # Other names

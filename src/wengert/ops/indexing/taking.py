@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.infer import depends_on_numbers
-from wengert.core.kinds import case, nondifferentiable
+from wengert.core.kinds import case, describe, nondifferentiable
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip, where
@@ -239,3 +239,11 @@ class Flat:
         places = np.arange(self.x.size)[key]
         if places.size:
             put(self.x, places, v)
+
+
+describe(
+    {
+        argwhere: "The indices of the elements that are not 0, one row for each. "
+        ">>> argwhere([[0, 3], [4, 0]]).tolist() -> [[0, 1], [1, 0]]",
+    }
+)

@@ -112,11 +112,9 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
     a, axis = _line(a, axis, order)
     kth = _places(kth)
-    return (
-        permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
-        if isinstance(a, Array)
-        else np.partition(a, kth, axis, kind)
-    )  # type: ignore[call-overload]  # the same
+    if isinstance(a, Array):
+        return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
+    return np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # it is NumPy's only kind
 
 
 @implements(np.argpartition)

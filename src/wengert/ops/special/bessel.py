@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.kinds import case, elementwise
+from wengert.core.kinds import case, describe, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.complex_numbers import sign
@@ -101,4 +101,21 @@ i1e = elementwise(
     lambda t, x, out: t * (0.5 * (i0e(x) + _ive(x, v=2.0)) - sign(x) * out),
     domain=POSITIVE,
     singular={(0.0,): (0.5,)},
+)
+
+
+describe(
+    {
+        j0: "The Bessel function of the first kind of order 0. >>> j0([0.0, 1.0]) -> array([1.        , 0.76519769])",
+        j1: "The Bessel function of the first kind of order 1. >>> j1([0.0, 1.0]) -> array([0.        , 0.44005059])",
+        y0: "The Bessel function of the second kind of order 0. >>> y0([1.0, 2.0]) -> array([0.08825696, 0.51037567])",
+        y1: "The Bessel function of the second kind of order 1. "
+        ">>> y1([1.0, 2.0]) -> array([-0.78121282, -0.10703243])",
+        i0: "The modified Bessel function of the first kind of order 0. "
+        ">>> i0([0.0, 1.0]) -> array([1.        , 1.26606588])",
+        i1: "The modified Bessel function of the first kind of order 1. "
+        ">>> i1([0.0, 1.0]) -> array([0.       , 0.5651591])",
+        i0e: "i0(x) exp(-|x|), without overflow. >>> i0e([0.0, 1000.0]) -> array([1.        , 0.01261724])",
+        i1e: "i1(x) exp(-|x|), without overflow. >>> i1e([0.0, 1000.0]) -> array([0.        , 0.01261093])",
+    }
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, elementwise, nondifferentiable, shifted_axes
+from wengert.core.kinds import case, describe, elementwise, nondifferentiable, shifted_axes
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
@@ -154,3 +154,17 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
     total = sums.sum(b * exp(a), axis, keepdims=keepdims)
     offset = reshape(offset, total.shape)
     return (log(absolute(total)) + offset, sign(total)) if return_sign else log(total) + offset
+
+
+describe(
+    {
+        xlogy: "x log(y), and 0 where x is 0. >>> xlogy([0.0, 2.0], [0.0, 3.0]) -> array([0.        , 2.19722458])",
+        xlog1py: "x log(1 + y), and 0 where x is 0. "
+        ">>> xlog1py([0.0, 2.0], [-1.0, 3.0]) -> array([0.        , 2.77258872])",
+        entr: "-x log(x), the contribution of a probability to the entropy; 0 at 0. "
+        ">>> entr([0.0, 0.5]) -> array([0.        , 0.34657359])",
+        rel_entr: "x log(x / y). >>> rel_entr([0.0, 0.5], 0.25) -> array([0.        , 0.34657359])",
+        kl_div: "x log(x / y) - x + y. >>> kl_div([0.5, 0.5], [0.25, 0.5]) -> array([0.09657359, 0.        ])",
+        logit: "log(x / (1 - x)), the inverse of expit. >>> logit([0.5, 0.75]) -> array([0.        , 1.09861229])",
+    }
+)

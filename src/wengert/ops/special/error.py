@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp
@@ -107,4 +107,21 @@ ndtri = elementwise(
     lambda t, out: divide_live(t * ROOT_TWO_PI, exp(-0.5 * out * out)),
     domain=(0.1, 0.9),
     singular={(0.0,): (math.inf,), (1.0,): (math.inf,)},
+)
+
+
+describe(
+    {
+        erf: "The error function. >>> erf([0.0, 1.0]) -> array([0.        , 0.84270079])",
+        erfc: "The complement of the error function, 1 - erf(x). "
+        ">>> erfc([0.0, 1.0]) -> array([1.        , 0.15729921])",
+        erfinv: "The inverse of the error function. >>> erfinv([0.0, 0.5]) -> array([0.        , 0.47693628])",
+        erfcinv: "The inverse of erfc. >>> erfcinv([0.5, 1.0]) -> array([ 0.47693628, -0.        ])",
+        ndtr: "The distribution function of the standard normal distribution. "
+        ">>> ndtr([0.0, 1.0]) -> array([0.5       , 0.84134475])",
+        log_ndtr: "The logarithm of ndtr, accurate far down the tail. "
+        ">>> log_ndtr([0.0, -40.0]) -> array([-6.93147181e-01, -8.04608442e+02])",
+        ndtri: "The inverse of ndtr: quantiles of the standard normal distribution. "
+        ">>> ndtri([0.5, 0.975]) -> array([0.        , 1.95996398])",
+    }
 )

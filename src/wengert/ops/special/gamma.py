@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, elementwise
+from wengert.core.kinds import case, describe, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
@@ -126,6 +126,21 @@ betaln = elementwise(
     lambda t, x, y: t * (digamma(x) - digamma(x + y)),
     lambda t, x, y: t * (digamma(y) - digamma(x + y)),
     domain=POSITIVE,
+)
+
+
+describe(
+    {
+        gamma: "The gamma function, (x - 1)! of positive integers. >>> gamma([1.0, 5.0]) -> array([ 1., 24.])",
+        gammaln: "The logarithm of the absolute value of the gamma function. "
+        ">>> gammaln([1.0, 5.0]) -> array([0.        , 3.17805383])",
+        digamma: "The derivative of the logarithm of the gamma function. "
+        ">>> digamma([1.0, 2.0]) -> array([-0.57721566,  0.42278434])",
+        beta: "The beta function, gamma(x) gamma(y) / gamma(x + y). "
+        ">>> beta([1.0, 2.0], 3.0) -> array([0.33333333, 0.08333333])",
+        betaln: "The logarithm of the absolute value of the beta function. "
+        ">>> betaln([1.0, 2.0], 3.0) -> array([-1.09861229, -2.48490665])",
+    }
 )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.exponential import exp, log, power
 from wengert.ops.elementwise.predicates import equal, logical_or
@@ -264,3 +264,11 @@ betainc_in_order = elementwise(
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularised incomplete beta function."""
     return betainc_in_order(a, b, x, order=(0, 0))
+
+
+describe(
+    {
+        gammaincc: "The regularised upper incomplete gamma function, 1 - gammainc(a, x). "
+        ">>> gammaincc(2.0, [0.0, 1.0]) -> array([1.        , 0.73575888])",
+    }
+)

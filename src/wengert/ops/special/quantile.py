@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import divide_live, sqrt
 from wengert.ops.elementwise.choices import POSITIVE, where
@@ -226,4 +226,20 @@ stdtrit = elementwise(
     inputs=("df", "p"),
     domain=((0.5, 6.0), PROBABILITY),
     singular={(2.0, 0.0): (0.0, math.inf), (2.0, 1.0): (0.0, math.inf)},
+)
+
+
+describe(
+    {
+        gammaincinv: "The x with gammainc(a, x) = p. "
+        ">>> gammaincinv(2.0, [0.0, 0.5]) -> array([0.        , 1.67834699])",
+        gammainccinv: "The x with gammaincc(a, x) = p. "
+        ">>> gammainccinv(2.0, [0.5, 1.0]) -> array([1.67834699, 0.        ])",
+        betaincinv: "The x with betainc(a, b, x) = p. "
+        ">>> betaincinv(2.0, 2.0, [0.25, 0.5]) -> array([0.32635182, 0.5       ])",
+        stdtr: "The distribution function of Student's t distribution with df degrees of freedom. "
+        ">>> stdtr(3.0, [0.0, 1.0]) -> array([0.5       , 0.80449889])",
+        stdtrit: "The inverse of stdtr: quantiles of Student's t distribution. "
+        ">>> stdtrit(3.0, [0.5, 0.75]) -> array([0.        , 0.76489233])",
+    }
 )

@@ -132,20 +132,8 @@ def test_a_new_operation_runs_in_every_mode(copy_with_an_operation):
 
 
 def test_a_new_operation_is_in_the_table_test(copy_with_an_operation):
-    report = run(
-        copy_with_an_operation,
-        *(
-            "-m",
-            "pytest",
-            "tests/test_table.py",
-            "tests/test_docstrings.py",
-            "-k",
-            "cube",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-        ),
-    )
+    tests = ("tests/test_table.py", "tests/test_docstrings.py")
+    report = run(copy_with_an_operation, "-m", "pytest", *tests, "-k", "cube", "-p", "no:cacheprovider")
     assert int(re.search(r"(\d+) passed", report)[1]) >= 10
 
 

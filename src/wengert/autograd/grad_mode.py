@@ -166,7 +166,11 @@ class inference_mode(Switch):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded in this context."""
+    """Whether operations are recorded in this context.
+
+    >>> is_grad_enabled()
+    True
+    """
     return recording.recording()
 
 

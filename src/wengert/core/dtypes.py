@@ -71,10 +71,18 @@ class iinfo:
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether a type, or the type of an array, can be cast to another without a loss of information."""
+    """Whether a type, or the type of an array, can be cast to another without a loss of information.
+
+    >>> can_cast(np.float32, np.float64), can_cast(np.float64, np.int64)
+    (True, False)
+    """
     return np.can_cast(_of(from_), to)
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    """The type of a result of operations on these arrays, types and Python numbers."""
+    """The type of a result of operations on these arrays, types and Python numbers.
+
+    >>> result_type(np.float32, np.float64)
+    dtype('float64')
+    """
     return np.result_type(*map(_of, arrays_and_dtypes))

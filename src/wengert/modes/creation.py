@@ -105,7 +105,11 @@ def array(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A tensor of the numbers of another library's array, which is copied unless `copy=False`."""
+    """A tensor of the numbers of another library's array, which is copied unless `copy=False`.
+
+    >>> from_dlpack(np.array([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     check_device(device)
     return asarray(x if isinstance(x, Array) else np.from_dlpack(x), copy=copy)
 
@@ -121,7 +125,11 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
 
 
 def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of `wg.fft.rfft` of n samples at a distance d."""
+    """The frequencies of `wg.fft.rfft` of n samples at a distance d.
+
+    >>> rfftfreq(4)
+    tensor([0.  , 0.25, 0.5 ])
+    """
     return _frequencies(np.arange(index(n) // 2 + 1), n, d, dtype, device)
 
 

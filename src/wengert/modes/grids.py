@@ -46,7 +46,11 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """As `numpy.linspace`, but a tensor, and differentiable in both ends."""
+    """As `numpy.linspace`, but a tensor, and differentiable with respect to both ends.
+
+    >>> linspace(0.0, 1.0, 3)
+    tensor([0. , 0.5, 1. ])
+    """
     if not isinstance(start, Array) and not isinstance(stop, Array):
         return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
     start, stop = operand(start), operand(stop)
@@ -74,7 +78,11 @@ def logspace(
     *,
     requires_grad: bool = False,
 ) -> Any:
-    """As `numpy.logspace`, but a tensor, and differentiable in both ends and the base."""
+    """As `numpy.logspace`, but a tensor, and differentiable with respect to both ends and the base.
+
+    >>> logspace(0.0, 2.0, 3)
+    tensor([  1.,  10., 100.])
+    """
     if not any(isinstance(v, Array) for v in (start, stop, base)):
         return _logspace(start, stop, num, endpoint, base, dtype, axis, requires_grad=requires_grad)
     points = moveaxis(power(operand(base), linspace(start, stop, num, endpoint)), 0, axis)
@@ -129,7 +137,11 @@ def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, **kwargs
 
 
 def kaiser(M: int, beta: Any, *, requires_grad: bool = False) -> Any:
-    """As `numpy.kaiser`, but a tensor, and differentiable in beta."""
+    """As `numpy.kaiser`, but a tensor, and differentiable with respect to beta.
+
+    >>> kaiser(3, 0.0)
+    tensor([1., 1., 1.])
+    """
     if not isinstance(beta, Array):
         return _kaiser(M, beta, requires_grad=requires_grad)
     if M <= 1:

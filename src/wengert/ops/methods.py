@@ -162,19 +162,19 @@ METHODS: dict[str, Callable] = {
     "var": sums.var,
 }
 
-PROPERTIES: dict[str, Callable] = {
-    "T": reshaping.transpose,
-    "mT": reshaping.matrix_transpose,
-    "real": complex_numbers.real,
-    "imag": complex_numbers.imag,
-    "at": subscripts.At,
-    "flat": taking.Flat,
+PROPERTIES: dict[str, tuple[Callable, str]] = {
+    "T": (reshaping.transpose, "The array with its axes in reverse order."),
+    "mT": (reshaping.matrix_transpose, "The array with its last two axes exchanged."),
+    "real": (complex_numbers.real, "The real part."),
+    "imag": (complex_numbers.imag, "The imaginary part."),
+    "at": (subscripts.At, "Updates that return a new array: `x.at[0].set(5.0)`."),
+    "flat": (taking.Flat, "The elements in one row, to iterate over and to index."),
 }
 
 for _name, _method in (OTHER_OPERATORS | METHODS).items():
     setattr(Array, _name, _method)
-for _name, _getter in PROPERTIES.items():
-    setattr(Array, _name, property(_getter))
+for _name, (_getter, _doc) in PROPERTIES.items():
+    setattr(Array, _name, property(_getter, doc=_doc))
 
 
 def _refusing(name: str) -> property:

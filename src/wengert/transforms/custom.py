@@ -262,6 +262,10 @@ def primitive(
     `reduction` is written for axes put back; a `general` one has `jvps=` for forward mode.
 
         softsign = primitive("softsign", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
+
+    >>> cube = primitive("a_cube", lambda x: x * x * x, lambda t, x: t * (3.0 * x * x))
+    >>> float(cube(2.0))
+    8.0
     """
     if kind not in KINDS:
         raise user_error(

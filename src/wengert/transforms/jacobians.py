@@ -178,12 +178,22 @@ def jacobian(
 
 
 def jacfwd(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
-    """`jacobian` in forward mode: one pass per input."""
+    """`jacobian` in forward mode: one pass per input.
+
+    >>> jacfwd(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
 def jacrev(f: Callable, argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False) -> Jacobian:
-    """`jacobian` in reverse mode: one pass per output."""
+    """`jacobian` in reverse mode: one pass per output.
+
+    >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 

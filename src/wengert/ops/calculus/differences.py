@@ -78,7 +78,11 @@ def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened array, with something before and behind."""
+    """The differences of neighbours in the flattened array, with something before and behind.
+
+    >>> ediff1d([1.0, 2.0, 4.0], to_end=9.0)
+    array([1., 2., 9.])
+    """
     ary = reshape(operand(ary), (-1,))
     parts = [diff(ary)]
     for end, name in ((to_begin, "to_begin"), (to_end, "to_end")):
@@ -161,7 +165,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: float | None = None) -> Any:
-    """The integral of samples up to each one but the first, as in SciPy; `initial=0` puts a zero for that."""
+    """The integral of samples up to each one but the first, as in SciPy; `initial=0` puts a zero for that.
+
+    >>> cumulative_trapezoid([0.0, 2.0, 4.0], dx=0.5)
+    array([0.5, 2. ])
+    """
     areas, axis = _trapezoids(y, x, dx, axis)
     out = cumsum(areas, axis)
     if initial is None:
@@ -232,6 +240,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     """Phases without jumps: each differs from the one before by at most half a period.
 
     The derivative is the identity.
+
+    >>> unwrap([0.0, 3.0, -3.0])
+    array([0.        , 3.        , 3.28318531])
     """
     p = operand(p)
     axis = normalize_axis_index(axis, p.ndim)
@@ -265,7 +276,11 @@ def polyval(p: Any, x: Any) -> Any:
 
 @implements(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The matrix of the powers of x, N of them, the highest first unless `increasing`."""
+    """The matrix of the powers of x, N of them, the highest first unless `increasing`.
+
+    >>> vander([2.0, 3.0], 3).tolist()
+    [[4.0, 2.0, 1.0], [9.0, 3.0, 1.0]]
+    """
     x = operand(x)
     if x.ndim != 1:
         raise user_error(ValueError, f"vander needs a vector, and got shape {x.shape}")

@@ -65,7 +65,11 @@ def polyadd(a1: Any, a2: Any) -> Any:
 
 @implements(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
+    """The difference of two polynomials.
+
+    >>> polysub([1.0, 2.0], [1.0])
+    array([1., 1.])
+    """
     return _aligned(subtract, "polysub", a1, a2)
 
 

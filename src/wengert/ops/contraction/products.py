@@ -112,7 +112,11 @@ def dot(a: Any, b: Any) -> Any:
 
 @implements(np.inner)
 def inner(a: Any, b: Any) -> Any:
-    """The sum over the last axes of both; with a scalar, the product."""
+    """The sum over the last axes of both; with a scalar, the product.
+
+    >>> float(inner([1.0, 2.0], [3.0, 4.0]))
+    11.0
+    """
     a, b = operand(a), operand(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
@@ -121,13 +125,21 @@ def inner(a: Any, b: Any) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    """The inner product of two arrays as vectors, conjugate in the first."""
+    """The inner product of two arrays as vectors, the first of them conjugated.
+
+    >>> complex(vdot([1.0j, 2.0], [1.0j, 2.0]))
+    (5+0j)
+    """
     return matmul(_conjugate(_flat(a)), _flat(b))
 
 
 @implements(np.outer)
 def outer(a: Any, b: Any) -> Any:
-    """All products of an element of `a` and one of `b`."""
+    """All products of an element of `a` and one of `b`.
+
+    >>> outer([1.0, 2.0], [3.0, 4.0]).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
     return multiply(expand_dims(_flat(a), 1), _flat(b))
 
 
@@ -147,7 +159,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @implements(np.matvec)
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """Stacks of matrices times stacks of vectors."""
+    """Stacks of matrices times stacks of vectors.
+
+    >>> matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
+    array([3., 7.])
+    """
     x1, x2 = operand(x1), operand(x2)
     _needs_axes("matvec", x1, 2, x2, 1)
     return matmul(x1, expand_dims(x2, -1)).squeeze(-1)
@@ -155,7 +171,11 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.vecmat)
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Stacks of vectors, conjugated, times stacks of matrices."""
+    """Stacks of vectors, conjugated, times stacks of matrices.
+
+    >>> vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]])
+    array([4., 6.])
+    """
     x1, x2 = operand(x1), operand(x2)
     _needs_axes("vecmat", x1, 1, x2, 2)
     return matmul(expand_dims(_conjugate(x1), -2), x2).squeeze(-2)

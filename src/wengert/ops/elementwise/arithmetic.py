@@ -61,7 +61,11 @@ fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / 
 
 @implements(np.divmod)
 def divmod(x: Any, y: Any, /) -> tuple:
-    """The quotient, rounded down, and the remainder."""
+    """The quotient, rounded down, and the remainder.
+
+    >>> divmod([7.0, -7.0], 2.0)
+    (array([ 3., -4.]), array([1., 1.]))
+    """
     return floor_divide(x, y), remainder(x, y)
 
 

@@ -169,6 +169,9 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     """The real part, if all imaginary parts are within `tol` times the precision, or within `tol` if that is at most 1.
 
     Else a itself.
+
+    >>> real_if_close([1.0 + 1e-16j])
+    array([1.])
     """
     a = operand(a)
     if a.dtype.kind != "c":
@@ -179,7 +182,11 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Any:
-    """Sorted by real part, then by imaginary part, along the last axis; complex always."""
+    """An array sorted by real part, then by imaginary part, along the last axis; always complex.
+
+    >>> sort_complex([2.0, 1.0])
+    array([1.+0.j, 2.+0.j])
+    """
     a = sort(operand(a))
     if a.dtype.kind == "c":
         return a

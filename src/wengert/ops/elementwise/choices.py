@@ -49,9 +49,12 @@ _where = elementwise(
 
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """x where the condition holds, else y.
+    """x where the condition is true, else y.
 
     What is not taken gets no gradient, even where its derivative is infinite.
+
+    >>> where([True, False], [1.0, 2.0], 9.0)
+    array([1., 9.])
     """
     condition = operand(condition)
     if x is None and y is None:
@@ -137,7 +140,11 @@ heaviside = elementwise(
 
 @implements(np.clip)
 def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min: Any = None, a_max: Any = None) -> Any:
-    """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
+    """x held between two bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`.
+
+    >>> clip([-1.0, 0.5, 3.0], 0.0, 1.0)
+    array([0. , 0.5, 1. ])
+    """
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
     if (x := operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound

@@ -32,7 +32,11 @@ fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, s
 
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
-    """-1, 0 or 1; for complex numbers x / abs(x)."""
+    """-1, 0 or 1; for complex numbers x / abs(x).
+
+    >>> sign([-2.0, 0.0, 3.0])
+    array([-1.,  0.,  1.])
+    """
     if operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
     return x / _infinite_if_zero(absolute(x))
@@ -42,7 +46,11 @@ def sign(x: Any, /) -> Any:
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    """x with NaN and infinities replaced; no gradient flows where that happened."""
+    """x with NaN and infinities replaced; no gradient flows through replaced elements.
+
+    >>> nan_to_num([1.0, np.nan, np.inf], posinf=9.0)
+    array([1., 0., 9.])
+    """
     x = operand(x)
     if x.dtype.kind == "c":
         return nan_to_num(real(x), copy, nan, posinf, neginf) + 1j * nan_to_num(imag(x), copy, nan, posinf, neginf)
@@ -73,7 +81,11 @@ implements(np.imag)(imag)
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
-    """The argument of a complex number; its derivative at 0 is taken as 0."""
+    """The argument of a complex number; its derivative at 0 is taken as 0.
+
+    >>> angle([1.0j, -1.0], deg=True)
+    array([ 90., 180.])
+    """
     return rad2deg(_angle(z)) if deg else _angle(z)
 
 

@@ -45,7 +45,11 @@ _EXACT_POWERS = {2: square, 0.5: sqrt, -1: reciprocal}
 
 @implements(np.power)
 def power(x1: Any, x2: Any, /) -> Any:
-    """x1 ** x2. For an exponent that is constant, nothing but the base is kept."""
+    """x1 ** x2. For a constant exponent, only the base is kept.
+
+    >>> power([2.0, 3.0], 2)
+    array([4., 9.])
+    """
     if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and operand(x1).dtype.kind in "fc":
         return _EXACT_POWERS[x2](x1)
     return _power(x1, x2)
@@ -64,7 +68,11 @@ def raise_to(x: Any, y: Any, /) -> Any:
 
 @implements(np.float_power)
 def float_power(x1: Any, x2: Any, /) -> Any:
-    """x1 ** x2 in double precision."""
+    """x1 ** x2 in double precision.
+
+    >>> float_power([2, 3], 2)
+    array([4., 9.])
+    """
     return power(multiply(x1, np.float64(1.0)), x2)
 
 

@@ -76,23 +76,42 @@ def refuse_out(out: Any) -> None:
 
 @implements(np.round, np.around)
 def round(a: Any, /, decimals: int = 0, out: None = None) -> Any:
-    """a to the given number of decimals; the gradient is zero."""
+    """x rounded to a number of decimals; its derivative is zero.
+
+    >>> round([1.234, 5.678], 1)
+    array([1.2, 5.7])
+    """
     refuse_out(out)
     return _round(a, decimals=decimals)
 
 
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether elements are equal within a tolerance: |a - b| <= atol + rtol |b|.
+
+    >>> isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
+    array([ True, False])
+    """
     return _isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @implements(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements of two arrays are equal within a tolerance: |a - b| <= atol + rtol |b|.
+
+    >>> allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+    True
+    """
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 @implements(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and the same elements.
+
+    >>> array_equal([1, 2], [1, 2]), array_equal([1, 2], [[1, 2]])
+    (True, False)
+    """
     if operand(a1).shape != operand(a2).shape:
         return False
     return bool((isclose(a1, a2, 0.0, 0.0, True) if equal_nan else equal(a1, a2)).all())
@@ -100,7 +119,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 @implements(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays are equal once one is broadcast to the other."""
+    """Whether two arrays are equal once one is broadcast to the other.
+
+    >>> array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
     a1, a2 = operand(a1), operand(a2)
     try:
         np.broadcast_shapes(a1.shape, a2.shape)

@@ -83,7 +83,11 @@ _sinc = elementwise("sinc", _sinc_derivative, lambda t, x, order: t * _sinc(x, o
 
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x), smooth at 0 together with all its derivatives."""
+    """sin(pi x) / (pi x), smooth at 0 together with all its derivatives.
+
+    >>> sinc([0.0, 0.5])
+    array([1.        , 0.63661977])
+    """
     return _sinc(operand(x), order=0)
 
 

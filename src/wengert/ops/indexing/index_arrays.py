@@ -45,13 +45,21 @@ def known(x: Any, what: str) -> Any:
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr: Any, k: int = 0) -> tuple:
-    """The indices of the lower triangle of a matrix."""
+    """The indices of the lower triangle of a matrix.
+
+    >>> tril_indices_from(np.eye(2))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return tril_indices(*_rows_and_columns("tril_indices_from", arr, k))
 
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr: Any, k: int = 0) -> tuple:
-    """The indices of the upper triangle of a matrix."""
+    """The indices of the upper triangle of a matrix.
+
+    >>> triu_indices_from(np.eye(2))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return triu_indices(*_rows_and_columns("triu_indices_from", arr, k))
 
 
@@ -64,7 +72,11 @@ def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
 
 @implements(np.diag_indices_from)
 def diag_indices_from(arr: Any) -> tuple:
-    """The indices of the main diagonal of an array whose axes are equally long."""
+    """The indices of the main diagonal of an array whose axes are equally long.
+
+    >>> diag_indices_from(np.eye(2))
+    (array([0, 1]), array([0, 1]))
+    """
     shape = operand(arr).shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise user_error(ValueError, f"diag_indices_from needs two axes or more, equally long, and got shape {shape}")

@@ -43,7 +43,11 @@ def _within(indices: Any, n: int, mode: str) -> Any:
 
 @implements(np.take)
 def take(a: Any, /, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
-    """The elements, or slices along an axis, at these indices."""
+    """The elements, or slices along an axis, at these indices.
+
+    >>> take([1.0, 2.0, 3.0], [2, 0])
+    array([3., 1.])
+    """
     refuse_out(out)
     a, axis = along(a, axis)
     return getitem(a, (slice(None),) * axis + (_within(indices, a.shape[axis], mode),))
@@ -66,7 +70,11 @@ def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
 
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
-    """What stands at `indices` along an axis, line by line; undoes `argsort` and `argmax`."""
+    """The elements at `indices` along an axis, row by row; for the results of `argsort` and `argmax`.
+
+    >>> take_along_axis(np.array([[3.0, 1.0]]), np.array([[1, 0]]), axis=1)
+    array([[1., 3.]])
+    """
     arr = operand(arr)
     if axis is None:
         arr, axis = reshape(arr, (-1,)), 0
@@ -80,7 +88,13 @@ def permuted(x: Any, indices: Any, axis: int) -> Any:
 
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """Write at `indices` along an axis, line by line, in place."""
+    """Write at `indices` along an axis, line by line, in place.
+
+    >>> x = np.zeros((2, 2))
+    >>> put_along_axis(x, np.array([[1], [0]]), 5.0, axis=1)
+    >>> x.tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
     if axis is None:
         arr[...] = reshape(set_at(reshape(arr, (-1,)), key_along((arr.size,), operand(indices), 0), values), arr.shape)
     else:
@@ -89,13 +103,21 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
-    """The elements, or slices along an axis, where a vector of truth values holds."""
+    """The elements, or slices along an axis, where a boolean vector is true.
+
+    >>> compress([True, False, True], [1.0, 2.0, 3.0])
+    array([1., 3.])
+    """
     return take(a, flatnonzero(condition), axis, out)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    """The elements where the condition holds, in one vector."""
+    """The elements where the condition is true, in one vector.
+
+    >>> extract([True, False, True], [1.0, 2.0, 3.0])
+    array([1., 3.])
+    """
     return take(arr, flatnonzero(condition))
 
 
@@ -112,7 +134,11 @@ argwhere = implements(np.argwhere)(
 
 @implements(np.nonzero)
 def nonzero(a: Any, /) -> tuple:
-    """The indices of what is not zero, an array for each axis; the gradient does not see them."""
+    """The indices of the elements that are not zero, an array for each axis; no gradient flows through them.
+
+    >>> nonzero([0.0, 3.0, 4.0])
+    (array([1, 2]),)
+    """
     a = operand(a)
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
@@ -122,13 +148,21 @@ def nonzero(a: Any, /) -> tuple:
 
 @implements(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
-    """The indices of what is not zero in the flattened array."""
+    """The indices of the elements that are not zero, in the flattened array.
+
+    >>> flatnonzero([[0, 3], [4, 0]])
+    array([1, 2])
+    """
     return nonzero(reshape(operand(a), (-1,)))[0]
 
 
 @implements(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """The choice that belongs to the first condition that holds, element by element."""
+    """The choice for the first condition that is true, element by element.
+
+    >>> select([[True, False], [True, True]], [[1, 2], [3, 4]])
+    array([1, 4])
+    """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if not condlist:
@@ -144,9 +178,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """One function (or number) for each condition, called on the part of x where it holds.
+    """One function (or number) for each condition, called on the part of x where it is true.
 
     The last one, if left over, elsewhere.
+
+    >>> piecewise(np.array([-1.0, 2.0]), [np.array([True, False])], [0.0, lambda x: x**2])
+    array([0., 4.])
     """
     x = operand(x)
     if np.isscalar(condlist) or (x.ndim and not operand(condlist[0]).ndim):
@@ -172,7 +209,13 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write at indices of the flattened array, in place; v is repeated as often as needed."""
+    """Write at indices of the flattened array, in place; v is repeated as often as needed.
+
+    >>> x = np.zeros(3)
+    >>> put(x, [0, 2], [1.0, 2.0])
+    >>> x
+    array([1., 0., 2.])
+    """
     ind = reshape(_within(ind, a.size, mode), (-1,))
     if ind.size and operand(v).size:
         a[...] = reshape(set_at(reshape(a, (-1,)), ind, _cycled(v, ind.size)), a.shape)
@@ -180,7 +223,13 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write the first values, repeated as often as needed, where the mask holds, in place."""
+    """Write the first values, repeated as often as needed, where the mask is true, in place.
+
+    >>> x = np.zeros(3)
+    >>> place(x, [True, False, True], [1.0, 2.0])
+    >>> x
+    array([1., 0., 2.])
+    """
     key = reshape(astype(operand(mask), bool), arr.shape)
     count = getitem(arr, key).size
     if count and not operand(vals).size:
@@ -191,9 +240,14 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Write, where the mask holds, the value that stands at the same place, in place.
+    """Write, where the mask is true, the value at the same index, in place.
 
     Values are repeated as often as needed.
+
+    >>> x = np.zeros(3)
+    >>> putmask(x, [True, False, True], [1.0, 2.0, 3.0])
+    >>> x
+    array([1., 0., 3.])
     """
     if a.size and operand(values).size:
         a[...] = where(reshape(operand(mask), a.shape), reshape(_cycled(values, a.size), a.shape), a)
@@ -201,7 +255,13 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """Write src, broadcast, where a mask holds, in place."""
+    """Write src, broadcast, into dst where a mask is true, in place.
+
+    >>> x = np.zeros(3)
+    >>> copyto(x, 1.0, where=[True, False, True])
+    >>> x
+    array([1., 0., 1.])
+    """
     src = operand(src)
     if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # any casting rule, checked by NumPy
         raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")

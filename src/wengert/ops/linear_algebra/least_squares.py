@@ -84,6 +84,9 @@ def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     """The pseudo-inverse.
 
     Where the matrix does not have full rank, it jumps, and the derivative is that among matrices of that rank.
+
+    >>> pinv([[2.0], [0.0]])
+    array([[0.5, 0. ]])
     """
     a = operand(a)
     if not isinstance(a, Array):
@@ -153,6 +156,9 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
     The derivative of x where a does not have full rank is that among matrices of the same rank (see `pinv`). Under
     vmap, and where a function is traced, the rank is taken to be full, as far as it decides about the shape of what
     remains.
+
+    >>> lstsq([[1.0], [1.0]], [1.0, 3.0])[0]
+    array([2.])
     """
     a, b = operand(a), operand(b)
     if not isinstance(a, Array) and not isinstance(b, Array):
@@ -198,9 +204,12 @@ _matrix_rank = nondifferentiable(
 
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """How many singular values are larger than `tol`, or than `rtol` times the largest.
+    """The number of singular values that are larger than `tol`, or than `rtol` times the largest.
 
     An integer, without a gradient.
+
+    >>> int(matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    1
     """
     A = operand(A)
     if tol is not None and rtol is not None:
@@ -214,7 +223,11 @@ def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
 
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
-    """The condition number: the norm of order p of a matrix times that of its inverse. Infinite for a singular one."""
+    """The condition number: the norm of order p of a matrix times that of its inverse; infinite if it is singular.
+
+    >>> float(cond([[2.0, 0.0], [0.0, 1.0]]))
+    2.0
+    """
     x = operand(x)
     if not isinstance(x, Array):
         return np.linalg.cond(x, p)

@@ -177,7 +177,11 @@ def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, /, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, ascending; which triangle has the gradient is said under `eigh`."""
+    """The eigenvalues of Hermitian matrices, ascending; `eigh` says which triangle has the gradient.
+
+    >>> eigvalsh([[0.0, 1.0], [1.0, 0.0]])
+    array([-1.,  1.])
+    """
     a = operand(a)
     return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
 
@@ -228,6 +232,9 @@ def eig(a: Any) -> EigResult:
     them.
 
     Results are complex always, so that their dtype does not depend on the numbers.
+
+    >>> eig(np.diag([1.0, 2.0])).eigenvalues
+    array([1.+0.j, 2.+0.j])
     """
     out = _eig(square("eig", a))
     return EigResult(out[..., 0, :], out[..., 1:, :])
@@ -235,7 +242,11 @@ def eig(a: Any) -> EigResult:
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
-    """The eigenvalues, complex always."""
+    """The eigenvalues, always complex.
+
+    >>> eigvals(np.diag([1.0, 2.0]))
+    array([1.+0.j, 2.+0.j])
+    """
     return eig(a).eigenvalues
 
 
@@ -355,6 +366,9 @@ def svd(a: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
     With `full_matrices`, the vectors that complete a basis have no derivative of their own within their span: they
     follow it without turning. A singular value of 0 has a kink; its derivative there is that of a number that goes on
     to be negative.
+
+    >>> svd([[0.0, 2.0], [1.0, 0.0]]).S
+    array([2., 1.])
     """
     a = matrices("svd", a)
     if not isinstance(a, Array):
@@ -373,6 +387,10 @@ def svd(a: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
-    """The singular values, descending. One that is 0 has a kink there, see `svd`."""
+    """The singular values, descending. One that is 0 has a kink there, see `svd`.
+
+    >>> svdvals([[0.0, 2.0], [1.0, 0.0]])
+    array([2., 1.])
+    """
     x = matrices("svdvals", x)
     return _unpacked(_svd(x, full_matrices=False), x.shape, False).s if isinstance(x, Array) else np.linalg.svdvals(x)

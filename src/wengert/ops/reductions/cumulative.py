@@ -60,7 +60,11 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The product of the elements."""
+    """The product of the elements.
+
+    >>> float(prod([2.0, 3.0, 4.0]))
+    24.0
+    """
     refuse_out(out)
     a = masked(operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
@@ -116,7 +120,11 @@ _cumprod = general(
 
 @implements(np.cumsum)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The sums of all elements up to each one."""
+    """The sums of all elements up to each one.
+
+    >>> cumsum([1.0, 2.0, 3.0])
+    array([1., 3., 6.])
+    """
     refuse_out(out)
     a, axis = along(a, axis)
     return narrowed(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
@@ -124,7 +132,11 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
 
 @implements(np.cumprod)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of all elements up to each one."""
+    """The products of all elements up to each one.
+
+    >>> cumprod([1.0, 2.0, 3.0])
+    array([1., 2., 6.])
+    """
     refuse_out(out)
     a, axis = along(a, axis)
     return narrowed(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
@@ -149,7 +161,11 @@ def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, star
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False
 ) -> Any:
-    """The sums of all elements up to each one, with a zero in front if `include_initial`."""
+    """The sums of all elements up to each one, with a zero in front if `include_initial`.
+
+    >>> cumulative_sum([2.0, 3.0], include_initial=True)
+    array([0., 2., 5.])
+    """
     refuse_out(out)
     return _from_start(cumsum, x, axis, dtype, 0 if include_initial else None)
 
@@ -158,7 +174,11 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False
 ) -> Any:
-    """The products of all elements up to each one, with a one in front if `include_initial`."""
+    """The products of all elements up to each one, with a one in front if `include_initial`.
+
+    >>> cumulative_prod([2.0, 3.0], include_initial=True)
+    array([1., 2., 6.])
+    """
     refuse_out(out)
     return _from_start(cumprod, x, axis, dtype, 1 if include_initial else None)
 

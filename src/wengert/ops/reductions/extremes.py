@@ -55,7 +55,11 @@ _min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES)
 def max(
     a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The largest element, or the number `initial` if that is larger."""
+    """The largest element, or the number `initial` if that is larger.
+
+    >>> max([[1.0, 5.0], [4.0, 2.0]], axis=0)
+    array([4., 5.])
+    """
     return furthest(_max, a, axis, out, keepdims, initial, where)
 
 
@@ -63,7 +67,11 @@ def max(
 def min(
     a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The smallest element, or the number `initial` if that is smaller."""
+    """The smallest element, or the number `initial` if that is smaller.
+
+    >>> min([[1.0, 5.0], [4.0, 2.0]], axis=0)
+    array([1., 2.])
+    """
     return furthest(_min, a, axis, out, keepdims, initial, where)
 
 
@@ -80,13 +88,21 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
 
 @implements(np.ptp)
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The range of the values, largest minus smallest."""
+    """The range of the values, largest minus smallest.
+
+    >>> float(ptp([2.0, 7.0, 4.0]))
+    5.0
+    """
     return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
 
 
 @implements(np.median)
 def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """The middle value, or the mean of the two middle ones. If there is a NaN, it is that, and of nothing it is NaN."""
+    """The middle value, or the mean of the two middle ones; NaN if there is a NaN or nothing at all.
+
+    >>> float(median([5.0, 1.0, 2.0]))
+    2.0
+    """
     refuse_out(out)
     a = operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
@@ -132,14 +148,22 @@ _argmin = nondifferentiable(
 
 @implements(np.argmax)
 def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the largest element, in the flattened array if no axis is given."""
+    """The index of the largest element, in the flattened array if no axis is given.
+
+    >>> argmax([[1.0, 5.0], [4.0, 2.0]], axis=1)
+    array([1, 0])
+    """
     refuse_out(out)
     return _place(_argmax, a, axis, keepdims)
 
 
 @implements(np.argmin)
 def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the smallest element, in the flattened array if no axis is given."""
+    """The index of the smallest element, in the flattened array if no axis is given.
+
+    >>> argmin([[1.0, 5.0], [4.0, 2.0]], axis=1)
+    array([0, 1])
+    """
     refuse_out(out)
     return _place(_argmin, a, axis, keepdims)
 

@@ -44,7 +44,11 @@ _count_nonzero = nondifferentiable(
 
 @implements(np.all)
 def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Whether all elements are true."""
+    """Whether all elements are true.
+
+    >>> all([[True, False], [True, True]], axis=1)
+    array([False,  True])
+    """
     refuse_out(out)
     a = masked(operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
@@ -52,7 +56,11 @@ def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
 
 @implements(np.any)
 def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Whether some element is true."""
+    """Whether some element is true.
+
+    >>> any([[True, False], [False, False]], axis=1)
+    array([ True, False])
+    """
     refuse_out(out)
     a = masked(operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
@@ -60,7 +68,11 @@ def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
 
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """How many elements are not zero."""
+    """The number of elements that are not zero.
+
+    >>> count_nonzero([[0, 1], [2, 3]], axis=1)
+    array([1, 2])
+    """
     a = operand(a)
     return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
 

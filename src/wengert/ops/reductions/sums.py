@@ -68,7 +68,11 @@ def sum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The sum of the elements, over all axes or the given ones."""
+    """The sum of the elements, over all axes or the given ones.
+
+    >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
+    array([4., 6.])
+    """
     refuse_out(out)
     a = masked(operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
@@ -79,7 +83,11 @@ def sum(
 def mean(
     a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """The arithmetic mean."""
+    """The arithmetic mean.
+
+    >>> mean([[1.0, 3.0], [5.0, 7.0]], axis=0)
+    array([3., 5.])
+    """
     a = operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
         return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
@@ -91,7 +99,11 @@ def mean(
 
 @implements(np.average)
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
-    """The weighted mean; differentiable in the weights too."""
+    """The weighted mean, differentiable with respect to the weights too.
+
+    >>> average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0])
+    np.float64(2.75)
+    """
     a = operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     if weights is None:
@@ -129,7 +141,11 @@ def var(
     *,
     correction: float | None = None,
 ) -> Any:
-    """The variance, with `ddof` degrees of freedom taken off the count."""
+    """The variance, with `ddof` subtracted from the number of elements.
+
+    >>> float(var([1.0, 3.0]))
+    1.0
+    """
     refuse_out(out)
     a = operand(a)
     a = a if dtype is None else astype(a, dtype)
@@ -163,7 +179,11 @@ def std(
     *,
     correction: float | None = None,
 ) -> Any:
-    """The standard deviation. Where it is 0, its derivative is taken to be 0."""
+    """The standard deviation. Where it is 0, its derivative is taken as 0.
+
+    >>> float(std([1.0, 3.0]))
+    1.0
+    """
     return root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
 
 

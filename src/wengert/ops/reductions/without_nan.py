@@ -55,7 +55,11 @@ _nanmin = reduction(
 def nanmax(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The largest element that is not NaN."""
+    """The largest element that is not NaN.
+
+    >>> float(nanmax([1.0, np.nan, 3.0]))
+    3.0
+    """
     return furthest(_nanmax, a, axis, out, keepdims, initial, where)
 
 
@@ -63,19 +67,31 @@ def nanmax(
 def nanmin(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The smallest element that is not NaN."""
+    """The smallest element that is not NaN.
+
+    >>> float(nanmin([1.0, np.nan, 3.0]))
+    1.0
+    """
     return furthest(_nanmin, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanargmax)
 def nanargmax(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the largest element that is not NaN."""
+    """The index of the largest element that is not NaN.
+
+    >>> int(nanargmax([1.0, np.nan, 3.0]))
+    2
+    """
     return argmax(_comparable(a, axis, -np.inf), axis, out, keepdims=keepdims)
 
 
 @implements(np.nanargmin)
 def nanargmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the smallest element that is not NaN."""
+    """The index of the smallest element that is not NaN.
+
+    >>> int(nanargmin([2.0, np.nan, 1.0]))
+    2
+    """
     return argmin(_comparable(a, axis, np.inf), axis, out, keepdims=keepdims)
 
 
@@ -105,7 +121,11 @@ def nansum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The sum without NaNs, which get no gradient."""
+    """The sum without NaNs, which get no gradient.
+
+    >>> float(nansum([1.0, np.nan, 3.0]))
+    4.0
+    """
     return sum(_replaced(a, 0.0), axis, dtype, out, keepdims, initial, where)
 
 
@@ -113,7 +133,11 @@ def nansum(
 def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """The mean without NaNs, which get no gradient."""
+    """The mean without NaNs, which get no gradient.
+
+    >>> float(nanmean([1.0, np.nan, 3.0]))
+    2.0
+    """
     a = operand(a)
     counted = masked(logical_not(isnan(a)), where, False)
     return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
@@ -129,19 +153,31 @@ def nanprod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The product without NaNs."""
+    """The product without NaNs.
+
+    >>> float(nanprod([2.0, np.nan, 3.0]))
+    6.0
+    """
     return prod(_replaced(a, 1.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nancumsum)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The sums of all elements up to each one, with zeros for NaNs."""
+    """The sums of all elements up to each one, with zeros for NaNs.
+
+    >>> nancumsum([2.0, np.nan, 3.0])
+    array([2., 2., 5.])
+    """
     return cumsum(_replaced(a, 0.0), axis, dtype, out)
 
 
 @implements(np.nancumprod)
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of all elements up to each one, with ones for NaNs."""
+    """The products of all elements up to each one, with ones for NaNs.
+
+    >>> nancumprod([2.0, np.nan, 3.0])
+    array([2., 2., 6.])
+    """
     return cumprod(_replaced(a, 1.0), axis, dtype, out)
 
 
@@ -167,7 +203,11 @@ def nanvar(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The variance of what is not NaN, with `ddof` degrees of freedom taken off the count; NaN where none is left."""
+    """The variance of the elements that are not NaN, with `ddof` subtracted from their number; NaN if none is left.
+
+    >>> float(nanvar([1.0, np.nan, 3.0]))
+    1.0
+    """
     refuse_out(out)
     a = operand(a)
     a = a if dtype is None else astype(a, dtype)
@@ -197,7 +237,11 @@ def nanstd(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The standard deviation of what is not NaN. Where it is 0, its derivative is taken to be 0."""
+    """The standard deviation of the elements that are not NaN. Where it is 0, its derivative is taken as 0.
+
+    >>> float(nanstd([1.0, np.nan, 3.0]))
+    1.0
+    """
     return root(nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
@@ -205,7 +249,11 @@ def nanstd(
 def nanmedian(
     a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """The middle value of what is not NaN, or the mean of the two middle ones; NaN where there is nothing else."""
+    """The middle value of the elements that are not NaN, or the mean of the two middle ones; NaN if all are.
+
+    >>> float(nanmedian([1.0, np.nan, 3.0]))
+    2.0
+    """
     refuse_out(out)
     a = operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)

@@ -67,6 +67,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """The number of the bin that each x lies in, between edges that rise or fall.
 
     `right` says that a bin has its right edge.
+
+    >>> digitize([0.5, 1.5, 2.5], [0.0, 1.0, 2.0])
+    array([1, 2, 3])
     """
     x, bins = operand(x), operand(bins)
     if x.dtype.kind == "c":
@@ -86,10 +89,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple:
-    """How many points lie in each box of a grid, and the edges of the boxes, a tuple with those of each axis.
+    """The number of points in each box of a grid, and the edges of the boxes, an array for each axis.
 
     The points are the rows of a matrix, or a sequence has their coordinates. No gradient flows to the points; it does
     to `weights`.
+
+    >>> histogramdd(np.eye(2), bins=2)[0].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     columns = _coordinates(sample)
     number = len(columns)
@@ -143,9 +149,12 @@ def _edges(x: Any, bins: Any, range: Any) -> Any:
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple:
-    """How many points (x, y) lie in each box of a grid, and its edges along x and y.
+    """The number of points (x, y) in each box of a grid, and its edges along x and y.
 
     Gradients are as in `histogramdd`.
+
+    >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     x, y = operand(x), operand(y)
     if x.shape != y.shape:

@@ -101,28 +101,43 @@ class UniqueInverse(NamedTuple):
 
 @implements(np.unique_all)
 def unique_all(x: Any, /) -> UniqueAll:
-    """The different elements, where each is first, which of them each element is, and how often it occurs.
+    """The distinct elements, the first index of each, the inverse indices, and the counts.
 
     NaNs differ.
+
+    >>> unique_all([3, 1, 3]).counts
+    array([1, 2])
     """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 @implements(np.unique_counts)
 def unique_counts(x: Any, /) -> UniqueCounts:
-    """The different elements, and how often each occurs; NaNs differ."""
+    """The distinct elements, and how often each occurs; NaNs are distinct.
+
+    >>> unique_counts([3, 1, 3]).counts
+    array([1, 2])
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 @implements(np.unique_inverse)
 def unique_inverse(x: Any, /) -> UniqueInverse:
-    """The different elements, and which of them each element is; NaNs differ."""
+    """The distinct elements, and the index among them of each element; NaNs are distinct.
+
+    >>> unique_inverse([3, 1, 3]).inverse_indices
+    array([1, 0, 1])
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @implements(np.unique_values)
 def unique_values(x: Any, /) -> Any:
-    """The different elements, sorted; NaNs differ."""
+    """The distinct elements, sorted; NaNs are distinct.
+
+    >>> unique_values([3, 1, 3])
+    array([1, 3])
+    """
     return unique(x, equal_nan=False)
 
 
@@ -130,19 +145,31 @@ def unique_values(x: Any, /) -> Any:
 def isin(
     element: Any, test_elements: Any, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
 ) -> Any:
-    """Whether each element is one of the others."""
+    """Whether each element is one of the others.
+
+    >>> isin([1, 2, 3], [2, 5])
+    array([False,  True, False])
+    """
     return _isin(operand(element), operand(test_elements), invert=invert)
 
 
 @implements(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> Any:
-    """The different elements of both arrays, sorted."""
+    """The distinct elements of both arrays, sorted.
+
+    >>> union1d([3, 1], [1, 2])
+    array([1, 2, 3])
+    """
     return unique(concatenate([ar1, ar2], None))
 
 
 @implements(np.intersect1d)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The elements that both arrays have, sorted; their gradient goes to the first array."""
+    """The elements that both arrays have, sorted; their gradient goes to the first array.
+
+    >>> intersect1d([3, 1, 2], [2, 3, 5])
+    array([2, 3])
+    """
     sets = _set(ar1, assume_unique), _set(ar2, assume_unique)
     x, y = sets[0][0], sets[1][0]
     common = sort(getitem(x, isin(x, y)))
@@ -157,14 +184,22 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The elements of the first array that the second does not have, sorted unless they are said to be unique."""
+    """The elements of the first array that are not in the second, sorted unless `assume_unique`.
+
+    >>> setdiff1d([3, 1, 2], [2])
+    array([1, 3])
+    """
     x = _set(ar1, assume_unique)[0]
     return getitem(x, isin(x, ar2, invert=True))
 
 
 @implements(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The elements that only one of both arrays has, sorted."""
+    """The elements that are in only one of two arrays, sorted.
+
+    >>> setxor1d([3, 1, 2], [2, 5])
+    array([1, 3, 5])
+    """
     x, y = _set(ar1, assume_unique)[0], _set(ar2, assume_unique)[0]
     return sort(concatenate([getitem(x, isin(x, y, invert=True)), getitem(y, isin(y, x, invert=True))]))
 

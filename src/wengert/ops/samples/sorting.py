@@ -95,6 +95,9 @@ def argsort(
     """The indices that sort an array.
 
     Equal elements stay in their order, unless a `kind` is chosen or `stable=False`.
+
+    >>> argsort([3.0, 1.0, 2.0])
+    array([1, 2, 0])
     """
     a, axis = _line(_at_least_a_row(a), axis, order)
     return _order(a, axis, _kind(kind, stable), descending)
@@ -109,7 +112,11 @@ def _order(a: Any, axis: int, kind: str | None, descending: bool) -> Any:
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
-    """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
+    """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind.
+
+    >>> float(partition([3.0, 1.0, 2.0], 0)[0])
+    1.0
+    """
     a, axis = _line(a, axis, order)
     kth = _places(kth)
     if isinstance(a, Array):
@@ -119,7 +126,11 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
-    """The indices that partition an array."""
+    """The indices that partition an array.
+
+    >>> int(argpartition([3.0, 1.0, 2.0], 0)[0])
+    1
+    """
     a, axis = _line(_at_least_a_row(a), axis, order)
     return _argpartition(a, kth=_places(kth), axis=axis, kind=kind)
 
@@ -131,7 +142,11 @@ def _places(kth: Any) -> int | tuple[int, ...]:
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, /, side: str = "left", sorter: Any = None) -> Any:
-    """Where v would have to be inserted to keep a sorted."""
+    """The indices at which v would have to be inserted to keep a sorted.
+
+    >>> searchsorted([1.0, 2.0, 3.0], [1.5, 9.0])
+    array([1, 3])
+    """
     a = operand(a)
     return _searchsorted(a if sorter is None else getitem(a, operand(sorter)), operand(v), side=side)
 

@@ -112,7 +112,12 @@ def _weights_of_observations(fweights: Any, aweights: Any, n: int) -> Any:
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """The correlation coefficients of variables, one in each row (or column), over their observations."""
+    """The correlation coefficients of variables, one in each row (or column), over their observations.
+
+    >>> corrcoef([[1.0, 2.0, 3.0], [1.0, 0.0, -1.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -194,7 +199,11 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Quantiles in hundredths."""
+    """Quantiles in hundredths.
+
+    >>> percentile([1.0, 2.0, 3.0], [50, 100])
+    array([2., 3.])
+    """
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, False)
 
 
@@ -210,7 +219,11 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Quantiles of what is not NaN; NaN where nothing is."""
+    """Quantiles of the elements that are not NaN; NaN if all are.
+
+    >>> nanquantile([1.0, np.nan, 3.0], [0.0, 0.5])
+    array([1., 2.])
+    """
     return _quantile(a, q, 1, axis, out, method, keepdims, weights, True)
 
 
@@ -226,7 +239,11 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Percentiles of what is not NaN; NaN where nothing is."""
+    """Percentiles of the elements that are not NaN; NaN if all are.
+
+    >>> nanpercentile([1.0, np.nan, 3.0], [0, 50])
+    array([1., 2.])
+    """
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
 
 
@@ -345,7 +362,11 @@ _histogram = nondifferentiable(
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins of a histogram, through which no gradient flows."""
+    """The edges of the bins of a histogram, through which no gradient flows.
+
+    >>> histogram_bin_edges([0.0, 3.0, 4.0], bins=2)
+    array([0., 2., 4.])
+    """
     if not isinstance(bins, int | np.integer | str):
         return operand(bins)
     return _bin_edges(operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
@@ -353,9 +374,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
-    """How many numbers lie in each bin, and the edges of the bins.
+    """The number of elements in each bin, and the edges of the bins.
 
     No gradient flows to the numbers; it does to `weights`.
+
+    >>> histogram([1.0, 2.0, 2.5], bins=2)
+    (array([1, 2]), array([1.  , 1.75, 2.5 ]))
     """
     a = operand(a)
     edges = histogram_bin_edges(a, bins, range)

@@ -98,7 +98,11 @@ def _plain_places(obj: Any) -> Any:
 
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
-    """An array of another size, with the entries of the old one over and over."""
+    """An array of another size, with the elements of the old one repeated as often as needed.
+
+    >>> resize([1, 2], 5)
+    array([1, 2, 1, 2, 1])
+    """
     flat, shape = ravel(operand(a)), extents(new_shape)
     if any(n < 0 for n in shape):
         raise user_error(ValueError, f"all elements of `new_shape` must be non-negative, and it is {shape}")
@@ -110,7 +114,11 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
-    """An array without the zeros at its front, its back, or both, along all axes or the given ones."""
+    """An array without the zeros at its front, its back, or both, along all axes or the given ones.
+
+    >>> trim_zeros([0, 1, 2, 0])
+    [1, 2]
+    """
     x, sides = operand(filt), trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise user_error(ValueError, f"`trim` is 'f', 'b' or 'fb', and not {trim!r}")
@@ -204,7 +212,13 @@ def _refuse_outside(number: Any, n: int) -> None:
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Write on the main diagonal, in place; `wrap` begins it again below, in a tall matrix."""
+    """Write on the main diagonal, in place; `wrap` begins it again below, in a tall matrix.
+
+    >>> x = np.zeros((2, 2))
+    >>> fill_diagonal(x, 5.0)
+    >>> x.tolist()
+    [[5.0, 0.0], [0.0, 5.0]]
+    """
     if a.ndim < 2:
         raise user_error(ValueError, f"fill_diagonal needs at least two axes, and got shape {a.shape}")
     if a.ndim > 2 and len(set(a.shape)) > 1:
@@ -218,7 +232,11 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 @implements(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """An axis moved to stand before the place `start`; `moveaxis` says it more plainly."""
+    """An axis moved in front of the axis `start`; `moveaxis` is easier to read.
+
+    >>> rollaxis(np.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     a = operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
@@ -255,6 +273,9 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
     """A function of an array and an axis, such as `sum`, applied for one axis after the other.
 
     The axes stay, of length one.
+
+    >>> apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
+    array([[6.]])
     """
     value = operand(a)
     ndim = value.ndim

@@ -95,16 +95,31 @@ def _at_least(arys: tuple, ndim: int, shape: Any) -> Any:
 
 @implements(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
+    """Arrays with at least one axis.
+
+    >>> atleast_1d(3.0)
+    array([3.])
+    """
     return _at_least(arys, 1, lambda shape: (1,))
 
 
 @implements(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
+    """Arrays with at least two axes; new ones are in front.
+
+    >>> atleast_2d([1.0, 2.0]).shape
+    (1, 2)
+    """
     return _at_least(arys, 2, lambda shape: (1,) * (2 - len(shape)) + shape)
 
 
 @implements(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
+    """Arrays with at least three axes; a vector becomes the middle one.
+
+    >>> atleast_3d([1.0, 2.0]).shape
+    (1, 2, 1)
+    """
     return _at_least(arys, 3, lambda shape: (*((1,) * (2 - len(shape)) + shape), 1))
 
 
@@ -126,6 +141,11 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
 
 @implements(np.unstack)
 def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+    """The slices of an array along an axis, as a tuple.
+
+    >>> unstack([[1, 2], [3, 4]])
+    (array([1, 2]), array([3, 4]))
+    """
     x = operand(x)
     return _unstack(x, axis=normalize_axis_index(axis, x.ndim))
 
@@ -136,27 +156,52 @@ def _each(at_least: Any, tup: Any) -> list:
 
 @implements(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays joined along the first axis; vectors become rows.
+
+    >>> vstack([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
     return concatenate(_each(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays joined along the second axis, vectors along their only one.
+
+    >>> hstack([[1, 2], [3]])
+    array([1, 2, 3])
+    """
     parts = _each(atleast_1d, tup)
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
 def dstack(tup: Any) -> Any:
+    """Arrays joined along a third axis.
+
+    >>> dstack([[1, 2], [3, 4]]).shape
+    (1, 2, 2)
+    """
     return concatenate(_each(atleast_3d, tup), 2)
 
 
 @implements(np.column_stack)
 def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix, or matrices side by side.
+
+    >>> column_stack([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(operand, tup)], 1)
 
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    """Equal parts of an array along an axis, or the parts between indices.
+
+    >>> split([1, 2, 3], [1])
+    [array([1]), array([2, 3])]
+    """
     ary = operand(ary)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
@@ -172,16 +217,31 @@ def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: 
 
 @implements(np.hsplit)
 def hsplit(ary: Any, indices_or_sections: Any) -> list:
+    """Parts of an array along its second axis, or the only one.
+
+    >>> hsplit([1, 2, 3, 4], 2)
+    [array([1, 2]), array([3, 4])]
+    """
     return _split_from("hsplit", ary, indices_or_sections, 1, 1 if operand(ary).ndim > 1 else 0)
 
 
 @implements(np.vsplit)
 def vsplit(ary: Any, indices_or_sections: Any) -> list:
+    """Parts of an array along its first axis.
+
+    >>> [x.tolist() for x in vsplit([[1, 2], [3, 4]], 2)]
+    [[[1, 2]], [[3, 4]]]
+    """
     return _split_from("vsplit", ary, indices_or_sections, 2, 0)
 
 
 @implements(np.dsplit)
 def dsplit(ary: Any, indices_or_sections: Any) -> list:
+    """Parts of an array along its third axis.
+
+    >>> [x.shape for x in dsplit(np.ones((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
     return _split_from("dsplit", ary, indices_or_sections, 3, 2)
 
 
@@ -195,6 +255,11 @@ def _leading_ones(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 @implements(np.tile)
 def tile(A: Any, /, reps: Any) -> Any:
+    """An array repeated along its axes.
+
+    >>> tile([1, 2], 2)
+    array([1, 2, 1, 2])
+    """
     A, reps = operand(A), extents(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = _leading_ones(A.shape, ndim), _leading_ones(reps, ndim)
@@ -219,6 +284,11 @@ def kron(a: Any, b: Any) -> Any:
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
+    """The coordinates of the points of a grid, an array for each axis.
+
+    >>> [x.tolist() for x in meshgrid([1, 2], [3, 4])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     axes = list(range(len(xi)))
@@ -332,6 +402,11 @@ def full_like(
 def zeros_like(
     a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
+    """An array of zeros with the shape and dtype of another.
+
+    >>> zeros_like([1.0, 2.0])
+    array([0., 0.])
+    """
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
@@ -339,6 +414,11 @@ def zeros_like(
 def ones_like(
     a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
+    """An array of ones with the shape and dtype of another.
+
+    >>> ones_like([1.0, 2.0])
+    array([1., 1.])
+    """
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
@@ -346,5 +426,9 @@ def ones_like(
 def empty_like(
     prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """An array like `prototype`. Its numbers are zeros, so that a program gives the same result each time."""
+    """An array like `prototype`. Its numbers are zeros, so that a program gives the same result each time.
+
+    >>> empty_like([1.0, 2.0])
+    array([0., 0.])
+    """
     return full_like(prototype, 0, dtype, order, subok, shape, device=device)

@@ -32,13 +32,21 @@ def shape(a: Any) -> tuple[int, ...]:
 
 @implements(np.ndim)
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """The number of axes.
+
+    >>> ndim([[1.0, 2.0]])
+    2
+    """
     return operand(a).ndim
 
 
 @implements(np.size)
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
-    """The number of elements, of all or along the given axes."""
+    """The number of elements, of all or along the given axes.
+
+    >>> size([[1.0, 2.0]]), size([[1.0, 2.0]], axis=0)
+    (2, 1)
+    """
     a = operand(a)
     if axis is None:
         return a.size
@@ -47,11 +55,19 @@ def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex, whatever the numbers are."""
+    """Whether the dtype is complex, whatever the numbers are.
+
+    >>> iscomplexobj([1.0 + 0.0j])
+    True
+    """
     return operand(x).dtype.kind == "c"
 
 
 @implements(np.isrealobj)
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex."""
+    """Whether the dtype is not complex.
+
+    >>> isrealobj([1.0])
+    True
+    """
     return not iscomplexobj(x)

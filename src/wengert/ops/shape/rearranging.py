@@ -129,6 +129,11 @@ _split: Callable = linear(
 
 @implements(np.concatenate)
 def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays joined along an existing axis.
+
+    >>> concatenate([[1.0, 2.0], [3.0]])
+    array([1., 2., 3.])
+    """
     parts = [operand(a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -143,6 +148,11 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
 
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    """Parts of an array along an axis, which need not be equally long.
+
+    >>> array_split([1, 2, 3, 4, 5], 2)
+    [array([1, 2, 3]), array([4, 5])]
+    """
     ary = operand(ary)
     axis = normalize_axis_index(axis, ary.ndim)
     length = ary.shape[axis]
@@ -178,12 +188,22 @@ def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
 
 @implements(np.flip)
 def flip(m: Any, /, axis: Axes | None = None) -> Any:
+    """An array with its elements in reverse order along axes, all if none is given.
+
+    >>> flip([1, 2, 3])
+    array([3, 2, 1])
+    """
     m = operand(m)
     return _flip(m, axis=tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim))
 
 
 @implements(np.fliplr)
 def fliplr(m: Any) -> Any:
+    """An array with its elements in reverse order along the second axis.
+
+    >>> fliplr([[1, 2], [3, 4]]).tolist()
+    [[2, 1], [4, 3]]
+    """
     m = operand(m)
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
@@ -192,6 +212,11 @@ def fliplr(m: Any) -> Any:
 
 @implements(np.flipud)
 def flipud(m: Any) -> Any:
+    """An array with its elements in reverse order along the first axis.
+
+    >>> flipud([[1, 2], [3, 4]]).tolist()
+    [[3, 4], [1, 2]]
+    """
     m = operand(m)
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
@@ -200,6 +225,11 @@ def flipud(m: Any) -> Any:
 
 @implements(np.roll)
 def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
+    """An array with its elements moved along axes; those that leave at the end come in at the front.
+
+    >>> roll([1, 2, 3], 1)
+    array([3, 1, 2])
+    """
     a = operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
@@ -211,6 +241,11 @@ def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
 
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """An array rotated by k quarter turns in the plane of two axes.
+
+    >>> rot90([[1, 2], [3, 4]]).tolist()
+    [[2, 4], [1, 3]]
+    """
     m = operand(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
@@ -228,6 +263,11 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of matrices in two axes.
+
+    >>> diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
     a = operand(a)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
@@ -253,6 +293,11 @@ def diag(v: Any, k: int = 0) -> Any:
 
 @implements(np.diagflat)
 def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with the elements of an array on its k-th diagonal.
+
+    >>> diagflat([[1, 2]]).tolist()
+    [[1, 0], [0, 2]]
+    """
     return diag(ravel(v), k)
 
 
@@ -263,11 +308,21 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 @implements(np.tril)
 def tril(m: Any, /, k: int = 0) -> Any:
+    """Matrices with zeros above the k-th diagonal.
+
+    >>> tril([[1, 2], [3, 4]]).tolist()
+    [[1, 0], [3, 4]]
+    """
     return _tril(operand(m), k=index(k))
 
 
 @implements(np.triu)
 def triu(m: Any, /, k: int = 0) -> Any:
+    """Matrices with zeros below the k-th diagonal.
+
+    >>> triu([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [0, 4]]
+    """
     return _triu(operand(m), k=index(k))
 
 

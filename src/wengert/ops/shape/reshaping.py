@@ -116,6 +116,11 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
 
 @implements(np.ravel)
 def ravel(a: Any, order: Any = "C") -> Any:
+    """The elements of an array in one vector.
+
+    >>> ravel([[1, 2], [3, 4]])
+    array([1, 2, 3, 4])
+    """
     return reshape(a, -1, order)
 
 
@@ -128,6 +133,11 @@ def along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 @implements(np.squeeze)
 def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
+    """An array without its axes of length one, all or the given ones.
+
+    >>> squeeze([[1.0, 2.0]])
+    array([1., 2.])
+    """
     a = operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
@@ -143,6 +153,11 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
+    """An array with new axes of length one.
+
+    >>> expand_dims([1.0, 2.0], 0).shape
+    (1, 2)
+    """
     a = operand(a)
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     return _expand_dims(a, axis=normalize_axis_tuple(axes, a.ndim + len(axes)))
@@ -150,6 +165,11 @@ def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
 
 @implements(np.transpose)
 def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
+    """An array with its axes in another order, reversed if none is given.
+
+    >>> transpose([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     a = operand(a)
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
@@ -162,6 +182,11 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged.
+
+    >>> matrix_transpose([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     x = operand(x)
     if x.ndim < 2:
         raise user_error(ValueError, f"matrix_transpose needs at least two axes, got the shape {x.shape}")
@@ -170,6 +195,11 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """An array with two axes exchanged.
+
+    >>> swapaxes([[1, 2], [3, 4]], 0, 1).tolist()
+    [[1, 3], [2, 4]]
+    """
     a = operand(a)
     axes = list(range(a.ndim))
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -179,6 +209,11 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
+    """An array with some axes moved to other positions.
+
+    >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     a = operand(a)
     sources = normalize_axis_tuple(source, a.ndim, "source")
     places = normalize_axis_tuple(destination, a.ndim, "destination")
@@ -192,16 +227,30 @@ def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
+    """An array broadcast to a shape.
+
+    >>> broadcast_to([1, 2], (2, 2)).tolist()
+    [[1, 2], [1, 2]]
+    """
     return _broadcast_to(operand(array), shape=extents(shape))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a result of operations on arrays of these shapes."""
+    """The shape of a result of operations on arrays of these shapes.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     return np.broadcast_shapes(*shapes)
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+    """Arrays broadcast to their common shape.
+
+    >>> [x.tolist() for x in broadcast_arrays([1, 2], [[3], [4]])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
     arrays = [operand(a) for a in args]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     return tuple(_broadcast_to(a, shape=shape) for a in arrays)

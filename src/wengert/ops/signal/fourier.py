@@ -177,7 +177,11 @@ def fft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None
 
 @implements(np.fft.ifft)
 def ifft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `fft`."""
+    """The inverse of `fft`.
+
+    >>> ifft([1.0, 1.0]).real
+    array([1., 0.])
+    """
     return _along_one(_ifft, a, n, axis, norm, out)
 
 
@@ -190,7 +194,11 @@ def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str 
 
 @implements(np.fft.rfft)
 def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform of real numbers: the n // 2 + 1 frequencies that tell the others."""
+    """The Fourier transform of real numbers: the n // 2 + 1 frequencies that determine the others.
+
+    >>> rfft([1.0, 2.0]).real
+    array([ 3., -1.])
+    """
     refuse_out(out)
     a = operand(a)
     _refuse_complex("rfft", a)
@@ -200,9 +208,12 @@ def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
 
 @implements(np.fft.irfft)
 def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfft`: n real numbers, 2 (m - 1) of them if not told.
+    """The inverse of `rfft`: n real numbers, by default 2 (m - 1).
 
     The imaginary parts at 0 and n/2 play no part.
+
+    >>> irfft([3.0, -1.0])
+    array([1., 2.])
     """
     refuse_out(out)
     a = operand(a)
@@ -213,13 +224,21 @@ def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = No
 
 @implements(np.fft.hfft)
 def hfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
+    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum.
+
+    >>> hfft([1.0, 2.0])
+    array([ 3., -1.])
+    """
     return irfft(conj(operand(a)), n, axis, SWAPPED[_norm(norm)], out)
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`.
+
+    >>> ihfft([5.0, -3.0]).real
+    array([1., 4.])
+    """
     return conj(rfft(a, n, axis, SWAPPED[_norm(norm)], out))
 
 
@@ -232,19 +251,31 @@ MATRIX = (-2, -1)
 
 @implements(np.fft.fftn)
 def fftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform along several axes, all if not told."""
+    """The Fourier transform along several axes, all if none is given.
+
+    >>> fftn(np.ones((2, 2))).real.tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
+    """
     return _along_many(_fft, a, s, axes, norm, out)
 
 
 @implements(np.fft.ifftn)
 def ifftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    >>> ifftn(np.ones((2, 2))).real.tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return _along_many(_ifft, a, s, axes, norm, out)
 
 
 @implements(np.fft.rfftn)
 def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them."""
+    """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them.
+
+    >>> rfftn(np.ones((2, 2))).real.tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
+    """
     refuse_out(out)
     a = operand(a)
     lengths, places = _arguments(a, s, axes)
@@ -254,7 +285,11 @@ def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = No
 
 @implements(np.fft.irfftn)
 def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfftn`; the last length is 2 (m - 1) if not told."""
+    """The inverse of `rfftn`; the last length is 2 (m - 1) by default.
+
+    >>> irfftn(np.ones((2, 2))).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     refuse_out(out)
     a = operand(a)
     lengths, places = _arguments(a, s, axes)
@@ -264,25 +299,41 @@ def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = N
 
 @implements(np.fft.fft2)
 def fft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform along two axes."""
+    """The Fourier transform along two axes.
+
+    >>> fft2(np.eye(2)).real.tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
     return fftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.ifft2)
 def ifft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `fft2`."""
+    """The inverse of `fft2`.
+
+    >>> ifft2(np.ones((2, 2))).real.tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return ifftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.rfft2)
 def rfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform of real numbers along two axes."""
+    """The Fourier transform of real numbers along two axes.
+
+    >>> rfft2(np.eye(2)).real.tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
     return rfftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.irfft2)
 def irfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfft2`."""
+    """The inverse of `rfft2`.
+
+    >>> irfft2(np.ones((2, 2))).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return irfftn(a, s, axes, norm, out)
 
 
@@ -317,13 +368,21 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
 
 @implements(np.fft.fftshift)
 def fftshift(x: Any, /, axes: Any = None) -> Any:
-    """The frequencies in their order, with 0 in the middle."""
+    """The frequencies in their order, with 0 in the middle.
+
+    >>> fftshift([0.0, 1.0, -2.0, -1.0])
+    array([-2., -1.,  0.,  1.])
+    """
     return _shifted(x, axes, lambda n: n // 2)
 
 
 @implements(np.fft.ifftshift)
 def ifftshift(x: Any, /, axes: Any = None) -> Any:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    >>> ifftshift([-2.0, -1.0, 0.0, 1.0])
+    array([ 0.,  1., -2., -1.])
+    """
     return _shifted(x, axes, lambda n: -(n // 2))
 
 

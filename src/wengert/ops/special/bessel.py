@@ -61,25 +61,41 @@ _ive = elementwise(
 
 
 def jv(v: Any, z: Any) -> Any:
-    """The Bessel function of the first kind. It has a derivative in z."""
+    """The Bessel function of the first kind, differentiable with respect to z.
+
+    >>> jv(1, [0.5, 1.0])
+    array([0.24226846, 0.44005059])
+    """
     z = operand(z)
     return _jv(*constants_for(z, v), z)
 
 
 def yv(v: Any, z: Any) -> Any:
-    """The Bessel function of the second kind. It has a derivative in z."""
+    """The Bessel function of the second kind, differentiable with respect to z.
+
+    >>> yv(1, [0.5, 1.0])
+    array([-1.47147239, -0.78121282])
+    """
     z = operand(z)
     return _yv(*constants_for(z, v), z)
 
 
 def iv(v: Any, z: Any) -> Any:
-    """The modified Bessel function of the first kind. It has a derivative in z."""
+    """The modified Bessel function of the first kind, differentiable with respect to z.
+
+    >>> iv(1, [0.5, 1.0])
+    array([0.25789431, 0.5651591 ])
+    """
     z = operand(z)
     return _iv(*constants_for(z, v), z)
 
 
 def kv(v: Any, z: Any) -> Any:
-    """The modified Bessel function of the second kind. It has a derivative in z."""
+    """The modified Bessel function of the second kind, differentiable with respect to z.
+
+    >>> kv(1, [0.5, 1.0])
+    array([1.65644112, 0.60190723])
+    """
     z = operand(z)
     return _kv(*constants_for(z, v), z)
 

@@ -92,7 +92,11 @@ expit = sigmoid
 
 
 def log_expit(x: Any) -> Any:
-    """log(1 / (1 + exp(-x))), without overflow."""
+    """log(1 / (1 + exp(-x))), without overflow.
+
+    >>> log_expit([0.0, -1000.0])
+    array([-6.93147181e-01, -1.00000000e+03])
+    """
     return -softplus(-operand(x))
 
 
@@ -127,7 +131,11 @@ def softmax(x: Any, axis: Axis = None) -> Any:
 
 
 def log_softmax(x: Any, axis: Axis = None) -> Any:
-    """x - logsumexp(x) along the axes, accurate beside the largest x."""
+    """x - logsumexp(x) along the axes, accurate beside the largest x.
+
+    >>> log_softmax([1.0, 1.0])
+    array([-0.69314718, -0.69314718])
+    """
     x = _inexact(x)
     x = x - _offset(x, axis=axes_of(x, axis))
     return x - sums.logsumexp(x, axis, keepdims=True)

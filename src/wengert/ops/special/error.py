@@ -78,7 +78,11 @@ _erfcx = elementwise(
 
 
 def erfcx(x: Any) -> Any:
-    """exp(x^2) erfc(x), of real numbers; its derivatives are accurate where it decays."""
+    """exp(x^2) erfc(x), of real numbers; its derivatives are accurate where it decays.
+
+    >>> erfcx([0.0, 100.0])
+    array([1.        , 0.00564161])
+    """
     return _erfcx(x, order=0)
 
 

@@ -89,7 +89,11 @@ _polygamma_op = with_constants(
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma, which is that of order 0."""
+    """The n-th derivative of `digamma`.
+
+    >>> polygamma(1, [0.5, 1.0])
+    array([4.9348022 , 1.64493407])
+    """
     x = operand(x)
     return _polygamma_op(*constants_for(x, n), x)
 
@@ -108,7 +112,11 @@ _zeta = with_constants(
 
 
 def zeta(x: Any, q: Any = 1.0) -> Any:
-    """The sum of (q + k)^-x over k >= 0. It has a derivative in q."""
+    """The sum of (q + k)^-x over k >= 0, differentiable with respect to q.
+
+    >>> zeta([2.0, 4.0])
+    array([1.64493407, 1.08232323])
+    """
     q = constants_for(operand(x), q)[0] if q.__class__ in (bool, int, float) else operand(q)
     return _zeta(*constants_for(q, x), q)
 

@@ -160,7 +160,11 @@ gammaincc.__doc__ = "The regularised upper incomplete gamma function."
 
 
 def gammainc(a: Any, x: Any) -> Any:
-    """The regularised lower incomplete gamma function."""
+    """The regularised lower incomplete gamma function.
+
+    >>> gammainc(2.0, [0.0, 1.0])
+    array([0.        , 0.26424112])
+    """
     return gammainc_in_order(a, x, order=0)
 
 
@@ -262,7 +266,11 @@ betainc_in_order = elementwise(
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function."""
+    """The regularised incomplete beta function.
+
+    >>> betainc(2.0, 2.0, [0.25, 0.5])
+    array([0.15625, 0.5    ])
+    """
     return betainc_in_order(a, b, x, order=(0, 0))
 
 

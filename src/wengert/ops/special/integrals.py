@@ -36,7 +36,11 @@ _expn = elementwise("expn", _expn_of_order, lambda t, x, n: -t * _expn(x, n=n - 
 
 
 def expn(n: Any, x: Any) -> Any:
-    """The integral of exp(-x t) / t^n over t > 1, for whole numbers n. It has a derivative in x."""
+    """The integral of exp(-x t) / t^n over t > 1, for integers n; differentiable with respect to x.
+
+    >>> expn(2, [0.5, 1.0])
+    array([0.32664386, 0.14849551])
+    """
     orders = plain_numbers(n, "expn", "order n")
     if np.any(orders % 1):
         raise user_error(ValueError, "The order of expn is a whole number", "Round it first.")
@@ -59,7 +63,11 @@ _ci = elementwise(
 
 
 def sici(x: Any) -> tuple[Any, Any]:
-    """The sine and the cosine integral."""
+    """The sine and the cosine integral.
+
+    >>> sici(1.0)[0].round(6)
+    np.float64(0.946083)
+    """
     x = operand(x)
     return _si(x), _ci(x)
 
@@ -86,6 +94,9 @@ _lambertw = elementwise(
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
     """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is
     known to be real.
+
+    >>> lambertw([1.0]).real
+    array([0.56714329])
     """
     z = operand(z)
     return _lambertw(astype(z, np.result_type(z.dtype, np.complex64), copy=False), k=int(k), tol=float(tol))

@@ -295,6 +295,21 @@ def checked_one(name: str, i: int, gradient: Any, parent: Node | None) -> Tensor
 def once_differentiable(backward: Callable) -> Callable:
     """Decorates, under `@staticmethod`, a backward not written in differentiable operations: a second derivative
     through it raises.
+
+    >>> class Square(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return 2.0 * ctx.saved_tensors[0].numpy() * grad.numpy()
+    >>> x = Tensor(np.float64(3.0)).requires_grad_()
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
     """
 
     @functools.wraps(backward)

@@ -125,14 +125,24 @@ class no_grad(_Bare):
 
 
 class enable_grad(_Bare):
-    """Record again, inside `no_grad`."""
+    """Record again, inside `no_grad`.
+
+    >>> with no_grad(), enable_grad():
+    ...     is_grad_enabled()
+    True
+    """
 
     def __init__(self) -> None:
         super().__init__(enabled=True)
 
 
 class set_grad_enabled(Switch):
-    """Switch recording on or off: at once, and until the end of the block if it is used as a context manager."""
+    """Switch recording on or off: at once, and until the end of the block if it is used as a context manager.
+
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    """
 
     def __init__(self, mode: bool):
         super().__init__(enabled=bool(mode))
@@ -156,7 +166,12 @@ class set_grad_enabled(Switch):
 
 
 class inference_mode(Switch):
-    """Record nothing, and let nothing inside, not even `enable_grad`, record."""
+    """Record nothing, and let nothing inside, not even `enable_grad`, record.
+
+    >>> with inference_mode(), enable_grad():
+    ...     is_grad_enabled()
+    False
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         return cls()(mode) if callable(mode) else super().__new__(cls)
@@ -178,6 +193,12 @@ class detect_anomaly(Switch):
     """Remember the line that records each operation, and stop at the first backward that makes a NaN, naming that line.
 
     Without `check_nan`, only errors inside a backward are told where their operation was recorded.
+
+    >>> x = Tensor(np.float64(0.0)).requires_grad_()
+    >>> with detect_anomaly():
+    ...     (x * x).backward()
+    >>> x.grad
+    tensor(0.)
     """
 
     def __init__(self, check_nan: bool = True):

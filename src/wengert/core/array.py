@@ -73,6 +73,11 @@ class Array:
 
     All modes share this layout, so that assignment in place can turn a value of one mode into one of another: `y[0] =
     x` in an array `y` of plain zeros makes `y` what `x` is.
+
+    >>> import wengert as wg
+    >>> x = wg.tensor([1.0, 2.0])
+    >>> isinstance(x, Array), x.shape
+    (True, (2,))
     """
 
     __slots__ = ("__weakref__", "_changes", "_grad", "extra", "level", "value")

@@ -60,7 +60,11 @@ class finfo:
 
 
 class iinfo:
-    """What an integer type can hold: `bits`, `max`, `min`, `dtype`."""
+    """What an integer type can hold: `bits`, `max`, `min`, `dtype`.
+
+    >>> iinfo(int8).max
+    127
+    """
 
     def __init__(self, type: Any, /):
         found = np.iinfo(_of(type))

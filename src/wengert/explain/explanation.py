@@ -115,6 +115,10 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
 
     `seed` is the direction of the inputs for "forward" (a tree like the arguments; by default the first input changes
     by 1), the weight of the results for "reverse" (by default 1), and for "both" a pair of these.
+
+    >>> explanation = explain(lambda x: np.sin(x) * x, 2.0)
+    >>> [step.title for step in explanation.steps]
+    ['x', 'v1', 'v2']
     """
     if mode not in ("reverse", "forward", "both"):
         raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward' and 'both'.")

@@ -31,6 +31,11 @@ class Graph:
 
     `arguments` and `result` are the trees that the program takes (positional, by keyword) and gives, where it was
     traced from a function.
+
+    >>> import wengert as wg
+    >>> graph = wg.trace(lambda x: wg.sin(x) * 2.0, np.ones(3))
+    >>> [node.primitive.name for node in graph.operations]
+    ['sin', 'multiply']
     """
 
     __slots__ = ("_fingerprint", "arguments", "inputs", "nodes", "outputs", "result")

@@ -155,6 +155,11 @@ class Symbol(Array):
     Shape and dtype are known, its numbers only where it is made of constants.
 
     `value` is the node, `extra` the trace that it belongs to, None for a symbol that the user made.
+
+    >>> import wengert as wg
+    >>> x = wg.symbol("x", 3)
+    >>> isinstance(x, Symbol), x.shape
+    (True, (3,))
     """
 
     __slots__ = ()

@@ -22,12 +22,12 @@ __all__: list[str] = []  # what it offers are the operators and methods of Array
 
 
 def reflected(function: Callable) -> Callable:
+    """An operator with its operands exchanged, for `2.0 - x`."""
     return lambda x, y: function(y, x)
 
 
 def in_place(function: Callable) -> Callable:
-    """`x += v`: the object stands for the new value from now on, in every place that holds it."""
-
+    """`x += v`: the object becomes the new value, for everyone who holds it."""
     impl = getattr(getattr(function, "primitive", None), "impl", None)
     ufunc = getattr(impl, "ufunc", impl)
     elementwise = ufunc if isinstance(ufunc, np.ufunc) and ufunc.signature is None else None
@@ -88,33 +88,50 @@ OTHER_OPERATORS: dict[str, Callable] = {
 
 
 def _reshape(x: Any, *shape_: Any, order: str = "C") -> Any:
+    """The elements in another shape."""
     return reshaping.reshape(x, shape_[0] if len(shape_) == 1 else shape_, order=order)
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
+    """The array with its axes in another order, reversed if none is given."""
     return reshaping.transpose(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
+    """The elements in one vector."""
     return reshaping.reshape(x, (-1,), order=order)
 
 
 def _astype(
     x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
+    """The array in another dtype."""
     return astype(x, dtype, copy=copy) if casting == "unsafe" else cast(x, dtype, casting)
 
 
 def _fill(x: Any, value: Any) -> None:
+    """Set all elements, in place."""
     x[...] = value
 
 
 def _sort(x: Any, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
+    """Sort along an axis, in place."""
     x._rebind(sorting.sort(x, axis, kind, order, stable=stable))
 
 
 def _partition(x: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
+    """Move the elements `kth` to where sorting would put them, in place."""
     x._rebind(sorting.partition(x, kth, axis, kind, order))
+
+
+def _compress(x: Any, condition: Any, axis: int | None = None, out: None = None) -> Any:
+    """The elements, or slices along an axis, where a boolean vector is true."""
+    return taking.compress(condition, x, axis, out)
+
+
+def _tobytes(x: Any, order: Any = "C") -> bytes:
+    """The numbers as bytes."""
+    return x._plain("x.tobytes()").tobytes(order)
 
 
 METHODS: dict[str, Callable] = {
@@ -128,7 +145,7 @@ METHODS: dict[str, Callable] = {
     "choose": editing.choose,
     "clip": choices.clip,
     "clone": copy,
-    "compress": lambda x, condition, axis=None, out=None: taking.compress(condition, x, axis, out),
+    "compress": _compress,
     "conj": complex_numbers.conj,
     "conjugate": complex_numbers.conj,
     "copy": copy,
@@ -156,7 +173,7 @@ METHODS: dict[str, Callable] = {
     "sum": sums.sum,
     "swapaxes": reshaping.swapaxes,
     "take": taking.take,
-    "tobytes": lambda x, order="C": x._plain("x.tobytes()").tobytes(order),
+    "tobytes": _tobytes,
     "trace": rearranging.trace,
     "transpose": _transpose,
     "var": sums.var,

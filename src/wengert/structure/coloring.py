@@ -30,6 +30,11 @@ class Coloring:
 
     `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the colours of columns and of rows are counted from
     0 each.
+
+    >>> import wengert as wg
+    >>> coloring = wg.color(wg.sparsity(lambda x: x[1:] - x[:-1], np.ones(5)))
+    >>> coloring.number
+    2
     """
 
     __slots__ = ("columns", "kind", "rows")

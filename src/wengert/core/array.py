@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.core.absent import absent, why_absent
 from wengert.core.assignment import is_assignment, raise_in
-from wengert.core.errors import TrackedValueError, library_call, user_error
+from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
 
 if TYPE_CHECKING:
     from wengert.core.primitive import Primitive
@@ -339,11 +339,8 @@ class Array:
         target = FUNCTIONS.get(function)
         if target is None:
             raise unknown(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
-        if kwargs.pop("out", None) is not None:
-            raise user_error(
-                TypeError, f"{function.__name__} on a {type(self).__name__} does not take `out=`", "Use its result."
-            )
         if kwargs:
+            refuse_out(kwargs.pop("out", None))
             args, kwargs = in_order(function, target, args, kwargs)
         return target(*args, **kwargs)
 

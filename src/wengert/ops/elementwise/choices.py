@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import CHEAP
 from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import operand
-from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal, refuse_out
+from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal
 
 __all__ = ["clip", "copysign", "fmax", "fmin", "heaviside", "maximum", "minimum", "nextafter", "relu", "where"]
 

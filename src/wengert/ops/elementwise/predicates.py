@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out
 from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import describe, nondifferentiable, unchanged
 from wengert.core.primitive import operand
@@ -66,12 +66,6 @@ right_shift = nondifferentiable("right_shift", np.right_shift, 2, domain=None, r
 _isclose = nondifferentiable(
     "isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, batch=unchanged, reason=TRUTH
 )
-
-
-def refuse_out(out: Any) -> None:
-    """Operations have NumPy's parameter `out` for its place in the order, and write into no array."""
-    if out is not None:
-        raise user_error(TypeError, "A differentiable operation does not write into `out=`", "Use its result.")
 
 
 @implements(np.round, np.around)

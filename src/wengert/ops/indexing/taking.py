@@ -9,12 +9,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
+from wengert.core.errors import refuse_out
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, describe, nondifferentiable
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip, where
-from wengert.ops.elementwise.predicates import logical_not, logical_or, refuse_out
+from wengert.ops.elementwise.predicates import logical_not, logical_or
 from wengert.ops.indexing.key import Hole, Index
 from wengert.ops.indexing.subscripts import gather, getitem, set_at
 from wengert.ops.shape.casting import astype

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.reductions.axes import CASES, EMPTY, Axis, axes_of, begun, masked, narrowed, reducing
 from wengert.ops.reductions.extremes import collapsed
 from wengert.ops.shape.casting import astype

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import has_zero, where
-from wengert.ops.elementwise.predicates import STEPS, equal, isnan, refuse_out
+from wengert.ops.elementwise.predicates import STEPS, equal, isnan
 from wengert.ops.reductions.axes import CASES, PLACES, Axis, axes_of, count_along, masked, reducing
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.reductions.sums import mean, per

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.errors import refuse_out
 from wengert.core.kinds import nondifferentiable, shifted_axes
 from wengert.core.primitive import operand
-from wengert.ops.elementwise.predicates import STEPS, TRUTH, refuse_out
+from wengert.ops.elementwise.predicates import STEPS, TRUTH
 from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
 
 __all__ = ["all", "any", "count_nonzero"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, Array, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import Facts
 from wengert.core.kinds import elementwise, linear, reduction, shifted_axes
 from wengert.core.primitive import operand
@@ -18,7 +18,7 @@ from wengert.ops.elementwise.arithmetic import add, square
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp
-from wengert.ops.elementwise.predicates import equal, refuse_out
+from wengert.ops.elementwise.predicates import equal
 from wengert.ops.reductions.axes import CASES, EMPTY, Axis, axes_of, begun, count_along, masked, narrowed, reducing
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.shape.casting import astype

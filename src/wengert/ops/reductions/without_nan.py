@@ -8,13 +8,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.kinds import reduction
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.complex_numbers import absolute
-from wengert.ops.elementwise.predicates import equal, floor_divide, isnan, logical_not, refuse_out
+from wengert.ops.elementwise.predicates import equal, floor_divide, isnan, logical_not
 from wengert.ops.reductions.axes import CASES, Axis, masked, reducing
 from wengert.ops.reductions.cumulative import cumprod, cumsum, prod
 from wengert.ops.reductions.extremes import argmax, argmin, collapsed, furthest, take_last

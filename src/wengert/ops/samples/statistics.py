@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import operand
@@ -29,7 +29,6 @@ from wengert.ops.elementwise.predicates import (
     less,
     less_equal,
     logical_and,
-    refuse_out,
     rint,
 )
 from wengert.ops.indexing.subscripts import add_at, getitem

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
-from wengert.ops.elementwise.predicates import less, logical_or, refuse_out
+from wengert.ops.elementwise.predicates import less, logical_or
 from wengert.ops.indexing.index_arrays import known
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import argwhere, put, take, take_along_axis

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, check_device, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.shape.casting import astype, cast
 from wengert.ops.shape.rearranging import array_split, concatenate
 from wengert.ops.shape.reshaping import broadcast_arrays, broadcast_to, extents, reshape

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
-from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.rearranging import roll

@@ -28,7 +28,7 @@ def test_a_gap_is_found():
     code = """
 import coverage
 from wengert.core.aspects import Aspect
-from wengert.ops.elementwise import cos, sin
+from wengert.ops.elementwise.trigonometric import cos, sin
 colour = Aspect("colour", "for this test", lambda primitive: None if primitive.kind == "elementwise" else "grey")
 colour.enter("blue", sin)
 colour.without("it is transparent", cos)

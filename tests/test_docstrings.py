@@ -82,9 +82,9 @@ TO_BE_WRITTEN = {
     "Explanation": "inputs latex markdown outputs png",
     "Fit": "how",
     "Function": "backward forward",
-    "Generator": "binomial bit_generator bytes chisquare exponential gamma geometric gumbel hypergeometric integers laplace "
-    "logistic lognormal logseries multinomial multivariate_hypergeometric negative_binomial pareto poisson power rayleigh "
-    "standard_cauchy standard_exponential standard_normal triangular weibull zipf",
+    "Generator": "binomial bit_generator bytes chisquare exponential gamma geometric gumbel hypergeometric integers "
+    "laplace logistic lognormal logseries multinomial multivariate_hypergeometric negative_binomial pareto poisson "
+    "power rayleigh standard_cauchy standard_exponential standard_normal triangular weibull zipf",
     "Graph": "constants",
     "Pattern": "cols density load toarray",
     "Spec": "ndim size",

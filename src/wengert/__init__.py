@@ -15,7 +15,7 @@ from wengert import linalg as linalg
 from wengert import signal as signal
 from wengert import special as special
 from wengert.core.absent import missing
-from wengert.core.namespaces import gather
+from wengert.core.namespaces import gather_names
 from wengert.transforms import check as check
 from wengert.transforms import numeric as numeric
 from wengert.transforms.jacobians import COMPRESSION
@@ -108,7 +108,7 @@ module: the name is a subpackage.
 """
 
 __all__ = sorted(
-    ["__array_api_version__", "__array_namespace_info__", *NAMESPACES, *LAZY, *gather(globals(), FAMILIES)]
+    ["__array_api_version__", "__array_namespace_info__", *NAMESPACES, *LAZY, *gather_names(globals(), FAMILIES)]
 )
 
 

@@ -2,7 +2,7 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from wengert.core.namespaces import gather
+from wengert.core.namespaces import gather_names
 
 FAMILIES = (
     "ops.contraction.einsum: tensordot",
@@ -20,7 +20,7 @@ FAMILIES = (
     "ops.shape.reshaping: matrix_transpose",
 )
 
-__all__ = ["LinAlgError", *gather(globals(), FAMILIES)]
+__all__ = ["LinAlgError", *gather_names(globals(), FAMILIES)]
 
 
 def __dir__() -> list[str]:

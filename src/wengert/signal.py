@@ -1,12 +1,10 @@
-"""`wg.signal`: convolution and correlation in any number of dimensions, with channels or without, by the names of
-`scipy.signal`.
-"""
+"""`wg.signal`: convolution and correlation in any number of dimensions, by the names of `scipy.signal`."""
 
-from wengert.core.namespaces import gather
+from wengert.core.namespaces import gather_names
 
 FAMILIES = ("ops.signal.convolution", "ops.signal.filtering")
 
-__all__ = gather(globals(), FAMILIES)
+__all__ = gather_names(globals(), FAMILIES)
 
 
 def __dir__() -> list[str]:

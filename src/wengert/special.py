@@ -1,9 +1,10 @@
-"""`wg.special`: special functions, by the names and with the arguments of `scipy.special`, whose ufuncs come here when
-they are called on values.
+"""`wg.special`: special functions, by the names and with the arguments of `scipy.special`.
+
+SciPy's ufuncs come here when they are called on values.
 """
 
 from wengert.core.array import SCIPY_UFUNCS
-from wengert.core.namespaces import gather
+from wengert.core.namespaces import gather_names
 from wengert.ops.elementwise.arithmetic import cbrt
 from wengert.ops.elementwise.exponential import exp2, expm1, log1p
 from wengert.ops.special.gamma import zeta
@@ -19,7 +20,7 @@ FAMILIES = (
     "ops.special.quantile",
 )
 
-__all__ = gather(globals(), FAMILIES)
+__all__ = gather_names(globals(), FAMILIES)
 
 
 def __dir__() -> list[str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Absence(NamedTuple):
-    """A reason, shared by several names, and the alternative, in which `{name}` stands for the one that was asked for."""
+    """A reason, shared by several names, and the alternative, in which `{name}` stands for the missing name."""
 
     title: str
     reason: str
@@ -24,17 +24,17 @@ FUNCTIONS = (
         "Types of numbers",
         "types are those of NumPy, and those of the array API standard have a name here",
         "np.{name}, or the dtype of a value: x.dtype",
-        """bool_ byte cdouble clongdouble common_type complex192 complex256 complexfloating csingle double dtype dtypes float128 float16
-        float96 floating generic half inexact int_ intc integer intp issubdtype long longdouble longlong min_scalar_type mintypecode number
-        promote_types ScalarType sctypeDict short signedinteger single typecodes typename ubyte uint uintc uintp ulong ulonglong
-        unsignedinteger ushort False_ True_""",
+        """bool_ byte cdouble clongdouble common_type complex192 complex256 complexfloating csingle double dtype dtypes
+        float128 float16 float96 floating generic half inexact int_ intc integer intp issubdtype long longdouble
+        longlong min_scalar_type mintypecode number promote_types ScalarType sctypeDict short signedinteger single
+        typecodes typename ubyte uint uintc uintp ulong ulonglong unsignedinteger ushort False_ True_""",
     ),
     Absence(
         "Text, dates, records, objects",
         "they are not numbers, and nothing can be differentiated",
         "np.{name} on arrays of NumPy",
-        """busday_count busday_offset busdaycalendar bytes_ char character datetime64 datetime_as_string datetime_data flexible is_busday
-        isnat object_ rec recarray record str_ strings timedelta64 void""",
+        """busday_count busday_offset busdaycalendar bytes_ char character datetime64 datetime_as_string datetime_data
+        flexible is_busday isnat object_ rec recarray record str_ strings timedelta64 void""",
     ),
     Absence(
         "Reading",
@@ -52,8 +52,8 @@ FUNCTIONS = (
         "Printing",
         "NumPy prints the numbers of a value, by its own settings",
         "print(x), or np.{name} on x.detach().numpy()",
-        """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific get_printoptions
-        printoptions set_printoptions""",
+        """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
+        get_printoptions printoptions set_printoptions""",
     ),
     Absence(
         "Layout in memory",
@@ -78,8 +78,8 @@ FUNCTIONS = (
         "Nothing to differentiate",
         "it makes slices, indices, settings and answers without numbers of a value, so NumPy's own serves",
         "np.{name}",
-        """broadcast errstate euler_gamma exceptions geterr geterrcall index_exp iterable isscalar little_endian mgrid ndindex ogrid s_
-        seterr seterrcall""",
+        """broadcast errstate euler_gamma exceptions geterr geterrcall index_exp iterable isscalar little_endian mgrid
+        ndindex ogrid s_ seterr seterrcall""",
     ),
     Absence(
         "Joining by indexing",

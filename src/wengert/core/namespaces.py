@@ -19,7 +19,7 @@ def public_names(family: str) -> Iterator[tuple[str, str]]:
         yield name, path
 
 
-def gather(namespace: dict[str, Any], families: tuple[str, ...]) -> list[str]:
+def gather_names(namespace: dict[str, Any], families: tuple[str, ...]) -> list[str]:
     """Add the names of families to a namespace; returns them."""
     names = []
     for family in families:

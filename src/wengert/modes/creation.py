@@ -1,5 +1,6 @@
-"""Tensors from numbers, lists and other libraries' arrays: the creation functions of NumPy and of the array API
-standard.
+"""Creation functions of NumPy and of the array API standard.
+
+They make tensors from numbers, lists and the arrays of other libraries.
 
 >>> y = zeros(3)
 >>> y[1] = 2.0
@@ -94,8 +95,9 @@ def asarray(
 def array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, requires_grad: bool = False
 ) -> Any:
-    """As `numpy.array`, but a value: a copy of one with its history, lists of values put together, or a tensor of
-    numbers.
+    """As `numpy.array`, but a tensor.
+
+    A copy of a value keeps its history, and a list of values is stacked.
 
     >>> array([1.0, 2.0], ndmin=2)
     tensor([[1., 2.]])

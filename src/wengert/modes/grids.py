@@ -114,7 +114,7 @@ def geomspace(
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """As `numpy.indices`, but a tensor: the index of each place along each axis.
+    """As `numpy.indices`, but a tensor: the index of each position along each axis.
 
     With `sparse`, a tuple of tensors that broadcast to it.
 
@@ -146,5 +146,5 @@ def kaiser(M: int, beta: Any, *, requires_grad: bool = False) -> Any:
         return _kaiser(M, beta, requires_grad=requires_grad)
     if M <= 1:
         return asarray(np.ones(max(M, 0)))
-    place = np.linspace(-1.0, 1.0, M)
-    return i0(beta * np.sqrt(1.0 - place * place)) / i0(beta)
+    position = np.linspace(-1.0, 1.0, M)
+    return i0(beta * np.sqrt(1.0 - position * position)) / i0(beta)

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
+from wengert.core.errors import user_error
 from wengert.core.primitive import operand
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
@@ -21,7 +22,7 @@ from wengert.ops.shape.casting import astype, cast, copy
 __all__: list[str] = []  # what it offers are the operators and methods of Array
 
 
-def reflected(function: Callable) -> Callable:
+def reflect(function: Callable) -> Callable:
     """An operator with its operands exchanged, for `2.0 - x`."""
     return lambda x, y: function(y, x)
 
@@ -41,7 +42,7 @@ def in_place(function: Callable) -> Callable:
 
 def _iterate(x: Any) -> Iterator:
     if not x.shape:
-        raise TypeError("iteration over a 0-d array")
+        raise user_error(TypeError, "Iteration over a 0-d array")
     return iter(joining.unstack(x))  # one node for all items
 
 
@@ -63,7 +64,7 @@ BINARY: dict[str, Callable] = {
 
 for _name, _function in BINARY.items():
     setattr(Array, f"__{_name}__", _function)
-    setattr(Array, f"__r{_name}__", reflected(_function))
+    setattr(Array, f"__r{_name}__", reflect(_function))
     setattr(Array, f"__i{_name}__", in_place(_function))
 
 OTHER_OPERATORS: dict[str, Callable] = {
@@ -78,7 +79,7 @@ OTHER_OPERATORS: dict[str, Callable] = {
     "__gt__": predicates.greater,
     "__ge__": predicates.greater_equal,
     "__divmod__": arithmetic.divmod,
-    "__rdivmod__": reflected(arithmetic.divmod),
+    "__rdivmod__": reflect(arithmetic.divmod),
     "__round__": predicates.round,
     "__getitem__": subscripts.getitem,
     "__setitem__": lambda x, key, v: x._rebind(subscripts.set_at(x, key, v)),
@@ -194,7 +195,7 @@ for _name, (_getter, _doc) in PROPERTIES.items():
     setattr(Array, _name, property(_getter, doc=_doc))
 
 
-def _refusing(name: str) -> property:
+def _missing_attribute(name: str) -> property:
     """An attribute of NumPy's arrays that values have not, and an error that says why."""
 
     def refuse(x: Any) -> NoReturn:
@@ -206,7 +207,7 @@ def _refusing(name: str) -> property:
 
 
 for _name in absent("np.ndarray"):
-    setattr(Array, _name, _refusing(_name))
+    setattr(Array, _name, _missing_attribute(_name))
 
 
 def _outer(function: Callable) -> Callable:

@@ -13,7 +13,7 @@ from wengert.core.errors import GradientError
 from wengert.modes.reverse import Tensor, tensor
 from wengert.ops.elementwise import arithmetic, choices
 from wengert.ops.indexing import subscripts as ix
-from wengert.ops.indexing.key import Hole, Index, split
+from wengert.ops.indexing.key import Hole, Index, split_key
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((4, 3, 5))
@@ -370,7 +370,7 @@ def test_index_is_hashable_and_prints():
     assert a != Index((slice(1, 2), 0))
     assert a != 0
     assert repr(Index((slice(1, None, 2), 0, ..., Hole.ARRAY))) == "[1::2, 0, ..., array]"
-    assert split((slice(2), np.array([1])))[0] == Index((slice(2), Hole.ARRAY), True)
+    assert split_key((slice(2), np.array([1])))[0] == Index((slice(2), Hole.ARRAY), True)
 
 
 # Random keys

@@ -411,7 +411,7 @@ def test_negative_powers_undo_positive_ones():
         (lambda x: np.linalg.cholesky(-x @ x.T), np.linalg.LinAlgError, "not positive definite"),
         (lambda x: np.linalg.qr(x[0]), np.linalg.LinAlgError, "two axes"),
         (lambda x: np.linalg.qr(x, "raw"), ValueError, "mode"),
-        (lambda x: triangular.solve_triangular(x * 0, np.ones(3)), np.linalg.LinAlgError, "zero at place 0"),
+        (lambda x: triangular.solve_triangular(x * 0, np.ones(3)), np.linalg.LinAlgError, "zero at index 0"),
         (lambda x: triangular.solve_triangular(x, np.ones(3), 3), ValueError, "trans"),
         (lambda x: triangular.solve_triangular(x, np.full(3, np.nan)), ValueError, "infs or NaNs"),
         (lambda x: cholesky.cho_solve((x, True), np.full(3, np.inf)), ValueError, "infs or NaNs"),

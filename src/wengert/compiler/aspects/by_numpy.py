@@ -76,7 +76,7 @@ lowering.without(
     "each element depends on those before it, or on their order",
     *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
     *(
-        sets._first_places,
+        sets._first_indices,
         sets._inverse,
         sets._multiplicities,
         sets._isin,

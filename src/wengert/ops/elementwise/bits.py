@@ -1,4 +1,4 @@
-"""Numbers taken apart as the machine holds them: whole and fractional part, powers of two, bits.
+"""Floating-point numbers taken apart (integer and fractional part, powers of two), bits, and common divisors.
 
 And common divisors.
 """
@@ -37,7 +37,7 @@ _fraction = elementwise("fraction", lambda x: np.modf(x)[0], lambda t: t, domain
 
 @implements(np.modf)
 def modf(x: Any, /) -> tuple:
-    """The fractional part, with the derivative of x, and the whole part, without one.
+    """The fractional part, which has the derivative of x, and the integral part, which has none.
 
     >>> modf(-2.5)
     (np.float64(-0.5), np.float64(-2.0))
@@ -47,7 +47,7 @@ def modf(x: Any, /) -> tuple:
     return _fraction(x), trunc(x)
 
 
-def _scaled(x: Any, exponent: Any) -> Any:
+def _scale(x: Any, exponent: Any) -> Any:
     if np.iscomplexobj(x):
         return np.ldexp(np.real(x), exponent) + 1j * np.ldexp(np.imag(x), exponent)
     return np.ldexp(x, exponent)
@@ -55,14 +55,14 @@ def _scaled(x: Any, exponent: Any) -> Any:
 
 _ldexp: Any = general(
     "ldexp",
-    _scaled,
+    _scale,
     lambda t, exponent: _ldexp(t, exponent),
     None,
     inputs=("x", "exponent"),
     jvps=(lambda t, exponent: _ldexp(t, exponent), None),
     batch=unchanged,
     spec=lambda x, exponent: Spec(
-        np.broadcast_shapes(x.shape, exponent.shape), _scaled(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
+        np.broadcast_shapes(x.shape, exponent.shape), _scale(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
     ),
     cases=(
         case((3,), np.array([0, -2, 5])),
@@ -75,7 +75,7 @@ _ldexp: Any = general(
 
 @implements(np.ldexp)
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 times 2 to the power of the integer x2, exactly; it has a derivative in x1.
+    """x1 times 2 to the power of the integer x2, exactly; differentiable with respect to x1.
 
     >>> ldexp(0.75, 3)
     np.float64(6.0)
@@ -118,12 +118,10 @@ _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, d
 
 
 def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[Any, int, Any]:
-    """Integers with the axis that bits are along as the last one, where that was, and the place of each bit in its
-    byte.
-    """
+    """Integers with the axis of their bits moved to the end, its old index, and the shift of each bit in a byte."""
     a = operand(a)
     if a.dtype.kind not in "iub" or (name == "unpackbits" and a.dtype != np.uint8):
-        wanted = "uint8" if name == "unpackbits" else "integers or truth values"
+        wanted = "uint8" if name == "unpackbits" else "integers or booleans"
         raise user_error(TypeError, f"{name} is for {wanted}, and got {a.dtype}")
     if bitorder not in _SHIFTS:
         raise user_error(ValueError, f"'bitorder' must be 'little' or 'big', not {bitorder!r}")
@@ -146,8 +144,9 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @implements(np.unpackbits)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """The bits of bytes, as zeros and ones: all of them, the first `count`, or without the last ones for a negative
-    count.
+    """The bits of bytes, as zeros and ones.
+
+    All of them, the first `count`, or without the last ones if `count` is negative.
 
     >>> unpackbits(np.array([160], np.uint8), count=4)
     array([1, 0, 1, 0], dtype=uint8)

@@ -27,8 +27,9 @@ UNIT = (-0.9, 0.9)
 
 
 def _infinite_if_zero(size: Any) -> Any:
-    """The denominator of the derivative of a size or an angle: at zero, where there is a kink, derivatives of all
-    orders are zero by it.
+    """A denominator that is infinite where it would be 0.
+
+    At the kink of a modulus or an angle, it makes derivatives of all orders zero.
     """
     return where(equal(size, 0), math.inf, size)
 
@@ -51,7 +52,7 @@ _where = elementwise(
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """x where the condition is true, else y.
 
-    What is not taken gets no gradient, even where its derivative is infinite.
+    The other branch gets no gradient, even where its derivative is infinite.
 
     >>> where([True, False], [1.0, 2.0], 9.0)
     array([1., 9.])
@@ -84,7 +85,7 @@ def has_zero(x: Any) -> bool:
 def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
     """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`.
 
-    NumPy's choice depends on the place in the array.
+    NumPy's choice depends on the index in the array.
     """
 
     def run(x: Any, y: Any) -> Any:

@@ -56,7 +56,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 
 def raise_to(x: Any, y: Any, /) -> Any:
-    """x ** y, the operator: the same, but for the square of booleans, which NumPy's operator makes 8-bit integers of."""
+    """The operator x ** y: `power`, except that NumPy's operator makes the square of booleans 8-bit integers."""
     if (
         y.__class__ in (int, float)
         and y in _EXACT_POWERS

@@ -1,4 +1,4 @@
-"""Operations through which no gradient flows: comparisons, logic, tests, and functions that are constant in pieces."""
+"""Operations through which no gradient flows: comparisons, logic, tests, piecewise constant functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 STEPS = "piecewise constant: the derivative is zero wherever there is one"
-TRUTH = "the result is a truth value"
+TRUTH = "the result is a boolean"
 BITS = "works on the bits of integers"
 
 floor = nondifferentiable("floor", np.floor, reason=STEPS)

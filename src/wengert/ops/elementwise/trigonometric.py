@@ -58,8 +58,9 @@ implements(np.degrees)(rad2deg)
 
 
 def _sinc_derivative(x: Any, order: int) -> Any:
-    """The derivative of sin(pi x) / (pi x): a Taylor series near 0, elsewhere the recurrence that x * sinc(x) = sin(pi
-    x) / pi gives.
+    """The derivative of sin(pi x) / (pi x).
+
+    It is a Taylor series near 0, and elsewhere the recurrence from x * sinc(x) = sin(pi x) / pi.
     """
     if order == 0:
         return np.sinc(x)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.errors import refuse_out
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.infer import depends_on_numbers
 from wengert.core.kinds import case, describe, nondifferentiable
 from wengert.core.primitive import operand
@@ -38,7 +38,7 @@ def _within(indices: Any, n: int, mode: str) -> Any:
     if mode == "clip":
         return clip(indices, 0, n - 1)
     if mode != "raise":
-        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+        raise user_error(ValueError, f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     return indices
 
 
@@ -57,9 +57,9 @@ def take(a: Any, /, indices: Any, axis: int | None = None, out: None = None, mod
 def key_along(shape: tuple[int, ...], indices: Any, axis: int) -> tuple:
     """The key that selects `indices` along an axis, line by line."""
     if indices.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
+        raise user_error(IndexError, "`indices` must be an integer array")
     if len(shape) != indices.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+        raise user_error(ValueError, "`indices` and `arr` must have the same number of dimensions")
     axis = normalize_axis_index(axis, len(shape))
     return tuple(
         [
@@ -82,7 +82,7 @@ def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
     return getitem(arr, key_along(arr.shape, operand(indices), axis))
 
 
-def permuted(x: Any, indices: Any, axis: int) -> Any:
+def permute(x: Any, indices: Any, axis: int) -> Any:
     """`take_along_axis` where no line takes an element twice, so that the transpose is plain assignment."""
     return gather(x, *key_along(x.shape, indices, axis), key=Index((Hole.ARRAY,) * x.ndim))
 
@@ -126,7 +126,7 @@ argwhere = implements(np.argwhere)(
     nondifferentiable(
         "argwhere",
         np.argwhere,
-        spec=depends_on_numbers("a list of the places that are not zero"),
+        spec=depends_on_numbers("the list of indices of nonzero elements"),
         cases=(case((3, 2)), case(())),
         reason="the result is a list of integer indices",
     )
@@ -142,7 +142,9 @@ def nonzero(a: Any, /) -> tuple:
     """
     a = operand(a)
     if a.ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+        raise user_error(
+            ValueError, "Calling nonzero on 0d arrays is not allowed", "Use np.atleast_1d(scalar).nonzero() instead."
+        )
     rows = argwhere(a)
     return tuple([getitem(rows, (slice(None), i)) for i in range(a.ndim)])
 
@@ -165,12 +167,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     array([1, 4])
     """
     if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
+        raise user_error(ValueError, "List of cases must be same length as list of conditions")
     if not condlist:
-        raise ValueError("select with an empty condition list is not possible")
+        raise user_error(ValueError, "Select with an empty condition list is not possible")
     for i, condition in enumerate(condlist):
         if operand(condition).dtype.kind != "b":
-            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+            raise user_error(TypeError, f"Invalid entry {i} in condlist: should be boolean ndarray")
     out = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         out = where(condition, choice, out)
@@ -196,8 +198,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             anywhere = logical_or(anywhere, condition)
         conditions.append(logical_not(anywhere))
     if len(funclist) != len(conditions):
-        raise ValueError(
-            f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected"
+        raise user_error(
+            ValueError,
+            f"With {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected",
         )
     out = zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
@@ -219,7 +222,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     ind = reshape(_within(ind, a.size, mode), (-1,))
     if ind.size and operand(v).size:
-        a[...] = reshape(set_at(reshape(a, (-1,)), ind, _cycled(v, ind.size)), a.shape)
+        a[...] = reshape(set_at(reshape(a, (-1,)), ind, _cycle(v, ind.size)), a.shape)
 
 
 @implements(np.place)
@@ -234,9 +237,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     key = reshape(astype(operand(mask), bool), arr.shape)
     count = getitem(arr, key).size
     if count and not operand(vals).size:
-        raise ValueError("Cannot insert from an empty array!")
+        raise user_error(ValueError, "Cannot insert from an empty array")
     if count:
-        arr[key] = _cycled(vals, count)
+        arr[key] = _cycle(vals, count)
 
 
 @implements(np.putmask)
@@ -251,7 +254,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     array([1., 0., 3.])
     """
     if a.size and operand(values).size:
-        a[...] = where(reshape(operand(mask), a.shape), reshape(_cycled(values, a.size), a.shape), a)
+        a[...] = where(reshape(operand(mask), a.shape), reshape(_cycle(values, a.size), a.shape), a)
 
 
 @implements(np.copyto)
@@ -265,7 +268,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """
     src = operand(src)
     if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # any casting rule, checked by NumPy
-        raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
+        raise user_error(
+            TypeError, f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
+        )
     if where is True:
         dst[...] = src
     else:
@@ -273,14 +278,14 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         dst[mask] = getitem(broadcast_to(src, dst.shape), mask)
 
 
-def _cycled(v: Any, count: int) -> Any:
+def _cycle(v: Any, count: int) -> Any:
     """The first `count` elements of v, over and over."""
     v = reshape(operand(v), (-1,))
     return v if v.size == count else getitem(v, np.arange(count) % v.size)
 
 
 class Flat:
-    """`x.flat`: the elements in one row, to read, to go through and to write to, which changes x."""
+    """`x.flat`: the elements in one row, to read, to iterate over, and to assign to, which changes x."""
 
     __slots__ = ("x",)
 
@@ -297,9 +302,9 @@ class Flat:
         return getitem(reshape(self.x, (-1,)), key)
 
     def __setitem__(self, key: Any, v: Any) -> None:
-        places = np.arange(self.x.size)[key]
-        if places.size:
-            put(self.x, places, v)
+        indices = np.arange(self.x.size)[key]
+        if indices.size:
+            put(self.x, indices, v)
 
 
 describe(

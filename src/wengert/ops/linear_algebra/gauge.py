@@ -5,7 +5,7 @@ up to a rotation among them. Where values are distinct, vectors follow NumPy's o
 values coincide (up to rounding), the terms that would rotate their vectors into each other are left out. That is right
 and finite for
 
-* functions that treat coinciding values alike, such as the sum of their squares, the logarithm of the determinant, the nuclear norm;
+* functions that treat coinciding values alike: the sum of their squares, the log-determinant, the nuclear norm;
 * functions that see coinciding values' vectors through the projector on their span only.
 
 Anything else depends on the gauge there: the larger of two equal eigenvalues, one vector of several, and V f(w) V^T,
@@ -100,7 +100,7 @@ def inverse_differences(x: Any) -> Any:
     return 1.0 / where(_coincident(x), inf, as_columns(x) - as_rows(x))
 
 
-def _held(vectors: Any) -> tuple[Any, Any]:
+def _hold_phase(vectors: Any) -> tuple[Any, Any]:
     """A mark at the component of each vector that NumPy holds real, and that component, infinite where none is held."""
     held = _anchor(vectors)
     component = sum_(held * real(vectors), -2, keepdims=True)
@@ -109,16 +109,16 @@ def _held(vectors: Any) -> tuple[Any, Any]:
 
 def phase_drift(moved: Any, vectors: Any) -> Any:
     """The angle by which each moved vector must be turned back for that component to stay real."""
-    held, component = _held(vectors)
+    held, component = _hold_phase(vectors)
     return sum_(held * imag(moved), -2, keepdims=True) / component
 
 
-def phase_drift_transposed(turn: Any, vectors: Any) -> Any:
+def transpose_phase_drift(turn: Any, vectors: Any) -> Any:
     """What that adds to the vectors' cotangents.
 
     The imaginary part of `turn` says how the result changes as each vector turns.
     """
-    held, component = _held(vectors)
+    held, component = _hold_phase(vectors)
     return held * (-1j * imag(turn) / component)
 
 

@@ -150,8 +150,9 @@ _lstsq: Callable = general(
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
-    """The shortest x among those that make |a x - b| least, the sums of squares that remain, the rank of a and its
-    singular values.
+    """The least-squares solution x of a x = b, the shortest one if there are several.
+
+    Returns x, the remaining sums of squares, the rank of a and its singular values.
 
     The derivative of x where a does not have full rank is that among matrices of the same rank (see `pinv`). Under
     vmap, and where a function is traced, the rank is taken to be full, as far as it decides about the shape of what

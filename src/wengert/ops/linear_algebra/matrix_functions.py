@@ -27,7 +27,7 @@ from wengert.ops.shape.reshaping import broadcast_to
 __all__ = ["expm", "logm", "sqrtm"]
 
 
-def _each(function: Callable, *stacks: Any) -> Any:
+def _each_matrix(function: Callable, *stacks: Any) -> Any:
     """A function of single matrices, on stacks that broadcast.
 
     The result has the dtype in which NumPy factors such matrices.
@@ -41,15 +41,15 @@ def _each(function: Callable, *stacks: Any) -> Any:
             for x in stacks
         ]
     )
-    for place in np.ndindex(shape[:-2]) if out.size else ():
-        out[place] = function(*[x[place] for x in stacks])
+    for index in np.ndindex(shape[:-2]) if out.size else ():
+        out[index] = function(*[x[index] for x in stacks])
     return out
 
 
 # Blocks
 
 
-def _aligned(*stacks: Any) -> list:
+def _align_stacks(*stacks: Any) -> list:
     """Stacks of matrices with the same axes in front, so that they can be joined."""
     leading = np.broadcast_shapes(*[x.shape[:-2] for x in stacks])
     return [x if x.shape[:-2] == leading else broadcast_to(x, (*leading, *x.shape[-2:])) for x in stacks]
@@ -60,8 +60,8 @@ def _zeros(like: Any) -> np.ndarray:
 
 
 def _twice(x: Any, e: Any) -> Any:
-    """[[x, e], [0, x]]"""
-    x, e = _aligned(x, e)
+    """The block matrix [[x, e], [0, x]]."""
+    x, e = _align_stacks(x, e)
     return concatenate([concatenate([x, e], -1), concatenate([_zeros(x), x], -1)], -2)
 
 
@@ -71,8 +71,9 @@ def _corner(x: Any, n: int) -> Any:
 
 
 def _of_series(op: Callable) -> Callable:
-    """The recurrence of Taylor mode for a function of matrices: coefficient k is in the corner, if the blocks in the
-    first row of each argument are its coefficients.
+    """The recurrence of Taylor mode for a function of matrices.
+
+    Coefficient k is in the corner, if the blocks in the first row of the argument are its coefficients.
     """
 
     def recurrence(*series: Any) -> Callable:
@@ -86,7 +87,7 @@ def _of_series(op: Callable) -> Callable:
 
 def _series_as_blocks(terms: Any, k: int) -> Any:
     none = _zeros(terms[0])
-    blocks = _aligned(*[none if terms[i] is None else terms[i] for i in range(k + 1)])
+    blocks = _align_stacks(*[none if terms[i] is None else terms[i] for i in range(k + 1)])
     rows = [concatenate([*[_zeros(blocks[0])] * i, *blocks[: k + 1 - i]], -1) for i in range(k + 1)]
     return concatenate(rows, -2)
 
@@ -114,7 +115,7 @@ def _matrix_function(
     frechet: Callable = register(
         Primitive(
             f"{name}_frechet",
-            lambda x, e: _each(frechet_impl, x, e),
+            lambda x, e: _each_matrix(frechet_impl, x, e),
             "general",
             ("x", "e"),
             (lambda t, x, e: second(transposed(x), transposed(e), t), lambda t, x: frechet(transposed(x), t)),
@@ -129,7 +130,7 @@ def _matrix_function(
     op: Callable = register(
         Primitive(
             name,
-            lambda x: _each(impl, x),
+            lambda x: _each_matrix(impl, x),
             "general",
             ("x",),
             (lambda t, x: frechet(transposed(x), t),),
@@ -212,8 +213,9 @@ def _schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_real(x: np.ndarray) -> np.ndarray:
-    """A matrix of complex dtype as a real one, if it is: then eigenvalues on the negative axis are computed to be
-    there, not beside it.
+    """A matrix of complex dtype as a real one, if it is real.
+
+    Then eigenvalues on the negative axis are computed to be on it, not beside it.
     """
     return x.real if x.dtype.kind == "c" and not x.imag.any() else x
 
@@ -245,8 +247,9 @@ def _back(u: np.ndarray, t: np.ndarray, *given: np.ndarray) -> np.ndarray:
 
 
 def _root_of_triangle(t: np.ndarray, of: str = "logm", is_singular: bool = False) -> np.ndarray:
-    """The principal square root of an upper triangular matrix, by halves: [[a, b], [0, d]] has [[p, q], [0, r]] with p
-    q + q r = b.
+    """The principal square root of an upper triangular matrix, by halves.
+
+    The root of [[a, b], [0, d]] is [[p, q], [0, r]] with p q + q r = b.
 
     Where the matrix is singular, there may be no q, or many; one of them is taken then, which the caller has to check.
     """
@@ -279,8 +282,9 @@ _POINTS, _WEIGHTS = (np.polynomial.legendre.leggauss(7) + np.array([[1.0], [0.0]
 
 
 def _logarithm(x: np.ndarray) -> np.ndarray:
-    """Not by SciPy's function: it draws from NumPy's global generator, so that the last digits differ from call to
-    call.
+    """The principal logarithm.
+
+    SciPy's function draws from NumPy's global generator, so that the last digits differ from call to call.
     """
     t, u = _logarithm_schur(x)
     roots, y = _roots_to_one(t)
@@ -327,8 +331,9 @@ def logm(A: Any) -> Any:
 
 
 def _root(x: np.ndarray) -> np.ndarray:
-    """Not by SciPy's function: whether it warns of a singular matrix, and whether the result is complex, is decided by
-    rounding.
+    """The principal square root.
+
+    With SciPy's function, rounding decides whether a singular matrix is noticed and whether the result is complex.
     """
     t, u = _schur(x)
     eps, size, is_exact = np.finfo(t.dtype).eps, np.abs(t).max(), np.array_equal(t, x)
@@ -350,7 +355,7 @@ def _root(x: np.ndarray) -> np.ndarray:
 
 _sqrtm: Callable = general(
     "sqrtm",
-    lambda x: _each(_root, x),
+    lambda x: _each_matrix(_root, x),
     lambda t, out: sylvester_solution(transposed(out), transposed(out), t, "sqrtm"),
     jvps=(lambda t, out: sylvester_solution(out, out, t, "sqrtm"),),
     batch=unchanged,
@@ -360,8 +365,9 @@ _sqrtm: Callable = general(
 
 
 def sqrtm(A: Any) -> Any:
-    """The principal square root of a square matrix, or of each of a stack: the r with `r r = A` and eigenvalues of no
-    negative real part.
+    """The principal square root of a square matrix, or of each of a stack.
+
+    It is the r with `r r = A` whose eigenvalues have no negative real part.
 
     That of a real matrix with negative eigenvalues is complex, and an error unless the matrix is of a complex dtype.
     Singular matrices may have a root; its derivative does not exist, and asking for it is an error.

@@ -69,7 +69,9 @@ def same_spec(x: Spec, **params: Any) -> Spec:
 
 def solution_spec(x: Spec, y: Spec, *_: Spec, **params: Any) -> Spec:
     if x.shape[-1] != y.shape[-2]:
-        raise ValueError(f"matrices of shape {x.shape[-2:]} and right-hand sides of shape {y.shape[-2:]} do not match")
+        raise user_error(
+            ValueError, f"Matrices of shape {x.shape[-2:]} and right-hand sides of shape {y.shape[-2:]} do not match"
+        )
     return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), factor_dtype(x.dtype, y.dtype))
 
 
@@ -106,8 +108,8 @@ def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: boo
         return out
     x = np.broadcast_to(x, (*spec.shape[:-2], *x.shape[-2:]))
     y = np.broadcast_to(y, spec.shape)
-    for place in np.ndindex(spec.shape[:-2]):
-        out[place] = _triangular_one(trsm, x[place], y[place], lower, trans, unit_diagonal)
+    for index in np.ndindex(spec.shape[:-2]):
+        out[index] = _triangular_one(trsm, x[index], y[index], lower, trans, unit_diagonal)
     return out
 
 
@@ -124,9 +126,9 @@ def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, uni
     An array whose rows lie together is read as its transpose, whose columns do: BLAS then copies nothing but y.
     """
     if not unit_diagonal and not x.diagonal().all():
-        place = np.flatnonzero(x.diagonal() == 0)[0]
+        index = np.flatnonzero(x.diagonal() == 0)[0]
         raise user_error(
-            np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at place {place} of its diagonal"
+            np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at index {index} of its diagonal"
         )
     if len(x) >= LARGE and (x.flags.c_contiguous or x.flags.f_contiguous):
         out = np.array(y, order="C")

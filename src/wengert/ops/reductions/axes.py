@@ -23,7 +23,7 @@ CASES = (
     case((), axis=(), keepdims=False),
 )
 EMPTY = case((0, 3), axis=(0,), keepdims=False)
-PLACES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
+INDEX_CASES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
 
 
 def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
     return count
 
 
-def masked(a: Any, mask: Any, fill: Any) -> Any:
+def apply_mask(a: Any, mask: Any, fill: Any) -> Any:
     """a, with a number instead of what the argument `where` of a reduction leaves out."""
     return a if mask is True else where(broadcast_to(operand(mask), a.shape), a, fill)
 
@@ -54,7 +54,7 @@ def begun(initial: Any, combine: Callable, result: Any) -> Any:
     return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
 
 
-def narrowed(result: Any, dtype: Any) -> Any:
+def narrow(result: Any, dtype: Any) -> Any:
     """The result of a reduction in the dtype that was asked for, if any: NumPy's widens small integers."""
     return result if dtype is None else astype(result, dtype, copy=False)
 

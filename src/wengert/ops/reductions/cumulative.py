@@ -16,8 +16,8 @@ from wengert.core.errors import refuse_out, user_error
 from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, axes_of, begun, masked, narrowed, reducing
-from wengert.ops.reductions.extremes import collapsed
+from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, narrow, reducing
+from wengert.ops.reductions.extremes import collapse
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import along, moveaxis, reshape
@@ -26,7 +26,7 @@ __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "prod"]
 
 
 def _product_of_others(t: Any, x: Any, axis: tuple[int, ...]) -> Any:
-    rows = collapsed(x, axis)
+    rows = collapse(x, axis)
     others = exclusive(cumprod(rows, -1)) * flip(exclusive(cumprod(flip(rows, -1), -1)), -1)
     kept = [i for i in range(x.ndim) if i not in axis]
     others = reshape(others, tuple(x.shape[i] for i in (*kept, *axis)))
@@ -65,9 +65,9 @@ def prod(
     24.0
     """
     refuse_out(out)
-    a = masked(operand(a), where, 1)
+    a = apply_mask(operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, multiply, narrowed(product, dtype))
+    return begun(initial, multiply, narrow(product, dtype))
 
 
 def scan(factors: Any, terms: Any) -> Any:
@@ -126,7 +126,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     """
     refuse_out(out)
     a, axis = along(a, axis)
-    return narrowed(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+    return narrow(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
 
 
 @implements(np.cumprod)
@@ -138,7 +138,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     """
     refuse_out(out)
     a, axis = along(a, axis)
-    return narrowed(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+    return narrow(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
 
 
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:

@@ -14,7 +14,7 @@ from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import has_zero, where
 from wengert.ops.elementwise.predicates import STEPS, equal, isnan
-from wengert.ops.reductions.axes import CASES, PLACES, Axis, axes_of, count_along, masked, reducing
+from wengert.ops.reductions.axes import CASES, INDEX_CASES, Axis, apply_mask, axes_of, count_along, reducing
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.reductions.sums import mean, per
 from wengert.ops.shape.reshaping import along, expand_dims, moveaxis, reshape
@@ -82,7 +82,7 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
         raise user_error(
             ValueError, f"{extreme.__name__} with `where` needs a number to begin with", "Pass it as `initial`."
         )
-    a = masked(operand(a), mask, initial)
+    a = apply_mask(operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 
 
@@ -106,7 +106,7 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
     refuse_out(out)
     a = operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    rows = collapsed(a, axes)
+    rows = collapse(a, axes)
     n = rows.shape[-1]
     if n == 0:
         return mean(a, axes, keepdims=keepdims)
@@ -116,7 +116,7 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
     return expand_dims(result, axes) if keepdims else result
 
 
-def collapsed(x: Any, axes: tuple[int, ...]) -> Any:
+def collapse(x: Any, axes: tuple[int, ...]) -> Any:
     """x with these axes moved to the end and made one."""
     x = moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
     return reshape(x, (*x.shape[: x.ndim - len(axes)], count_along(x, tuple(range(x.ndim - len(axes), x.ndim)))))
@@ -133,7 +133,7 @@ _argmax = nondifferentiable(
     lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
     params={},
     batch=shifted_axis,
-    cases=PLACES,
+    cases=INDEX_CASES,
     reason=STEPS,
 )
 _argmin = nondifferentiable(
@@ -141,7 +141,7 @@ _argmin = nondifferentiable(
     lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
     params={},
     batch=shifted_axis,
-    cases=PLACES,
+    cases=INDEX_CASES,
     reason=STEPS,
 )
 
@@ -171,8 +171,8 @@ def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bo
 def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
     a = operand(a)
     row, along_axis = along(a, axis)
-    place = find(row, axis=along_axis, keepdims=keepdims)
-    return reshape(place, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else place
+    found = find(row, axis=along_axis, keepdims=keepdims)
+    return reshape(found, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else found
 
 
 UFUNC_METHODS[np.maximum, "reduce"] = reducing(max)

@@ -11,11 +11,11 @@ from wengert.core.errors import refuse_out
 from wengert.core.kinds import nondifferentiable, shifted_axes
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.predicates import STEPS, TRUTH
-from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
+from wengert.ops.reductions.axes import CASES, Axis, apply_mask, axes_of, reducing
 
 __all__ = ["all", "any", "count_nonzero"]
 
-# Without gradient: truth values, counts and places
+# Without gradient: booleans and counts
 
 _all = nondifferentiable(
     "all",
@@ -51,7 +51,7 @@ def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
     array([False,  True])
     """
     refuse_out(out)
-    a = masked(operand(a), where, True)
+    a = apply_mask(operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
@@ -63,7 +63,7 @@ def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
     array([ True, False])
     """
     refuse_out(out)
-    a = masked(operand(a), where, False)
+    a = apply_mask(operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 

@@ -19,7 +19,7 @@ from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, axes_of, begun, count_along, masked, narrowed, reducing
+from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, count_along, narrow, reducing
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape, transpose
@@ -74,9 +74,9 @@ def sum(
     array([4., 6.])
     """
     refuse_out(out)
-    a = masked(operand(a), where, 0)
+    a = apply_mask(operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, add, narrowed(total, dtype))
+    return begun(initial, add, narrow(total, dtype))
 
 
 @implements(np.mean)

@@ -15,9 +15,9 @@ from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.predicates import equal, floor_divide, isnan, logical_not
-from wengert.ops.reductions.axes import CASES, Axis, masked, reducing
+from wengert.ops.reductions.axes import CASES, Axis, apply_mask, reducing
 from wengert.ops.reductions.cumulative import cumprod, cumsum, prod
-from wengert.ops.reductions.extremes import argmax, argmin, collapsed, furthest, take_last
+from wengert.ops.reductions.extremes import argmax, argmin, collapse, furthest, take_last
 from wengert.ops.reductions.logical import all, any, count_nonzero
 from wengert.ops.reductions.sums import mean, per, root, sum
 from wengert.ops.shape.casting import astype
@@ -104,7 +104,7 @@ def _comparable(a: Any, axis: int | None, last: float) -> Any:
     except TrackedValueError:  # the numbers are not known
         nothing = False
     if nothing:
-        raise user_error(ValueError, "All-NaN slice encountered", because="there is no place of an extreme element.")
+        raise user_error(ValueError, "All-NaN slice encountered", because="there is no index of an extreme element.")
     return where(isnan(a), last, a)
 
 
@@ -126,7 +126,7 @@ def nansum(
     >>> float(nansum([1.0, np.nan, 3.0]))
     4.0
     """
-    return sum(_replaced(a, 0.0), axis, dtype, out, keepdims, initial, where)
+    return sum(_replace_nan(a, 0.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nanmean)
@@ -139,7 +139,7 @@ def nanmean(
     2.0
     """
     a = operand(a)
-    counted = masked(logical_not(isnan(a)), where, False)
+    counted = apply_mask(logical_not(isnan(a)), where, False)
     return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
 
 
@@ -158,7 +158,7 @@ def nanprod(
     >>> float(nanprod([2.0, np.nan, 3.0]))
     6.0
     """
-    return prod(_replaced(a, 1.0), axis, dtype, out, keepdims, initial, where)
+    return prod(_replace_nan(a, 1.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nancumsum)
@@ -168,7 +168,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     >>> nancumsum([2.0, np.nan, 3.0])
     array([2., 2., 5.])
     """
-    return cumsum(_replaced(a, 0.0), axis, dtype, out)
+    return cumsum(_replace_nan(a, 0.0), axis, dtype, out)
 
 
 @implements(np.nancumprod)
@@ -178,10 +178,10 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
     >>> nancumprod([2.0, np.nan, 3.0])
     array([2., 2., 6.])
     """
-    return cumprod(_replaced(a, 1.0), axis, dtype, out)
+    return cumprod(_replace_nan(a, 1.0), axis, dtype, out)
 
 
-def _replaced(a: Any, number: float) -> Any:
+def _replace_nan(a: Any, number: float) -> Any:
     """a with a number for NaNs."""
     a = operand(a)
     return where(isnan(a), number, a) if a.dtype.kind in "fc" else a
@@ -212,9 +212,9 @@ def nanvar(
     a = operand(a)
     a = a if dtype is None else astype(a, dtype)
     a = a if a.dtype.kind in "fc" else astype(a, float)
-    counted = masked(logical_not(isnan(a)), where, False)
+    counted = apply_mask(logical_not(isnan(a)), where, False)
     middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else operand(mean)
-    deviation = masked(a - middle, counted, 0.0)
+    deviation = apply_mask(a - middle, counted, 0.0)
     squares = square(absolute(deviation)) if a.dtype.kind == "c" else square(deviation)
     freedom = count_nonzero(counted, axis, keepdims=keepdims) - (ddof if correction is None else correction)
     return per(sum(squares, axis, keepdims=keepdims), _without_zero(freedom))
@@ -257,7 +257,7 @@ def nanmedian(
     refuse_out(out)
     a = operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    rows = collapsed(a, axes)
+    rows = collapse(a, axes)
     if rows.shape[-1] == 0:
         return mean(a, axes, keepdims=keepdims)
     n = count_nonzero(equal(rows, rows), -1, keepdims=True)

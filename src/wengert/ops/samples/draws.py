@@ -116,7 +116,7 @@ counts = with_constants(
     lambda k, x: np.broadcast_to(k, np.broadcast_shapes(k.shape, x.shape)),
     lambda t, out_spec: broadcast_to(t * 0.0, out_spec.shape),
     ("k", "x"),
-    ("count k, a whole number,",),
+    ("count k, an integer,",),
     (case(np.array([0, 1, 2]), np.array(0.5)), case(np.array([[3], [4]]), np.array([0.1, 0.2]))),
 )
-"""Whole numbers k in the precision of x. Probabilities have no derivative in them."""
+"""Integers k in the precision of x. Probabilities have no derivative with respect to them."""

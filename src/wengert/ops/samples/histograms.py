@@ -1,6 +1,6 @@
 """Counting: numbers in bins, in one dimension or several.
 
-Counts have no derivative in the numbers; they have one in their weights.
+Counts have no derivative with respect to the numbers, but one with respect to the weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wengert.core.primitive import operand
 from wengert.ops.calculus.differences import diff
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.predicates import equal, greater_equal, less, logical_and
-from wengert.ops.indexing.index_arrays import known
+from wengert.ops.indexing.index_arrays import known_numbers
 from wengert.ops.indexing.subscripts import add_at, getitem
 from wengert.ops.reductions.logical import all as all_
 from wengert.ops.reductions.sums import sum as sum_
@@ -32,8 +32,9 @@ __all__ = ["bincount", "digitize", "histogram2d", "histogramdd"]
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 on occurs, or the sum of the weights of its occurrences, in which it is
-    differentiable.
+    """The number of occurrences of each integer from 0 on, or the sum of their weights.
+
+    It is differentiable with respect to the weights.
 
     >>> bincount([0, 2, 2], weights=[0.5, 1.0, 2.0])
     array([0.5, 0. , 3. ])
@@ -45,7 +46,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise user_error(TypeError, f"bincount needs a vector of integers, and got {x.dtype} of shape {x.shape}")
     if minlength < 0:
         raise user_error(ValueError, f"'minlength' must not be negative, and is {minlength}")
-    numbers = known(x, "The length of what bincount gives")
+    numbers = known_numbers(x, "The length of what bincount gives")
     if (numbers < 0).any():
         raise user_error(ValueError, "bincount counts numbers from 0 on, and one is negative")
     zeros = np.zeros(
@@ -108,10 +109,10 @@ def histogramdd(
     box: Any = 0
     inside: Any = True
     for x, edge, n in zip(columns, edges, shape, strict=True):
-        place = searchsorted(edge, x, "right") - 1 - equal(x, edge[-1])  # the last bin has its right edge
-        within = logical_and(greater_equal(place, 0), less(place, n))
+        i = searchsorted(edge, x, "right") - 1 - equal(x, edge[-1])  # the last bin has its right edge
+        within = logical_and(greater_equal(i, 0), less(i, n))
         inside = logical_and(inside, within)
-        box = box * n + where(within, place, 0)
+        box = box * n + where(within, i, 0)
     weights = np.ones(columns[0].shape) if weights is None else astype(operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
         raise user_error(

@@ -26,7 +26,7 @@ __all__ = [
 # Sets. Which elements are unique is found without a gradient; the elements themselves have one.
 
 _UNIQUE = {"axis": None, "equal_nan": True}
-_first_places = nondifferentiable(
+_first_indices = nondifferentiable(
     "unique_places",
     lambda x, axis, equal_nan: np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1],
     params=_UNIQUE,
@@ -52,7 +52,7 @@ _isin = nondifferentiable(
     2,
     params={},
     cases=(case(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, 3.0]), invert=False), case((), (2,), invert=True)),
-    reason="the result is a truth value",
+    reason="the result is a boolean",
 )
 
 
@@ -74,9 +74,9 @@ def unique(
     """
     ar = operand(ar)
     axis = None if axis is None else normalize_axis_index(axis, ar.ndim)
-    places = _first_places(ar, axis=axis, equal_nan=equal_nan)
-    out = [take(ar, places, axis)]
-    out += [places] if return_index else []
+    indices = _first_indices(ar, axis=axis, equal_nan=equal_nan)
+    out = [take(ar, indices, axis)]
+    out += [indices] if return_index else []
     out += [_inverse(ar, axis=axis, equal_nan=equal_nan)] if return_inverse else []
     out += [_multiplicities(ar, axis=axis, equal_nan=equal_nan)] if return_counts else []
     return out[0] if len(out) == 1 else tuple(out)

@@ -1,4 +1,4 @@
-"""Sorting: the order is found without a gradient, and what is put in that order has one."""
+"""Sorting: no gradient flows through the order, and gradients follow the elements that are sorted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.indexing.subscripts import getitem
-from wengert.ops.indexing.taking import permuted, take_along_axis
+from wengert.ops.indexing.taking import permute, take_along_axis
 from wengert.ops.shape.joining import unstack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
@@ -30,14 +31,15 @@ _argpartition = nondifferentiable(
 )  # fmt: skip
 _searchsorted = nondifferentiable(
     "searchsorted", np.searchsorted, 2, params={},
-    cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")), reason=ORDER,
+    cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")),
+    reason=ORDER,
 )  # fmt: skip
 
 
 def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
     """The array and the axis to sort along: None is the only axis of the flattened array."""
     if order is not None:
-        raise ValueError("Cannot specify order when the array has no fields.")
+        raise user_error(ValueError, "Cannot specify order when the array has no fields")
     a = operand(a)
     if axis is None:
         return reshape(a, (-1,)), 0
@@ -52,7 +54,9 @@ def _at_least_a_row(a: Any) -> Any:
 
 def _kind(kind: str | None, stable: bool | None) -> str | None:
     if stable is not None and kind is not None:
-        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+        raise user_error(
+            ValueError, "`kind` and `stable` parameters can't be provided at the same time", "Use only one of them."
+        )
     return "stable" if kind is None and stable in (None, True) else kind
 
 
@@ -76,7 +80,7 @@ def sort(
     """
     a, axis = _line(a, axis, order)
     if isinstance(a, Array):
-        return permuted(a, _order(a, axis, _kind(kind, stable), descending), axis)
+        return permute(a, _order(a, axis, _kind(kind, stable), descending), axis)
     ascending = np.sort(a, axis, kind, stable=stable)  # type: ignore[arg-type]  # any kind, checked by NumPy
     return np.flip(ascending, axis) if descending else ascending
 
@@ -120,7 +124,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     a, axis = _line(a, axis, order)
     kth = _places(kth)
     if isinstance(a, Array):
-        return permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
+        return permute(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
     return np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # it is NumPy's only kind
 
 
@@ -160,7 +164,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """
     rows = [operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
     if not rows:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise user_error(TypeError, "Need sequence of keys with len > 0 in lexsort")
     order = argsort(rows[0], axis)
     for key in rows[1:]:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)

@@ -35,7 +35,7 @@ from wengert.ops.indexing.subscripts import add_at, getitem
 from wengert.ops.indexing.taking import take_along_axis
 from wengert.ops.reductions.axes import Axis
 from wengert.ops.reductions.cumulative import cumsum
-from wengert.ops.reductions.extremes import collapsed, take_last
+from wengert.ops.reductions.extremes import collapse, take_last
 from wengert.ops.reductions.logical import count_nonzero
 from wengert.ops.reductions.sums import average
 from wengert.ops.reductions.sums import sum as sum_
@@ -125,7 +125,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return clip(real(c), -1, 1) + 1j * clip(imag(c), -1, 1) if c.dtype.kind == "c" else clip(c, -1, 1)
 
 
-# Quantiles. A method gives a place in the sorted sample of n numbers, between two of them, and the weight of the upper
+# Quantiles. A method gives a position between two of the n sorted numbers, and the weight of the upper
 # one.
 
 
@@ -133,14 +133,16 @@ def _between(alpha: float, beta: float) -> Callable:
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _whole_place(place: Any, stays: Any) -> Any:
-    """The next place above, or this one where it stays."""
-    return clip(floor(place) + where(stays, 0.0, 1.0), 0.0, None)
+def _integer_position(position: Any, stays: Any) -> Any:
+    """The next integer above a position, or the position itself where `stays`."""
+    return clip(floor(position) + where(stays, 0.0, 1.0), 0.0, None)
 
 
 def _closest(n: Any, q: Any) -> Any:
-    place = n * q - 1.5
-    return _whole_place(place, logical_and(equal(place, floor(place)), equal(remainder(floor(place), 2), 1)))
+    position = n * q - 1.5
+    return _integer_position(
+        position, logical_and(equal(position, floor(position)), equal(remainder(floor(position), 2), 1))
+    )
 
 
 CONTINUOUS: dict[str, Callable] = {
@@ -154,7 +156,7 @@ CONTINUOUS: dict[str, Callable] = {
     "midpoint": lambda n, q: 0.5 * (floor((n - 1) * q) + ceil((n - 1) * q)),
 }
 DISCRETE: dict[str, Callable] = {
-    "inverted_cdf": lambda n, q: _whole_place(n * q - 1, equal(n * q - 1, floor(n * q - 1))),
+    "inverted_cdf": lambda n, q: _integer_position(n * q - 1, equal(n * q - 1, floor(n * q - 1))),
     "closest_observation": _closest,
     "lower": lambda n, q: floor((n - 1) * q),
     "higher": lambda n, q: ceil((n - 1) * q),
@@ -259,7 +261,7 @@ def _quantile(
     if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
         raise user_error(ValueError, f"Quantiles must be between 0 and {parts}")
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    rows = collapsed(a, axes)
+    rows = collapse(a, axes)
     if not rows.shape[-1]:
         raise user_error(IndexError, "There are no quantiles of no numbers")
     order = argsort(rows)  # NaNs come last
@@ -284,11 +286,11 @@ def _quantile(
 def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool) -> Any:
     if method in DISCRETE or (method == "linear" and q.dtype.kind in "iu"):
         return _at(ordered, (DISCRETE.get(method) or CONTINUOUS[method])(n, q), n)
-    place = CONTINUOUS[method](n, inexact(q))
-    lower = floor(place)
+    position = CONTINUOUS[method](n, inexact(q))
+    lower = floor(position)
     below = _at(ordered, lower, n)
-    fraction = place - lower
-    weight = astype(UPPER[method](fraction), place.dtype, copy=False) if method in UPPER else fraction
+    fraction = position - lower
+    weight = astype(UPPER[method](fraction), position.dtype, copy=False) if method in UPPER else fraction
     if yields and ordered.dtype.kind == "f":
         weight = astype(weight, ordered.dtype, copy=False)
     above = _at(ordered, lower + 1, n)
@@ -296,10 +298,10 @@ def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool
     return where(greater_equal(weight, 0.5), above - step * (1 - weight), below + step * weight)
 
 
-def _at(ordered: Any, place: Any, n: Any) -> Any:
-    """Elements of sorted rows at places that hold for all rows, or that differ with the number n of those that count."""
-    place = astype(clip(place, 0, n - 1), np.intp)
-    return getitem(ordered, (..., place)) if place.ndim == 1 else take_last(ordered, place)
+def _at(ordered: Any, position: Any, n: Any) -> Any:
+    """The elements of sorted rows at positions, one array for all rows, or one for each row if n differs."""
+    position = astype(clip(position, 0, n - 1), np.intp)
+    return getitem(ordered, (..., position)) if position.ndim == 1 else take_last(ordered, position)
 
 
 def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -> Any:
@@ -310,7 +312,7 @@ def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -
         raise user_error(ValueError, f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}")
     if not isinstance(weights, Array) and (weights < 0).any():
         raise user_error(ValueError, "Weights must be non-negative")
-    return collapsed(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
+    return collapse(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
 
 
 def _weighted_quantile(ordered: Any, order: Any, q: Any, weights: Any, skips_nan: bool) -> Any:
@@ -332,11 +334,11 @@ COUNTS = "counts are piecewise constant: the derivative is zero wherever there i
 def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
     if isinstance(bins, str):
         return depends_on_numbers(f"a histogram with bins={bins!r}")()
-    return Spec.of(np.histogram_bin_edges(_ordered(np.zeros(1, x.dtype)), bins, range))
+    return Spec.of(np.histogram_bin_edges(_order(np.zeros(1, x.dtype)), bins, range))
 
 
-def _ordered(x: Any) -> Any:
-    """Numbers for a histogram: NumPy takes truth values as integers, with a warning."""
+def _order(x: Any) -> Any:
+    """Numbers for a histogram: NumPy takes booleans as integers, with a warning."""
     if x.dtype.kind == "c":
         raise user_error(TypeError, "A histogram is of real numbers, which have an order")
     return x.astype(np.uint8) if x.dtype.kind == "b" else x
@@ -344,7 +346,7 @@ def _ordered(x: Any) -> Any:
 
 _bin_edges = nondifferentiable(
     "histogram_bin_edges",
-    lambda x, bins, range: np.histogram_bin_edges(_ordered(x), bins, range),
+    lambda x, bins, range: np.histogram_bin_edges(_order(x), bins, range),
     params={},
     spec=_edges_spec,
     cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
@@ -352,7 +354,7 @@ _bin_edges = nondifferentiable(
 )
 _histogram = nondifferentiable(
     "histogram",
-    lambda x, y: np.histogram(_ordered(x), y)[0],
+    lambda x, y: np.histogram(_order(x), y)[0],
     2,
     cases=(case((9,), np.array([-1.0, 0.0, 2.0])), case((2, 3), np.array([-1.0, 1.0]))),
     reason=COUNTS,
@@ -393,5 +395,5 @@ def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
         )
     a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
     inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
-    place = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
-    return add_at(np.zeros(n, weights.dtype), place, where(inside, weights, weights.dtype.type(0)))
+    position = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
+    return add_at(np.zeros(n, weights.dtype), position, where(inside, weights, weights.dtype.type(0)))

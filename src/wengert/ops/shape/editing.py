@@ -16,7 +16,7 @@ from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
 from wengert.ops.elementwise.predicates import less, logical_or
-from wengert.ops.indexing.index_arrays import known
+from wengert.ops.indexing.index_arrays import known_numbers
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import argwhere, put, take, take_along_axis
 from wengert.ops.shape.casting import astype
@@ -38,7 +38,7 @@ __all__ = [
     "rollaxis", "trim_zeros",
 ]  # fmt: skip
 
-# Entries put in and taken out
+# Elements inserted and deleted
 
 
 @implements(np.append)
@@ -53,38 +53,38 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Values before the places `obj` of an array, along an axis or in one row.
+    """An array with values inserted before the indices `obj`, along an axis or flattened.
 
     >>> insert([1.0, 2.0, 3.0], [1, 3], [8.0, 9.0])
     array([1., 8., 2., 3., 9.])
     """
     arr, axis = _line(arr, axis)
-    values, places, n = operand(values), _plain_places(obj), arr.shape[axis]
+    values, indices, n = operand(values), _plain_indices(obj), arr.shape[axis]
     if isinstance(values, Array) and values.dtype.kind in "fc" and arr.dtype.kind not in "fc":
         raise user_error(
             TypeError,
             f"A {values.dtype} value put into an array of dtype {arr.dtype} would be rounded and lose its gradient",
             "Make the array floating-point first: x = x.astype(float).",
         )
-    count = np.insert(np.arange(n), places, 0).size - n
+    count = np.insert(np.arange(n), indices, 0).size - n
     if count == 1:  # then as many as there are values
         values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
-        values = values if np.ndim(places) or isinstance(places, slice) else moveaxis(values, 0, axis)
+        values = values if np.ndim(indices) or isinstance(indices, slice) else moveaxis(values, 0, axis)
         count = values.shape[axis]
     new = broadcast_to(astype(values, arr.dtype, copy=False), (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
-    order = np.insert(np.arange(n), places, np.arange(n, n + count))
+    order = np.insert(np.arange(n), indices, np.arange(n, n + count))
     return take(concatenate([arr, new], axis), order, axis)
 
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """An array without what is at the places `obj`, along an axis or in one row.
+    """An array without the elements at the indices `obj`, along an axis or flattened.
 
     >>> delete([1.0, 2.0, 3.0], 1)
     array([1., 3.])
     """
     arr, axis = _line(arr, axis)
-    return take(arr, np.delete(np.arange(arr.shape[axis]), _plain_places(obj)), axis)
+    return take(arr, np.delete(np.arange(arr.shape[axis]), _plain_indices(obj)), axis)
 
 
 def _line(arr: Any, axis: int | None) -> tuple[Any, int]:
@@ -92,8 +92,10 @@ def _line(arr: Any, axis: int | None) -> tuple[Any, int]:
     return (ravel(arr), 0) if axis is None else (arr, normalize_axis_index(axis, arr.ndim))
 
 
-def _plain_places(obj: Any) -> Any:
-    return known(obj, "The shape of an array with entries put in or taken out") if isinstance(obj, Array) else obj
+def _plain_indices(obj: Any) -> Any:
+    return (
+        known_numbers(obj, "The shape of an array with elements inserted or deleted") if isinstance(obj, Array) else obj
+    )
 
 
 @implements(np.resize)
@@ -123,13 +125,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     if sides not in ("fb", "bf", "f", "b"):
         raise user_error(ValueError, f"`trim` is 'f', 'b' or 'fb', and not {trim!r}")
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    places = known(argwhere(x), "The shape of what trim_zeros leaves")
+    indices = known_numbers(argwhere(x), "The shape of what trim_zeros leaves")
     key = [slice(None)] * x.ndim
     for i in axes:
-        first, last = (places[:, i].min(), places[:, i].max() + 1) if len(places) else (0, 0)
+        first, last = (indices[:, i].min(), indices[:, i].max() + 1) if len(indices) else (0, 0)
         key[i] = slice(
-            int(first) if "f" in sides or not len(places) else None,
-            int(last) if "b" in sides or not len(places) else None,
+            int(first) if "f" in sides or not len(indices) else None,
+            int(last) if "b" in sides or not len(indices) else None,
         )
     return filt[key[0]] if isinstance(filt, list | tuple) and len(key) == 1 else getitem(x, tuple(key))
 
@@ -139,8 +141,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
 @implements(np.block)
 def block(arrays: Any) -> Any:
-    """An array of blocks: the innermost lists are joined along the last axis, those around them along the one before,
-    and so on.
+    """An array of blocks, given as nested lists.
+
+    The innermost lists are joined along the last axis, those around them along the one before, and so on.
 
     >>> block([[np.eye(2), np.zeros((2, 1))], [1.0, 2.0, 3.0]])
     array([[1., 0., 0.],

@@ -27,12 +27,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _unstacked(x: Any, axis: int) -> tuple:
+def _unstack_impl(x: Any, axis: int) -> tuple:
     lead = (slice(None),) * axis
     return tuple(x[(*lead, i)] for i in range(x.shape[axis]))
 
 
-def _filled(slices: Sequence[Any], whole: Spec, axis: int) -> list:
+def _fill_slices(slices: Sequence[Any], whole: Spec, axis: int) -> list:
     """The cotangents of all slices, with zeros for those that nothing came back to."""
     shape = whole.shape[:axis] + whole.shape[axis + 1 :]
     return [np.zeros(shape, whole.dtype) if t is None else t for t in slices]
@@ -59,8 +59,8 @@ _stack = linear(
 )
 _unstack: Callable = linear(
     "unstack",
-    _unstacked,
-    lambda t, x_spec, axis: _stack(*_filled(t, x_spec, axis), axis=axis),
+    _unstack_impl,
+    lambda t, x_spec, axis: _stack(*_fill_slices(t, x_spec, axis), axis=axis),
     outputs=0,  # as many as there are slices
     batch=shifted_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
@@ -132,7 +132,7 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
     refuse_out(out)
     parts = [operand(a) for a in arrays]
     if not parts:
-        raise ValueError("need at least one array to stack")
+        raise user_error(ValueError, "Need at least one array to stack")
     if dtype is not None:
         parts = [cast(a, dtype, casting) for a in parts]
     return _stack(*parts, axis=normalize_axis_index(axis, parts[0].ndim + 1))
@@ -149,7 +149,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple:
     return _unstack(x, axis=normalize_axis_index(axis, x.ndim))
 
 
-def _each(at_least: Any, tup: Any) -> list:
+def _each_array(at_least: Any, tup: Any) -> list:
     return [at_least(a) for a in tup]
 
 
@@ -160,7 +160,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     >>> vstack([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
-    return concatenate(_each(atleast_2d, tup), 0, dtype=dtype, casting=casting)
+    return concatenate(_each_array(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
@@ -170,7 +170,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     >>> hstack([[1, 2], [3]])
     array([1, 2, 3])
     """
-    parts = _each(atleast_1d, tup)
+    parts = _each_array(atleast_1d, tup)
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
@@ -181,7 +181,7 @@ def dstack(tup: Any) -> Any:
     >>> dstack([[1, 2], [3, 4]]).shape
     (1, 2, 2)
     """
-    return concatenate(_each(atleast_3d, tup), 2)
+    return concatenate(_each_array(atleast_3d, tup), 2)
 
 
 @implements(np.column_stack)
@@ -203,14 +203,14 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
     """
     ary = operand(ary)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
-        raise ValueError("array split does not result in an equal division")
+        raise user_error(ValueError, "Array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
 def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: int) -> list:
     ary = operand(ary)
     if ary.ndim < ndim:
-        raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
+        raise user_error(ValueError, f"{name} only works on arrays of {ndim} or more dimensions")
     return split(ary, indices_or_sections, axis)
 
 
@@ -244,7 +244,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list:
     return _split_from("dsplit", ary, indices_or_sections, 3, 2)
 
 
-def _interleaved(outer: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
+def _interleave(outer: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n for pair in zip(outer, inner, strict=True) for n in pair)
 
 
@@ -262,7 +262,7 @@ def tile(A: Any, /, reps: Any) -> Any:
     A, reps = operand(A), extents(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = _leading_ones(A.shape, ndim), _leading_ones(reps, ndim)
-    blocks = broadcast_to(reshape(A, _interleaved((1,) * ndim, shape)), _interleaved(reps, shape))
+    blocks = broadcast_to(reshape(A, _interleave((1,) * ndim, shape)), _interleave(reps, shape))
     return reshape(blocks, tuple(map(mul, reps, shape)))
 
 
@@ -277,7 +277,7 @@ def kron(a: Any, b: Any) -> Any:
     ndim = max(a.ndim, b.ndim)
     outer, inner = _leading_ones(a.shape, ndim), _leading_ones(b.shape, ndim)
     ones = (1,) * ndim
-    blocks = multiply(reshape(a, _interleaved(outer, ones)), reshape(b, _interleaved(ones, inner)))
+    blocks = multiply(reshape(a, _interleave(outer, ones)), reshape(b, _interleave(ones, inner)))
     return reshape(blocks, tuple(map(mul, outer, inner)))
 
 
@@ -289,7 +289,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+        raise user_error(ValueError, "Valid values for `indexing` are 'xy' and 'ij'")
     axes = list(range(len(xi)))
     if indexing == "xy":
         axes[:2] = axes[:2][::-1]
@@ -322,7 +322,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         if not before and not after:
             continue
         if not array.shape[axis] and mode != "constant":
-            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+            raise user_error(ValueError, f"Can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         if mode in ("edge", "reflect", "symmetric", "wrap"):
             array = array[(*(slice(None),) * axis, np.pad(np.arange(array.shape[axis]), (before, after), mode))]
         else:
@@ -337,14 +337,14 @@ def _pad_widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
         pad_width = [np.broadcast_to(by_axis.get(i, 0), 2) for i in range(ndim)] or 0
     pad_width = np.asarray(pad_width)
     if pad_width.dtype.kind != "i":
-        raise TypeError("`pad_width` must be of integral type.")
+        raise user_error(TypeError, "`pad_width` must be of integral type")
     if (pad_width < 0).any():
-        raise ValueError("index can't contain negative values")
+        raise user_error(ValueError, "Index can't contain negative values")
     return tuple(map(tuple, np.broadcast_to(pad_width, (ndim, 2)).tolist()))
 
 
 def _border(array: Any, axis: int, width: int, side: int, mode: str, options: dict[str, Any]) -> Any:
-    """What goes before (side 0) or after (side 1) the entries along an axis, where it is computed rather than copied."""
+    """The padding before (side 0) or after (side 1) the elements along an axis, if it is computed, not copied."""
     lead, length, trail = array.shape[:axis], array.shape[axis], array.shape[axis + 1 :]
     shape = (*lead, width, *trail)
 

@@ -1,4 +1,4 @@
-"""What is asked of an array without a look at its numbers."""
+"""Shape, size and kind of an array, without a look at its numbers."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _pieces(x: Any, bounds: tuple[int, ...], axis: int) -> tuple:
     return tuple(x[(*lead, slice(i, j))] for i, j in _spans(x.shape[axis], bounds))
 
 
-def _filled(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axis: int) -> list:
+def _fill_parts(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axis: int) -> list:
     """The cotangents of all pieces, with zeros for those that nothing came back to."""
     lead, trail = whole.shape[:axis], whole.shape[axis + 1 :]
     spans = _spans(whole.shape[axis], bounds)
@@ -119,7 +119,7 @@ _concatenate = linear(
 _split: Callable = linear(
     "split",
     _pieces,
-    lambda t, x_spec, bounds, axis: _concatenate(*_filled(t, x_spec, bounds, axis), axis=axis),
+    lambda t, x_spec, bounds, axis: _concatenate(*_fill_parts(t, x_spec, bounds, axis), axis=axis),
     outputs=0,  # as many as there are pieces
     batch=shifted_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
@@ -136,7 +136,7 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
     """
     parts = [operand(a) for a in arrays]
     if not parts:
-        raise ValueError("need at least one array to concatenate")
+        raise user_error(ValueError, "Need at least one array to concatenate")
     if dtype is not None:
         parts = [cast(a, dtype, casting) for a in parts]
     if axis is None:
@@ -164,7 +164,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
     else:
         sections = index(indices_or_sections)
         if sections <= 0:
-            raise ValueError("number sections must be larger than 0.")
+            raise user_error(ValueError, "Number sections must be larger than 0")
         each, extra = divmod(length, sections)
         bounds = tuple(i * each + min(i, extra) for i in range(1, sections))
     return list(_split(ary, bounds=bounds, axis=axis))
@@ -206,7 +206,7 @@ def fliplr(m: Any) -> Any:
     """
     m = operand(m)
     if m.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
+        raise user_error(ValueError, "Input must be >= 2-d")
     return _flip(m, axis=(1,))
 
 
@@ -219,7 +219,7 @@ def flipud(m: Any) -> Any:
     """
     m = operand(m)
     if m.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
+        raise user_error(ValueError, "Input must be >= 1-d")
     return _flip(m, axis=(0,))
 
 
@@ -235,7 +235,7 @@ def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
     shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     if shifts.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        raise user_error(ValueError, "'shift' and 'axis' should be scalars or 1D sequences")
     return _roll(a, shift=tuple(map(index, shifts)), axis=tuple(map(index, axes)))
 
 
@@ -248,7 +248,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """
     m = operand(m)
     if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
+        raise user_error(ValueError, "len(axes) must be 2")
     i, j = normalize_axis_tuple(axes, m.ndim, "axes")
     match k % 4:
         case 0:
@@ -270,7 +270,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """
     a = operand(a)
     if a.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
+        raise user_error(ValueError, "diag requires an array of at least two dimensions")
     axis1, axis2 = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
     return _diagonal(a, offset=index(offset), axis1=axis1, axis2=axis2)
 
@@ -287,7 +287,7 @@ def diag(v: Any, k: int = 0) -> Any:
         n = v.shape[0] + abs(k)
         return _embed_diagonal(v, shape=(n, n), offset=index(k), axis1=0, axis2=1)
     if v.ndim != 2:
-        raise ValueError("Input must be 1- or 2-d.")
+        raise user_error(ValueError, "Input must be 1- or 2-d")
     return diagonal(v, k)
 
 

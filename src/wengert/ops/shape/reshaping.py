@@ -36,7 +36,7 @@ def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
     return x.reshape(shape)
 
 
-def _stretched(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _stretch(x: Any, shape: tuple[int, ...]) -> np.ndarray:
     """`np.broadcast_to`; for a few numbers as a copy, which is made faster than the view."""
     if math.prod(shape) > 4096 or np.ndim(x) > len(shape):
         return np.broadcast_to(x, shape)
@@ -76,7 +76,7 @@ _transpose: Callable = linear(
 )
 _broadcast_to = linear(
     "broadcast_to",
-    _stretched,
+    _stretch,
     lambda t: t,
     conforms=True,
     cases=(case((1, 3), shape=(2, 2, 3)), case((), shape=(2, 3)), case((3, 1), shape=(3, 0)), case((2,), shape=(2,))),
@@ -216,12 +216,12 @@ def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
     """
     a = operand(a)
     sources = normalize_axis_tuple(source, a.ndim, "source")
-    places = normalize_axis_tuple(destination, a.ndim, "destination")
-    if len(sources) != len(places):
-        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    targets = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(sources) != len(targets):
+        raise user_error(ValueError, "`source` and `destination` arguments must have the same number of elements")
     axes = [i for i in range(a.ndim) if i not in sources]
-    for place, i in sorted(zip(places, sources, strict=True)):
-        axes.insert(place, i)
+    for target, i in sorted(zip(targets, sources, strict=True)):
+        axes.insert(target, i)
     return _transpose(a, axes=tuple(axes))
 
 

@@ -40,7 +40,7 @@ def _spectrum(x: Spec, shape: tuple[int, ...]) -> Spec:
     return Spec(shape, np.result_type(x.dtype, 1j))
 
 
-def _replaced(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+def _with_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
@@ -65,7 +65,7 @@ def _rfft_transpose(t: Any, x_spec: Any, axis: int, norm: str) -> Any:
     # w^(-jk).
     n = x_spec.shape[axis]
     if x_spec.dtype.kind == "c":
-        return _fft(resized(t, n, axis), axis=(axis,), norm=norm)
+        return _fft(resize_axis(t, n, axis), axis=(axis,), norm=norm)
     return _irfft(multiply(conj(t), 1 / _multiplicity(n, axis, x_spec)), n=n, axis=axis, norm=SWAPPED[norm])
 
 
@@ -106,7 +106,7 @@ _rfft: Callable = linear(
     structural=False,
     conforms=True,
     batch=shifted_axis,
-    spec=lambda x, axis, norm: _spectrum(x, _replaced(x.shape, axis, x.shape[axis] // 2 + 1)),
+    spec=lambda x, axis, norm: _spectrum(x, _with_length(x.shape, axis, x.shape[axis] // 2 + 1)),
     cases=(
         case((6,), axis=0, norm="backward"),
         case((2, 5), axis=1, norm="ortho"),
@@ -122,7 +122,7 @@ _irfft: Callable = linear(
     structural=False,
     conforms=True,
     batch=shifted_axis,
-    spec=lambda x, n, axis, norm: Spec(_replaced(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
+    spec=lambda x, n, axis, norm: Spec(_with_length(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
     cases=(
         case((4,), n=6, axis=0, norm="backward"),
         case((2, 3), n=5, axis=1, norm="ortho"),
@@ -133,7 +133,7 @@ _irfft: Callable = linear(
 )
 
 
-def resized(x: Any, n: int, axis: int) -> Any:
+def resize_axis(x: Any, n: int, axis: int) -> Any:
     """x with this length along an axis: cut, or filled with zeros at the end."""
     length = x.shape[axis]
     if n < length:
@@ -188,7 +188,7 @@ def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str 
     refuse_out(out)
     a = operand(a)
     axis = normalize_axis_index(axis, a.ndim)
-    return transform(resized(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
+    return transform(resize_axis(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
 
 
 @implements(np.fft.rfft)
@@ -202,7 +202,7 @@ def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
     a = operand(a)
     _refuse_complex("rfft", a)
     axis = normalize_axis_index(axis, a.ndim)
-    return _rfft(resized(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
+    return _rfft(resize_axis(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
 
 
 @implements(np.fft.irfft)
@@ -218,7 +218,7 @@ def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = No
     a = operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, 2 * (a.shape[axis] - 1))
-    return _irfft(resized(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
+    return _irfft(resize_axis(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
 
 
 @implements(np.fft.hfft)
@@ -277,9 +277,9 @@ def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = No
     """
     refuse_out(out)
     a = operand(a)
-    lengths, places = _arguments(a, s, axes)
-    a = rfft(a, lengths[-1], places[-1], norm)
-    return _along_many(_fft, a, lengths[:-1], places[:-1], norm, None)
+    lengths, axes = _arguments(a, s, axes)
+    a = rfft(a, lengths[-1], axes[-1], norm)
+    return _along_many(_fft, a, lengths[:-1], axes[:-1], norm, None)
 
 
 @implements(np.fft.irfftn)
@@ -291,9 +291,9 @@ def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = N
     """
     refuse_out(out)
     a = operand(a)
-    lengths, places = _arguments(a, s, axes)
-    a = _along_many(_ifft, a, lengths[:-1], places[:-1], norm, None)
-    return irfft(a, None if s is None else lengths[-1], places[-1], norm)
+    lengths, axes = _arguments(a, s, axes)
+    a = _along_many(_ifft, a, lengths[:-1], axes[:-1], norm, None)
+    return irfft(a, None if s is None else lengths[-1], axes[-1], norm)
 
 
 @implements(np.fft.fft2)
@@ -339,10 +339,10 @@ def irfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = No
 def _along_many(transform: Callable, a: Any, s: Lengths, axes: Axes, norm: str | None, out: None) -> Any:
     refuse_out(out)
     a = operand(a)
-    lengths, places = _arguments(a, s, axes)
-    for n, axis in zip(lengths, places, strict=True):
-        a = resized(a, _length(n, a.shape[axis]), axis)
-    return transform(a, axis=tuple(places), norm=_norm(norm)) if places else a
+    lengths, axes = _arguments(a, s, axes)
+    for n, axis in zip(lengths, axes, strict=True):
+        a = resize_axis(a, _length(n, a.shape[axis]), axis)
+    return transform(a, axis=tuple(axes), norm=_norm(norm)) if axes else a
 
 
 def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
@@ -355,11 +355,11 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
                 stacklevel=4,
             )
         axes = range(a.ndim) if s is None else range(a.ndim - len(s), a.ndim)
-    places = [normalize_axis_index(axis, a.ndim) for axis in axes]
-    lengths = [a.shape[axis] for axis in places] if s is None else list(s)
-    if len(lengths) != len(places):
-        raise user_error(ValueError, f"Shape and axes have different lengths, {len(lengths)} and {len(places)}")
-    return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, places, strict=True)], places
+    axes = [normalize_axis_index(axis, a.ndim) for axis in axes]
+    lengths = [a.shape[axis] for axis in axes] if s is None else list(s)
+    if len(lengths) != len(axes):
+        raise user_error(ValueError, f"Shape and axes have different lengths, {len(lengths)} and {len(axes)}")
+    return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, axes, strict=True)], axes
 
 
 # The order of frequencies
@@ -372,7 +372,7 @@ def fftshift(x: Any, /, axes: Any = None) -> Any:
     >>> fftshift([0.0, 1.0, -2.0, -1.0])
     array([-2., -1.,  0.,  1.])
     """
-    return _shifted(x, axes, lambda n: n // 2)
+    return _shift_half(x, axes, lambda n: n // 2)
 
 
 @implements(np.fft.ifftshift)
@@ -382,10 +382,10 @@ def ifftshift(x: Any, /, axes: Any = None) -> Any:
     >>> ifftshift([-2.0, -1.0, 0.0, 1.0])
     array([ 0.,  1., -2., -1.])
     """
-    return _shifted(x, axes, lambda n: -(n // 2))
+    return _shift_half(x, axes, lambda n: -(n // 2))
 
 
-def _shifted(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
+def _shift_half(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
     x = operand(x)
     axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     return roll(x, tuple([shift(x.shape[axis]) for axis in axes]), axes)

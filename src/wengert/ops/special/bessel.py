@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, elementwise
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.complex_numbers import sign
 from wengert.ops.special.scipy_functions import (
     constants_for,
-    floating,
+    floating_dtype,
     of_scipy,
     real_part_of,
     scipy_special,
@@ -46,8 +47,8 @@ _kv = _of_order("kv", lambda t, v, x: t * (-0.5 * (_kv(v - 1, x) + _kv(v + 1, x)
 
 def _scaled_iv(x: Any, v: float) -> Any:
     if np.iscomplexobj(x):
-        raise TypeError("ive of complex numbers is not in the table: |x| has no complex derivative")
-    return scipy_special("ive")(np.asarray(v, real_part_of(floating(np.asarray(x)))), x)
+        raise user_error(TypeError, "ive of complex numbers is not in the table: |x| has no complex derivative")
+    return scipy_special("ive")(np.asarray(v, real_part_of(floating_dtype(np.asarray(x)))), x)
 
 
 _ive = elementwise(

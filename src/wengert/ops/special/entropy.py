@@ -1,7 +1,8 @@
 """Products with logarithms, and what entropies, odds and probabilities are made of.
 
-Where x = 0 a product x log y is 0 whatever y is, so its slope in y is 0 there; its slope in x is log y, minus infinity
-at y = 0. A slope that is infinite times a cotangent of zero is zero, as everywhere in the table.
+Where x = 0, a product x log y is 0 for every y, so its derivative with respect to y is 0 there. Its derivative with
+respect to x is log y, minus infinity at y = 0. An infinite derivative times a cotangent of zero is zero, as everywhere
+in the table.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import where
@@ -48,15 +49,16 @@ erfcinv = elementwise(
 
 
 def _erfcx_derivative(x: Any, order: int) -> Any:
-    """The derivative g_n of exp(x^2) erfc(x): with the repeated integrals of erfc, g_n = (-2)^n n! exp(x^2) i^n
-    erfc(x).
+    """The n-th derivative g_n of exp(x^2) erfc(x).
+
+    With the repeated integrals of erfc, g_n = (-2)^n n! exp(x^2) i^n erfc(x).
 
     These obey i^(n-2) erfc = 2 x i^(n-1) erfc + 2 n i^n erfc, which runs down to the ratios of neighbours where x is
     above 1; elsewhere g_(n+1) = 2 x g_n + 2 n g_(n-1) runs up.
     """
     x = np.asarray(x)
     if x.dtype.kind == "c":
-        raise TypeError("erfcx of complex numbers is not in the table")
+        raise user_error(TypeError, "erfcx of complex numbers is not in the table")
     wide = x.astype(float)
     value = scipy_special("erfcx")(wide)
     if order:

@@ -1,6 +1,6 @@
 """The gamma function and its relations: logarithm, derivatives, the beta function, and Hurwitz's zeta.
 
-Orders have no derivative: `polygamma` and `zeta` have one in their second argument, and refuse the first.
+`polygamma` and `zeta` are differentiable with respect to their second argument, not the order.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ TINY = 1e-300
 
 
 def _log_gamma(x: Any) -> Any:
-    """SciPy's, but log(1 / |x|) where x is tiny, as in C at -inf, where there is no limit, and accurate around its
-    zeros at 1 and 2.
+    """SciPy's `gammaln`, accurate around its zeros at 1 and 2.
+
+    Where x is tiny it is log(1 / |x|), and at -inf, where there is no limit, it is infinite as in C.
     """
     out = np.asarray(scipy_special("gammaln")(x))
     size = np.abs(np.asarray(x, out.dtype))

@@ -1,6 +1,6 @@
 """The incomplete gamma and beta functions, with derivatives of any order in all their arguments.
 
-SciPy has the functions. Derivatives in the parameters are integrals: with pref = x^a exp(-x) / gamma(a),
+SciPy has the functions. Derivatives with respect to the parameters are integrals: with pref = x^a exp(-x) / gamma(a),
 
     gammainc(a, x)  = pref * integral of exp(-a r - x expm1(-r)) over r > 0
     gammaincc(a, x) = pref * integral of exp( a r - x expm1( r)) over r > 0
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.errors import user_error
 from wengert.core.kinds import describe, elementwise
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.exponential import exp, log, power
@@ -40,8 +41,9 @@ like exp(-r).
 
 
 def _moments(width: np.ndarray, exponent: Callable, factors: Callable, count: int) -> list[np.ndarray]:
-    """The integrals of exp(exponent(r)) times each of so many factors(r), over r > 0, where the exponent falls by about
-    1 over a width.
+    """The integrals of exp(exponent(r)) times each of `count` factors(r) over r > 0.
+
+    The exponent falls by about 1 over a width.
     """
     totals = [np.zeros_like(width) for _ in range(count)]
     for point, weight in zip(POINTS, WEIGHTS, strict=True):
@@ -53,7 +55,7 @@ def _moments(width: np.ndarray, exponent: Callable, factors: Callable, count: in
 
 
 def _in_range(inside: np.ndarray, derivative: Callable, *args: np.ndarray) -> np.ndarray:
-    """A derivative computed where arguments are inside; zero elsewhere, as at the ends of the range of x."""
+    """A derivative computed for arguments inside the range; zero elsewhere, as at the ends of the range of x."""
     out = np.zeros(inside.shape)
     if inside.any():
         with np.errstate(all="ignore"):
@@ -64,7 +66,7 @@ def _in_range(inside: np.ndarray, derivative: Callable, *args: np.ndarray) -> np
 def _as_doubles(*args: Any) -> tuple[np.dtype, tuple[np.ndarray, ...]]:
     dtype = np.result_type(*args)
     if dtype.kind == "c":
-        raise TypeError("the incomplete gamma and beta functions of complex numbers are not in the table")
+        raise user_error(TypeError, "The incomplete gamma and beta functions of complex numbers are not in the table")
     return dtype if dtype.kind == "f" else np.dtype(float), np.broadcast_arrays(*[np.asarray(a, float) for a in args])
 
 
@@ -125,8 +127,9 @@ def _gammainc_derivative(a: Any, x: Any, order: int) -> Any:
 
 
 def _gamma_density(a: Any, x: Any, order: int = 0) -> Any:
-    """The derivative in a of x^(a - 1) exp(-x) / gamma(a), which is infinite, 1 or 0 at x = 0, as a is below, at or
-    above 1.
+    """The derivative of x^(a - 1) exp(-x) / gamma(a) with respect to a.
+
+    At x = 0 it is infinite, 1 or 0, as a is below, at or above 1.
     """
     zero = equal(x, 0)  # there as a power, whose derivatives at zero are finite where those of the logarithm are not
     at_zero = power(where(zero, x, 1.0), a - 1.0) * exp(-x - gammaln(a))

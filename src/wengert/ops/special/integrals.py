@@ -43,7 +43,7 @@ def expn(n: Any, x: Any) -> Any:
     """
     orders = plain_numbers(n, "expn", "order n")
     if np.any(orders % 1):
-        raise user_error(ValueError, "The order of expn is a whole number", "Round it first.")
+        raise user_error(ValueError, "The order of expn is an integer", "Round it first.")
     if not orders.ndim:
         return _expn(operand(x), n=int(orders))
     out: Any = math.nan
@@ -92,8 +92,9 @@ _lambertw = elementwise(
 
 
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
-    """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is
-    known to be real.
+    """Lambert's W: branch k of the function with W exp(W) = z.
+
+    It is a complex number, as in SciPy: take its real part where it is known to be real.
 
     >>> lambertw([1.0]).real
     array([0.56714329])

@@ -29,14 +29,14 @@ def reading(shape: Shape, key: Index, indices: Sequence[Any]) -> Reading | None:
     size = math.prod(shape)
     unknown = [isinstance(index, Array) for index in indices]
     if not any(unknown):
-        places = numbered(shape)[key.filled(indices)]
+        places = numbered(shape)[key.fill(indices)]
         return Reading(taken(np.asarray(places), size), np.shape(places))
     if Hole.MASK in key.key:
         return None
     axes = [axis for axis, missing in zip(key.array_axes(len(shape)), unknown, strict=True) if missing]
     groups = along(shape, axes)
     corner = groups[tuple([slice(0, 1) if i in axes else slice(None) for i in range(len(shape))])]
-    places = corner[key.filled([np.zeros(i.shape, int) if m else i for i, m in zip(indices, unknown, strict=True)])]
+    places = corner[key.fill([np.zeros(i.shape, int) if m else i for i, m in zip(indices, unknown, strict=True)])]
     return Reading(taken(np.asarray(places), corner.size) @ taken(groups, corner.size).T.tocsr(), np.shape(places))
 
 

@@ -196,7 +196,7 @@ for _name, (_getter, _doc) in PROPERTIES.items():
 
 
 def _missing_attribute(name: str) -> property:
-    """An attribute of NumPy's arrays that values have not, and an error that says why."""
+    """A property that raises an error: an attribute of NumPy's arrays that values do not have."""
 
     def refuse(x: Any) -> NoReturn:
         raise AttributeError(

@@ -138,8 +138,8 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
         inside = (_slice_along(f, axis, 2, None) - _slice_along(f, axis, None, -2)) / (2.0 * h)
         before = after = 0.5
     else:
-        # The slope of the parabola through three points, at the middle one: the slopes on both sides, each with the
-        # other's distance.
+        # The slope of the parabola through three points, at the middle one: the mean of the slopes on both sides,
+        # weighted by the distance on the other side.
         left, right = _slice_along(step, 0, None, -1), _slice_along(step, 0, 1, None)
         before, after = left / (left + right), right / (left + right)
         inside = after * _slice_along(one_sided, axis, None, -1) + before * _slice_along(one_sided, axis, 1, None)
@@ -254,7 +254,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     whole = np.result_type(steps, period).kind in "iu"
     half = period // 2 if whole else period / 2
     wrapped = remainder(steps + half, period) - half
-    if not whole or period % 2 == 0:  # a step of half a period goes the way that it went
+    if not whole or period % 2 == 0:  # a step of half a period keeps its sign
         wrapped = where(logical_and(equal(wrapped, -half), greater(steps, 0)), wrapped + 2 * half, wrapped)
     jumps = where(less(absolute(steps), period / 2 if discont is None else discont), 0, wrapped - steps)
     later = _slice_along(p, axis, 1, None) + cumsum(jumps, axis)
@@ -299,7 +299,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def _convolve_impl(x: Any, y: Any, mode: str) -> Any:
-    """Along the last axis, the others broadcast; "valid" is for y not longer than x."""
+    """Convolution along the last axis, with broadcasting over the others; "valid" is for y not longer than x."""
     if x.ndim == y.ndim == 1:
         return np.convolve(x, y, mode)  # type: ignore[call-overload]  # any mode, checked before
     if mode == "full":

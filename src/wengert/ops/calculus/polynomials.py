@@ -1,7 +1,6 @@
 """Polynomials as coefficients of falling powers: arithmetic, derivatives, roots, least-squares fits.
 
-The coefficients of a value stay where they are, also those that are 0: they have a derivative, and what NumPy cuts off
-would lose it.
+Leading coefficients of a value are kept even if they are 0, unlike in NumPy, because they have a derivative.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class Prepare(NamedTuple):
 
 @implements(np.einsum)
 def einsum(*operands: Any, optimize: Any = False) -> Any:
-    """A sum of products, by labels of axes; both of NumPy's ways to write them.
+    """A sum of products, by labels of axes, in either of NumPy's two notations.
 
     Pairs are contracted in a good order, by BLAS.
 

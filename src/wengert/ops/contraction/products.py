@@ -64,14 +64,14 @@ def _rows(x: Any) -> Any:
 
 
 def _matmul_spec(x: Any, y: Any) -> Spec:
-    """NumPy's own check of the shapes, on stacks of one matrix; then those of the stacks."""
+    """The shape of a product: NumPy checks the matrices, on stacks of one; the stacks broadcast."""
     one = [np.broadcast_to(np.zeros((), o.dtype), o.shape[max(o.ndim - 2, 0) :]) for o in (x, y)]
     out = np.matmul(*one) if all(a.size < 4096 for a in one) else _product_of_shapes(*one)
     return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *out.shape), out.dtype)
 
 
 def _product_of_shapes(x: Any, y: Any) -> Any:
-    """A matrix product that takes no time: rows and columns are kept, and what is summed is as long as it would be."""
+    """An array with the shape and dtype of a matrix product, which costs nothing."""
     if x.shape[-1] != y.shape[0]:
         return np.matmul(x, y)  # raises
     shape = x.shape[:-1] + y.shape[1:]
@@ -145,7 +145,7 @@ def outer(a: Any, b: Any) -> Any:
 
 @implements(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Inner products along one axis, conjugate in the first, broadcasting the others.
+    """Inner products along one axis, the first operand conjugated, with broadcasting over the others.
 
     >>> vecdot([[1, 2], [3, 4]], [10, 1])
     array([12, 34])

@@ -1,7 +1,4 @@
-"""Floating-point numbers taken apart (integer and fractional part, powers of two), bits, and common divisors.
-
-And common divisors.
-"""
+"""Floating-point numbers taken apart (integer and fractional part, powers of two), bits, and common divisors."""
 
 from __future__ import annotations
 
@@ -92,7 +89,7 @@ _mantissa = elementwise("mantissa", lambda x: np.frexp(x)[0], lambda t, x: _ldex
 
 @implements(np.frexp)
 def frexp(x: Any, /) -> tuple:
-    """The mantissa, with a derivative, and the integer exponent of 2, without one: `ldexp` puts them together again.
+    """The mantissa, which has a derivative, and the integer exponent of 2, which has none; the inverse of `ldexp`.
 
     >>> frexp(6.0)
     (np.float64(0.75), np.int32(3))
@@ -131,7 +128,7 @@ def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[An
 
 @implements(np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
-    """What is not zero as the bits of bytes, the last one filled up with zeros.
+    """The elements that are not zero as the bits of bytes, the last byte filled up with zeros.
 
     >>> packbits([1, 0, 1])
     array([160], dtype=uint8)

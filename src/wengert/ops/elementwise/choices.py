@@ -78,12 +78,12 @@ def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
 
 
 def has_zero(x: Any) -> bool:
-    """Whether there is a zero, whose sign may be in question."""
+    """Whether there is a zero, of either sign."""
     return np.count_nonzero(x) < x.size if x.ndim else not x
 
 
 def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
-    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`.
+    """The implementation of `fmax` and `fmin`: of 0.0 and -0.0, the second operand, as in `maximum` and `minimum`.
 
     NumPy's choice depends on the index in the array.
     """
@@ -148,7 +148,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min
     """
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
-    if (x := operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
+    if (x := operand(x)).dtype.kind in "iu":  # a Python number that no integer of x can reach is no bound
         bounds = np.iinfo(x.dtype)
         lower = None if lower.__class__ is int and lower <= bounds.min else lower
         upper = None if upper.__class__ is int and upper >= bounds.max else upper

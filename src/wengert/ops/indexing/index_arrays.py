@@ -129,7 +129,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    """The place in the flat array for an index along each axis of an array of shape `dims`.
+    """The index in the flat array for an index along each axis of an array of shape `dims`.
 
     >>> ravel_multi_index(([0, 1], [2, 0]), (2, 3))
     array([2, 3])

@@ -121,7 +121,7 @@ BOUNDS = frozenset((int, NoneType))
 
 
 def split_key(key: Any) -> tuple[Index, list]:
-    """A key as metadata and the arrays that belong into its holes."""
+    """A key as an `Index` and the arrays for its holes."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if part.__class__ is slice:
@@ -137,7 +137,7 @@ def split_key(key: Any) -> tuple[Index, list]:
 
 
 def _part(part: Any, indices: list) -> Any:
-    """One part of a key as metadata; an array is put in the list, and leaves a hole."""
+    """One part of an `Index`; an array is appended to the list, and leaves a hole."""
     if part is None or part is Ellipsis:
         return part
     if isinstance(part, slice):

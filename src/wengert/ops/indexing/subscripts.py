@@ -1,6 +1,6 @@
 """Indexing: everything that NumPy's `[]` takes, to read, to overwrite and to add.
 
-To read is linear, and its transpose adds into zeros; the transpose of that is to read again.
+Reading is linear, and its transpose adds into zeros; the transpose of that is reading again.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def getitem(x: Any, key: Any) -> Any:
 
 
 def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
-    """x with `x[key] = v`, in a new array, unless x's own may be reused. Where a key repeats, what comes last stays.
+    """A copy of x with `x[key] = v`; with `reuse`, x itself. Where indices repeat, the last value remains.
 
     >>> set_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 3.])
@@ -254,7 +254,7 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
 
 
 def add_at(x: Any, key: Any, v: Any) -> Any:
-    """x with v added at a key, in a new array. Where a key repeats, every occurrence counts.
+    """A copy of x with v added at a key. Where indices repeat, every occurrence counts.
 
     >>> add_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 5.])
@@ -326,7 +326,7 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
 
 def _concrete(index: Any) -> np.ndarray:
-    """The numbers of an index, whatever the mode of the value that carries them."""
+    """The numbers of an index, whatever the mode of the value."""
     plain = index
     while isinstance(plain, Array):
         plain = getattr(plain, "value", None)

@@ -83,7 +83,7 @@ def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
 
 
 def permute(x: Any, indices: Any, axis: int) -> Any:
-    """`take_along_axis` where no line takes an element twice, so that the transpose is plain assignment."""
+    """`take_along_axis` where no row takes an element twice, so that the transpose is an assignment."""
     return gather(x, *key_along(x.shape, indices, axis), key=Index((Hole.ARRAY,) * x.ndim))
 
 
@@ -279,7 +279,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 def _cycle(v: Any, count: int) -> Any:
-    """The first `count` elements of v, over and over."""
+    """The first `count` elements of v, repeated as often as needed."""
     v = reshape(operand(v), (-1,))
     return v if v.size == count else getitem(v, np.arange(count) % v.size)
 

@@ -28,7 +28,7 @@ __all__ = ["cho_solve", "cholesky"]
 
 
 def _halve(x: Any) -> Any:
-    """The lower triangle with half of the diagonal: of a Hermitian matrix H the part with `P + P^H = H`."""
+    """The lower triangle P with half of the diagonal: for a Hermitian matrix H, `P + P^H = H`."""
     return x * _half(x.shape[-1], np.finfo(x.dtype).dtype)
 
 

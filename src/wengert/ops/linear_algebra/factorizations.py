@@ -1,4 +1,4 @@
-"""The factors L U and Q R of matrices.
+"""The factorizations L U and Q R of matrices.
 
 Each is one operation with one result, in which both factors lie side by side.
 """
@@ -216,10 +216,10 @@ def _q_and_r(packed: Any, x_spec: Any) -> tuple[Any, Any]:
 
 
 def _refuse_dependent(r: Any) -> Any:
-    """Ones to multiply with, unless a column is a combination of those before it.
+    """Ones to multiply with; an error if a column is a linear combination of those before it.
 
-    What is left of it, on the diagonal of R, is then a rounding error of Householder's reflections: some units in the
-    last place of the column, however long it is. Which ones depends on the machine, so the bound is well above them.
+    Its element on the diagonal of R is then a rounding error of Householder's reflections: some units in the last place
+    of the norm of the column. They depend on the machine, so the bound is well above them.
     """
     dtype, sizes = factor_dtype(r.dtype), np.abs(r)
     rounding = (10 + r.shape[-1]) * np.finfo(dtype).eps

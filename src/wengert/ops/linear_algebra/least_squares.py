@@ -103,7 +103,7 @@ def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
 
 
 def with_limits(x: Any, limits: Any, function: Callable[[Any, float], Any]) -> Any:
-    """A function of matrices and a number: the same for a whole stack, or one for each of its matrices."""
+    """Call a function of matrices and a number, which is the same for a whole stack or one for each matrix."""
     limits = np.asarray(limits)
     if not limits.ndim:
         return function(x, limits.item())
@@ -133,7 +133,7 @@ def _lstsq_pull_a(t: Any, x: Any, y: Any, out: Any, rcond: float | None) -> Any:
 
 
 def _cutoff(x: Any, rcond: float | None) -> float:
-    """What lstsq takes a singular value for 0 below, beside the largest."""
+    """The ratio to the largest singular value below which `lstsq` takes one as 0."""
     return float(np.finfo(x.dtype).eps) * max(x.shape) if rcond is None else max(rcond, float(np.finfo(x.dtype).eps))
 
 

@@ -102,7 +102,7 @@ def _frechet_spec(x: Spec, e: Spec) -> Spec:
 def _matrix_function(
     name: str, impl: Callable, frechet_impl: Callable, arguments: Sequence[Any]
 ) -> tuple[Callable, Callable]:
-    """Enter in the table a function of matrices and, under `name`_frechet, its derivative L(x, e) at x along e."""
+    """Enter a function of matrices in the table, and as `name`_frechet its derivative L(x, e) at x along e."""
     first = arguments[0]
 
     def second(x: Any, e: Any, h: Any) -> Any:
@@ -157,7 +157,7 @@ def _linalg() -> Any:
 
 
 def _exponential_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """By the blocks, e scaled so that it does not decide about theirs.
+    """The derivative of the exponential from the block matrix, with e scaled so that x decides about its norm.
 
     Large matrices of moderate norm by SciPy's function for it, which costs a third but squares as often as the norm of
     x asks for, even if its powers are small.
@@ -241,7 +241,7 @@ def _not_real(name: str) -> np.linalg.LinAlgError:
 
 
 def _back(u: np.ndarray, t: np.ndarray, *given: np.ndarray) -> np.ndarray:
-    """u t u^H, real if all that is given is."""
+    """u t u^H, real if u and t are."""
     out = u @ t @ u.conj().T
     return out if any(x.dtype.kind == "c" for x in given) else out.real
 

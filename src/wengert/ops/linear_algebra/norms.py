@@ -161,7 +161,7 @@ implements(np.linalg.vecdot)(products.vecdot)
 
 @implements(np.linalg.outer)
 def outer(x1: Any, x2: Any, /) -> Any:
-    """All products of an element of one vector and one of the other.
+    """All products of an element of one vector with one of the other.
 
     >>> outer([1.0, 2.0], [3.0, 4.0]).tolist()
     [[3.0, 4.0], [6.0, 8.0]]

@@ -1,6 +1,6 @@
 """Eigenvalues and singular values, with their vectors.
 
-What is open in the choice of these, and what follows for derivatives, is said in `gauge.py`.
+`gauge.py` describes the freedom in the choice of vectors, and what follows for derivatives.
 
 With X = V^H dA V and F_ij = 1 / (w_j - w_i), the eigenvalues of a Hermitian A = V diag(w) V^H move by diag(X), the
 vectors by V (F * X). The primitives give values and vectors in one array, so that the rules keep nothing else.
@@ -75,7 +75,7 @@ def _on_diagonal(x: Any) -> Any:
 
 
 def _over(*rows: Any) -> Any:
-    """One above the other: matrices, and vectors as one row."""
+    """Matrices, and vectors as single rows, one above the other."""
     return concatenate(rows, -2)
 
 
@@ -132,7 +132,7 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
 
 
 def _eigen_spec(impl: Callable) -> Callable:
-    """The dtype as NumPy has it for a matrix of one element."""
+    """The result's spec, with the dtype that NumPy gives for a matrix of one element."""
     return lambda x, **params: Spec(
         (*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), impl(np.ones((1, 1), x.dtype), **params).dtype
     )
@@ -232,7 +232,7 @@ def eig(a: Any) -> EigResult:
 
     Eigenvectors have length one, and their largest component is real.
 
-    Results are complex always, so that their dtype does not depend on the numbers.
+    Results are always complex, so that their dtype does not depend on the numbers.
 
     >>> eig(np.diag([1.0, 2.0])).eigenvalues
     array([1.+0.j, 2.+0.j])

@@ -40,7 +40,7 @@ __all__ = ["block_diag", "solve_banded", "solve_sylvester", "tensorinv", "tensor
 
 
 def _diagonals(below: int, above: int, n: int) -> list[tuple[int, slice, slice]]:
-    """The place in `ab` of each diagonal, the rows of the matrix that it meets, and the columns."""
+    """For each diagonal, its row in `ab`, and the rows and columns of the matrix that it covers."""
     offsets = [(d, d - above) for d in range(below + above + 1) if abs(d - above) < n]
     return [(d, slice(max(k, 0), n + min(k, 0)), slice(max(-k, 0), n - max(k, 0))) for d, k in offsets]
 
@@ -267,7 +267,9 @@ def sylvester_solution(a: Any, b: Any, q: Any, of: str) -> Any:
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """The x with `a x + x b = q`, for matrices or stacks of them. No eigenvalue of `a` may be that of `-b`: an error.
+    """The x with `a x + x b = q`, for matrices or stacks of them.
+
+    It is an error if `a` has an eigenvalue of `-b`.
 
     >>> solve_sylvester([[1.0]], [[3.0]], [[8.0]])
     array([[2.]])

@@ -44,12 +44,12 @@ def of_vectors(x: Any, y: Any) -> Any:
 
 @cache
 def factor_dtype(*dtypes: np.dtype) -> np.dtype:
-    """The dtype in which NumPy factors matrices of these; it refuses some."""
+    """The dtype in which NumPy factors matrices of these dtypes; an error for some."""
     return np.linalg.solve(*[np.eye(1, dtype=d) for d in (dtypes * 2)[:2]]).dtype
 
 
 def inexact(x: Any) -> Any:
-    """Integers as floating-point numbers, as NumPy's linear algebra takes them; what it does not take is an error."""
+    """Integers as floating-point numbers, as in NumPy's linear algebra; an error for other dtypes."""
     return (
         astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else np.asarray(x, factor_dtype(x.dtype))
     )
@@ -76,7 +76,7 @@ def solution_spec(x: Spec, y: Spec, *_: Spec, **params: Any) -> Spec:
 
 
 def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> Any:
-    """Solve with b as a stack of matrices: one of a single axis is one column."""
+    """Solve with b as a stack of matrices; a vector is one column."""
     a, b = square(name, a), operand(b)
     if not b.ndim:
         raise user_error(ValueError, f"{name} needs a right-hand side of at least one axis")

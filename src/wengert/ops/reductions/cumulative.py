@@ -1,7 +1,7 @@
 """Products, cumulative sums and cumulative products.
 
-The derivative of a product in one factor is the product of all the others, exact where factors are zero: nothing is
-divided by.
+The derivative of a product with respect to one factor is the product of the others, computed without division, so that
+it is exact where factors are zero.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def prod(
 
 
 def scan(factors: Any, terms: Any) -> Any:
-    """Along the last axis, s with s[k] = factors[k] * s[k-1] + terms[k], in as many steps as the length has bits."""
+    """s with s[k] = factors[k] * s[k-1] + terms[k] along the last axis, in log2 of its length steps."""
     length, step = terms.shape[-1], 1
     while step < length:
         earlier = np.zeros((*terms.shape[:-1], step), terms.dtype)

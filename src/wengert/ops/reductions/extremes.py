@@ -30,9 +30,9 @@ def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
 
 
 def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
-    """The reduction by `maximum` or `minimum` that takes 0.0 for larger than -0.0.
+    """The reduction by `maximum` or `minimum`, in which 0.0 is larger than -0.0.
 
-    NumPy's choice depends on how it cuts the array.
+    NumPy's result depends on how it divides the array.
     """
 
     def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Reductions that leave NaNs out: they get no gradient, and the others get the gradient of a reduction without them."""
+"""Reductions without NaNs: NaNs get no gradient, and other elements that of the reduction without them."""
 
 from __future__ import annotations
 

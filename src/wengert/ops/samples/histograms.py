@@ -1,4 +1,4 @@
-"""Counting: numbers in bins, in one dimension or several.
+"""Counting of numbers in bins, in one dimension or several.
 
 Counts have no derivative with respect to the numbers, but one with respect to the weights.
 """

@@ -1,4 +1,4 @@
-"""Sets of numbers: which elements are unique is found without a gradient; the elements themselves have one."""
+"""Sets of numbers: no gradient flows through the search for unique elements, but through the elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ __all__ = [
     "unique_inverse", "unique_values",
 ]  # fmt: skip
 
-# Sets. Which elements are unique is found without a gradient; the elements themselves have one.
 
 _UNIQUE = {"axis": None, "equal_nan": True}
 _first_indices = nondifferentiable(
@@ -67,7 +66,7 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """The different elements of an array, sorted. The gradient of each goes to the first of its like.
+    """The distinct elements of an array, sorted. The gradient of each goes to its first occurrence.
 
     >>> unique([3.0, 1.0, 3.0])
     array([1., 3.])
@@ -101,9 +100,7 @@ class UniqueInverse(NamedTuple):
 
 @implements(np.unique_all)
 def unique_all(x: Any, /) -> UniqueAll:
-    """The distinct elements, the first index of each, the inverse indices, and the counts.
-
-    NaNs differ.
+    """The distinct elements, the first index of each, the inverse indices, and the counts; NaNs are distinct.
 
     >>> unique_all([3, 1, 3]).counts
     array([1, 2])
@@ -205,6 +202,6 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 def _set(x: Any, assume_unique: bool) -> tuple[Any, Any]:
-    """The different elements in a row, and where they are in the array."""
+    """The distinct elements in one vector, and their first indices in the array."""
     x = reshape(operand(x), (-1,))
     return (x, np.arange(x.size)) if assume_unique else unique(x, return_index=True)

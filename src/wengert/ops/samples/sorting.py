@@ -37,7 +37,7 @@ _searchsorted = nondifferentiable(
 
 
 def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
-    """The array and the axis to sort along: None is the only axis of the flattened array."""
+    """The array and the axis to sort along, flattened if the axis is None."""
     if order is not None:
         raise user_error(ValueError, "Cannot specify order when the array has no fields")
     a = operand(a)
@@ -47,7 +47,7 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
 
 
 def _at_least_a_row(a: Any) -> Any:
-    """NumPy does not sort a number, but gives it the order [0]."""
+    """A number as a vector: NumPy does not sort numbers, but gives their order as [0]."""
     a = operand(a)
     return a if a.ndim else reshape(a, (1,))
 

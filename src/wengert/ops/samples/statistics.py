@@ -66,7 +66,7 @@ def cov(
 ) -> Any:
     """The covariances of variables, one in each row (or column), over their observations.
 
-    Differentiable in `aweights` too.
+    They are differentiable with respect to `aweights` too.
 
     >>> cov([1.0, 2.0, 4.0], [1.0, 3.0, 2.0]).round(3)
     array([[2.333, 0.5  ],
@@ -180,7 +180,9 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The q-th quantiles by any of NumPy's methods, differentiable in a, and in q where the method is continuous.
+    """The q-th quantiles by any of NumPy's methods.
+
+    They are differentiable with respect to a, and to q if the method is continuous.
 
     >>> float(quantile([1.0, 2.0, 4.0], 0.75))
     3.0
@@ -316,7 +318,7 @@ def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -
 
 
 def _weighted_quantile(ordered: Any, order: Any, q: Any, weights: Any, skips_nan: bool) -> Any:
-    """The first number up to which the weights are the q-th part of all; in the weights it is constant in pieces."""
+    """The first number up to which the weights are the q-th part of their sum; piecewise constant in the weights."""
     weights = take_along_axis(broadcast_to(weights, ordered.shape), order)
     if skips_nan:
         weights = where(isnan(ordered), 0.0, weights)

@@ -1,4 +1,4 @@
-"""Arrays with parts put in, taken out or exchanged, and arrays made of blocks or by a function of each line."""
+"""Arrays with parts inserted, deleted or replaced, and arrays made of blocks or by a function of each row."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 
 @implements(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Values behind an array, along an axis or in one row.
+    """Values appended to an array, along an axis or flattened.
 
     >>> append([1, 2], [[3], [4]])
     array([1, 2, 3, 4])
@@ -164,7 +164,7 @@ def block(arrays: Any) -> Any:
 
 
 def _depth(part: Any) -> tuple[int, int]:
-    """How deep the lists are nested, all alike, and the largest number of axes of a block."""
+    """The depth of the nested lists, which must be the same everywhere, and the largest number of axes of a block."""
     if isinstance(part, tuple):
         raise user_error(TypeError, "block takes lists of blocks, and got a tuple", "Write [...] instead of (...).")
     if not isinstance(part, list):
@@ -180,7 +180,7 @@ def _depth(part: Any) -> tuple[int, int]:
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """From several arrays, element by element, that of the number a.
+    """Elements chosen from several arrays: a holds the number of the array for each element.
 
     >>> choose([0, 1, 0], [[1.0, 2.0, 3.0], 9.0])
     array([1., 9., 3.])
@@ -215,7 +215,7 @@ def _refuse_outside(number: Any, n: int) -> None:
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Write on the main diagonal, in place; `wrap` begins it again below, in a tall matrix.
+    """Write to the main diagonal, in place; with `wrap`, it starts again below itself in a tall matrix.
 
     >>> x = np.zeros((2, 2))
     >>> fill_diagonal(x, 5.0)
@@ -255,7 +255,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @implements(np.apply_along_axis)
 def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a function gives for each line along an axis, in the place of that line; `wg.vmap` calls it once for all.
+    """The results of a function of each row along an axis, in place of the rows; `wg.vmap` calls it once for all.
 
     >>> apply_along_axis(lambda line: line[:2] * 10, 0, np.eye(3)).tolist()
     [[10.0, 0.0, 0.0], [0.0, 10.0, 0.0]]

@@ -33,7 +33,7 @@ def _unstack_impl(x: Any, axis: int) -> tuple:
 
 
 def _fill_slices(slices: Sequence[Any], whole: Spec, axis: int) -> list:
-    """The cotangents of all slices, with zeros for those that nothing came back to."""
+    """The cotangents of all slices, zeros for those without one."""
     shape = whole.shape[:axis] + whole.shape[axis + 1 :]
     return [np.zeros(shape, whole.dtype) if t is None else t for t in slices]
 
@@ -268,7 +268,7 @@ def tile(A: Any, /, reps: Any) -> Any:
 
 @implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product: every entry of `a` times the whole of `b`.
+    """The Kronecker product: every element of `a` times the whole of `b`.
 
     >>> kron([1, 10], [[1, 2]]).tolist()
     [[1, 2, 10, 20]]
@@ -303,7 +303,7 @@ STATISTICS: dict[str, Callable] = {"maximum": np.max, "minimum": np.min, "mean":
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """A border around an array: of zeros (also for mode="empty") or other constants, or continued from its entries.
+    """An array with a border: zeros (also for mode="empty"), other constants, or a continuation of its elements.
 
     >>> pad([1, 2, 3], (2, 1), mode="reflect").tolist()
     [3, 2, 1, 2, 3, 2]

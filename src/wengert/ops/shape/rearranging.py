@@ -43,7 +43,7 @@ def _pieces(x: Any, bounds: tuple[int, ...], axis: int) -> tuple:
 
 
 def _fill_parts(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axis: int) -> list:
-    """The cotangents of all pieces, with zeros for those that nothing came back to."""
+    """The cotangents of all pieces, zeros for those without one."""
     lead, trail = whole.shape[:axis], whole.shape[axis + 1 :]
     spans = _spans(whole.shape[axis], bounds)
     return [
@@ -172,7 +172,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 @implements(np.repeat)
 def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
-    """Each entry several times over: `repeats` is one number, or one for each entry along the axis.
+    """Each element repeated: `repeats` is one number, or one for each element along the axis.
 
     >>> repeat([1, 2, 3], [0, 1, 2]).tolist()
     [2, 3, 3]

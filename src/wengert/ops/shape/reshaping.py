@@ -37,7 +37,7 @@ def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
 
 
 def _stretch(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """`np.broadcast_to`; for a few numbers as a copy, which is made faster than the view."""
+    """`np.broadcast_to`; a few numbers are copied, which is faster than a view."""
     if math.prod(shape) > 4096 or np.ndim(x) > len(shape):
         return np.broadcast_to(x, shape)
     out = np.empty(shape, x.dtype)
@@ -125,7 +125,7 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 
 def along(a: Any, axis: int | None) -> tuple[Any, int]:
-    """An array and one of its axes; without an axis, the array in one row, which a single number is in any case."""
+    """An array and one of its axes; flattened if the axis is None or the array is a single number."""
     a = operand(a)
     axis = None if axis is None else normalize_axis_index(axis, a.ndim or 1)
     return (ravel(a), 0) if axis is None or not a.ndim else (a, axis)

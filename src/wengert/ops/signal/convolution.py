@@ -148,7 +148,7 @@ def _stack(x: Any, y: Any, rank: int) -> Lengths:
 
 
 def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
-    """For operands with more axes in front, which broadcast.
+    """An implementation for operands with more axes in front, which broadcast.
 
     `folds` says that those of the first one may join its batch.
     """
@@ -217,7 +217,7 @@ def _pull_to_signals(
 
 
 def _reverse_filters(w: np.ndarray, groups: int) -> np.ndarray:
-    """The filters that lead back from results to signals."""
+    """The filters that map results back to signals."""
     filters, channels, *size = w.shape
     turned = w.reshape(groups, filters // groups, channels, *size).swapaxes(1, 2)
     return np.flip(turned.reshape(groups * channels, filters // groups, *size), tuple(range(2, w.ndim)))

@@ -18,9 +18,9 @@ BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution of two arrays with equally many axes, zeros being around them.
+    """The convolution of two arrays with the same number of axes, surrounded by zeros.
 
-    `method` is accepted: there is one.
+    `method` is ignored.
 
     >>> convolve([1.0, 2.0, 3.0], [1.0, 1.0], mode="same").tolist()
     [1.0, 3.0, 5.0]
@@ -81,7 +81,7 @@ def _larger_first(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
 
 
 def _seen(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
-    """The first array, with what is around it, through the second one turned around."""
+    """The first array, extended beyond its boundary, convolved with the second one reversed."""
     reach = in2.shape
     widths: dict[str, Widths] = {
         "valid": ((0, 0),) * len(reach),

@@ -45,7 +45,7 @@ def _with_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
 
 
 def _multiplicity(n: int, axis: int, spec: Any) -> np.ndarray:
-    """How often each frequency of a half spectrum stands in the whole one: twice, but for 0 and n/2."""
+    """How often each frequency of a half spectrum occurs in the whole one: twice, except 0 and n/2."""
     counts = np.full(n // 2 + 1, 2, np.finfo(spec.dtype).dtype)
     counts[0] = 1
     if n % 2 == 0:
@@ -166,7 +166,7 @@ def _refuse_complex(name: str, x: Any) -> None:
 
 @implements(np.fft.fft)
 def fft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The discrete Fourier transform along an axis, of the first n numbers, or with zeros behind them.
+    """The discrete Fourier transform along an axis, of the first n numbers; missing ones are zeros.
 
     >>> fft([1.0, 0.0, 0.0]).real
     array([1., 1., 1.])
@@ -367,7 +367,7 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
 
 @implements(np.fft.fftshift)
 def fftshift(x: Any, /, axes: Any = None) -> Any:
-    """The frequencies in their order, with 0 in the middle.
+    """The frequencies in ascending order, with 0 in the middle.
 
     >>> fftshift([0.0, 1.0, -2.0, -1.0])
     array([-2., -1.,  0.,  1.])

@@ -1,4 +1,4 @@
-"""Products with logarithms, and what entropies, odds and probabilities are made of.
+"""Products with logarithms, entropies, odds, and softmax.
 
 Where x = 0, a product x log y is 0 for every y, so its derivative with respect to y is 0 there. Its derivative with
 respect to x is log y, minus infinity at y = 0. An infinite derivative times a cotangent of zero is zero, as everywhere

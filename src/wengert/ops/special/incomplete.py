@@ -1,4 +1,4 @@
-"""The incomplete gamma and beta functions, with derivatives of any order in all their arguments.
+"""The incomplete gamma and beta functions, with derivatives of any order with respect to all arguments.
 
 SciPy has the functions. Derivatives with respect to the parameters are integrals: with pref = x^a exp(-x) / gamma(a),
 
@@ -94,7 +94,7 @@ def _scaled_power(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _power_ratios(a: Any, x: Any, order: int) -> list:
-    """The derivatives of x^a / gamma(a) in a, up to this order, each divided by the function."""
+    """The derivatives of x^a / gamma(a) with respect to a, up to this order, each divided by the function."""
     slopes = [log(x) - digamma(a), *[-polygamma(j, a) for j in range(1, order)]]
     ratios: list = [1.0]
     for n in range(order):
@@ -175,7 +175,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 def _beta_ratio(a: Any, b: Any, both: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
-    """The derivative (i, j) in a and b of x^a y^b gamma(both) / (gamma(a) gamma(b)), divided by it.
+    """The derivative (i, j) of x^a y^b gamma(both) / (gamma(a) gamma(b)) with respect to (a, b), divided by it.
 
     `both` is a + b + constant.
     """

@@ -1,4 +1,4 @@
-"""How the table runs functions of `scipy.special`: imported when one is first called, never by `import wengert`."""
+"""Functions of `scipy.special` as operations. SciPy is imported at the first call, never by `import wengert`."""
 
 from __future__ import annotations
 

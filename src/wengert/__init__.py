@@ -64,6 +64,7 @@ FAMILIES = (
     "ops.shape.metadata",
     "ops.shape.rearranging",
     "ops.shape.reshaping",
+    "ops.shape.splitting",
     "ops.special.bessel: i0",
     "transforms.checkpoint",
     "transforms.curvature",

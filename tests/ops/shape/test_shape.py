@@ -14,7 +14,7 @@ from wengert.modes.reverse import Tensor, tensor
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.trigonometric import sin
 from wengert.ops.reductions.sums import sum as sum_
-from wengert.ops.shape import casting, joining, rearranging, reshaping
+from wengert.ops.shape import casting, joining, rearranging, reshaping, splitting
 
 # One line is one test: what is computed, in NumPy or in wengert, from arrays of these shapes.
 CASES: dict[str, tuple[Any, tuple]] = {
@@ -286,7 +286,7 @@ def test_list_of_values_is_an_operand() -> None:
 def test_split_is_one_node() -> None:
     """The pieces come back together in one concatenation, not in one array of zeros for each."""
     x = tensor(np.arange(6.0), requires_grad=True)
-    pieces = joining.split(x, 3)
+    pieces = splitting.split(x, 3)
     assert len({id(piece.grad_fn) for piece in pieces}) == 1
     pieces[2].backward(np.array([1.0, 2.0]))
     assert x.grad.tolist() == [0, 0, 0, 0, 1, 2]

@@ -1,4 +1,4 @@
-"""Arrays made of several others, or of one many times over: stacked, split, tiled, padded, filled."""
+"""Arrays made of several others, or of one many times over: stacked, tiled, padded, filled."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.shape.casting import astype, cast
-from wengert.ops.shape.rearranging import array_split, concatenate
+from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_arrays, broadcast_to, extents, reshape
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dsplit", "dstack", "empty_like", "full_like", "hsplit",
-    "hstack", "kron", "meshgrid", "ones_like", "pad", "split", "stack", "tile", "unstack", "vsplit", "vstack",
-    "zeros_like",
+    "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dstack", "empty_like", "full_like", "hstack", "kron",
+    "meshgrid", "ones_like", "pad", "stack", "tile", "unstack", "vstack", "zeros_like",
 ]  # fmt: skip
 
 
@@ -192,56 +191,6 @@ def column_stack(tup: Any) -> Any:
     [[1, 3], [2, 4]]
     """
     return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(operand, tup)], 1)
-
-
-@implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    """Equal parts of an array along an axis, or the parts between indices.
-
-    >>> split([1, 2, 3], [1])
-    [array([1]), array([2, 3])]
-    """
-    ary = operand(ary)
-    if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
-        raise user_error(ValueError, "Array split does not result in an equal division")
-    return array_split(ary, indices_or_sections, axis)
-
-
-def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: int) -> list:
-    ary = operand(ary)
-    if ary.ndim < ndim:
-        raise user_error(ValueError, f"{name} only works on arrays of {ndim} or more dimensions")
-    return split(ary, indices_or_sections, axis)
-
-
-@implements(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list:
-    """Parts of an array along its second axis, or the only one.
-
-    >>> hsplit([1, 2, 3, 4], 2)
-    [array([1, 2]), array([3, 4])]
-    """
-    return _split_from("hsplit", ary, indices_or_sections, 1, 1 if operand(ary).ndim > 1 else 0)
-
-
-@implements(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list:
-    """Parts of an array along its first axis.
-
-    >>> [x.tolist() for x in vsplit([[1, 2], [3, 4]], 2)]
-    [[[1, 2]], [[3, 4]]]
-    """
-    return _split_from("vsplit", ary, indices_or_sections, 2, 0)
-
-
-@implements(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Any) -> list:
-    """Parts of an array along its third axis.
-
-    >>> [x.shape for x in dsplit(np.ones((1, 2, 4)), 2)]
-    [(1, 2, 2), (1, 2, 2)]
-    """
-    return _split_from("dsplit", ary, indices_or_sections, 3, 2)
 
 
 def _interleave(outer: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:

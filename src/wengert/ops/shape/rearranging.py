@@ -20,8 +20,8 @@ from wengert.ops.shape.casting import _copy, cast
 from wengert.ops.shape.reshaping import Axes, _broadcast_to, _reshape, along, ravel, swapaxes
 
 __all__ = [
-    "array_split", "concat", "concatenate", "diag", "diagflat", "diagonal", "flip", "fliplr", "flipud", "repeat",
-    "roll", "rot90", "tril", "triu",
+    "concat", "concatenate", "diag", "diagflat", "diagonal", "flip", "fliplr", "flipud", "repeat", "roll", "rot90",
+    "tril", "triu",
 ]  # fmt: skip
 
 
@@ -144,30 +144,6 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
     elif not parts[0].ndim:
         raise user_error(ValueError, "Arrays of shape () cannot be concatenated", "Use stack.")
     return _concatenate(*parts, axis=normalize_axis_index(axis, parts[0].ndim))
-
-
-@implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    """Parts of an array along an axis, which need not be equally long.
-
-    >>> array_split([1, 2, 3, 4, 5], 2)
-    [array([1, 2, 3]), array([4, 5])]
-    """
-    ary = operand(ary)
-    axis = normalize_axis_index(axis, ary.ndim)
-    length = ary.shape[axis]
-    if np.ndim(indices_or_sections):
-        bounds = tuple(slice(index(i)).indices(length)[1] for i in indices_or_sections)
-        if list(bounds) != sorted(bounds):
-            lead = (slice(None),) * axis
-            return [ary[(*lead, slice(i, j))] for i, j in _spans(length, bounds)]
-    else:
-        sections = index(indices_or_sections)
-        if sections <= 0:
-            raise user_error(ValueError, "Number sections must be larger than 0")
-        each, extra = divmod(length, sections)
-        bounds = tuple(i * each + min(i, extra) for i in range(1, sections))
-    return list(_split(ary, bounds=bounds, axis=axis))
 
 
 @implements(np.repeat)

@@ -194,7 +194,7 @@ def t_slope_near_normal(df: Any, z: Any) -> Any:
 
 
 def t_slope(df: Any, z: Any) -> Any:
-    """The derivative of the quantile z with respect to df: that of sqrt(df), less one of the incomplete beta function."""
+    """The derivative of the quantile z with respect to df: that of sqrt(df), less that of betainc."""
     far, near = isinf(z), is_nearly_normal(df, z)
     z = where(far, 0.0, z)
     direct = z / (2.0 * df) - divide_live(t_excess(df, z), t_density(df, z))

@@ -40,8 +40,8 @@ what each mode makes of it.
   one; *from the derivative*, the rule solved as a differential equation, order by order.
 - **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with parameters for one more axis;
   *rule*, one call, arranged by hand; *loop*, one call for each element.
-- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape by
-  the rule of the kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no
+- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape
+  by the rule of the kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no
   memory; *rule*, one of the operation's own; *refused*, where the shape depends on the numbers.
 - **compiled**, what [the compiler](compile.md) makes of it in double precision (single is alike, complex numbers go to
   NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of the library; *NumPy*, NumPy's

@@ -16,7 +16,8 @@ MODULES = (wengert, wengert.fft, wengert.linalg, wengert.signal, wengert.special
 
 def origins(module: ModuleType) -> dict[str, str]:
     """The module that each public name comes from; none for the strings about the package itself."""
-    found = dict(pair for family in module.FAMILIES for pair in public_names(family))
+    families = [public_names(family) for family in module.FAMILIES]
+    found = {name: family.__name__ for family, names in families for name in names}
     found |= {name: f"wengert.{path}".rstrip(".") for name, path in getattr(module, "LAZY", {}).items()}
     for name in set(dir(module)) - found.keys():
         value = getattr(module, name)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
-def public_names(family: str) -> Iterator[tuple[str, str]]:
-    """The names that a family offers, each with the module that has it: all of its `__all__`, or those that are listed.
+def public_names(family: str) -> tuple[ModuleType, list[str]]:
+    """The module of a family, and the names that it offers: those after a colon, or all of its `__all__`.
 
-    >>> list(public_names("core.errors: GradientError"))
-    [('GradientError', 'wengert.core.errors')]
+    >>> public_names("core.errors: GradientError")[1]
+    ['GradientError']
     """
-    module, _, listed = family.partition(":")
-    path = f"wengert.{module}"
-    for name in listed.split() or import_module(path).__all__:
-        yield name, path
+    path, _, listed = family.partition(":")
+    module = import_module(f"wengert.{path}")
+    return module, listed.split() or module.__all__
 
 
 def gather_names(namespace: dict[str, Any], families: tuple[str, ...]) -> list[str]:
     """Add the names of families to a namespace; returns them."""
-    names = []
+    gathered: list[str] = []
     for family in families:
-        for name, path in public_names(family):
-            namespace[name] = getattr(import_module(path), name)
-            names.append(name)
-    return sorted(names)
+        module, names = public_names(family)
+        namespace.update({name: getattr(module, name) for name in names})
+        gathered += names
+    return sorted(gathered)

@@ -53,7 +53,7 @@ def is_arithmetic(primitive: Primitive) -> bool:
     return primitive.kind == "elementwise" and code is not None and not (code.co_names or code.co_freevars)
 
 
-def describe(texts: dict[OperationFunction, str]) -> None:
+def describe(texts: dict[Callable, str]) -> None:
     """Give operations docstrings, each with an example: `{cube: "The cube of x. >>> cube(2.0) -> 8.0"}`."""
     for operation, text in texts.items():
         summary, _, example = text.partition(" >>> ")

@@ -1,4 +1,4 @@
-"""Points at regular distances or ratios, the grids and triangles made of them, and windows to weigh samples with."""
+"""Evenly spaced points, grids, triangles, and window functions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = [
     "logspace", "tri",
 ]  # fmt: skip
 
-tri = creation(np.tri)
-bartlett = creation(np.bartlett)
-blackman = creation(np.blackman)
-hamming = creation(np.hamming)
-hanning = creation(np.hanning)
+tri = creation(np.tri, "tri(2).tolist() -> [[1.0, 0.0], [1.0, 1.0]]")
+bartlett = creation(np.bartlett, "bartlett(3) -> tensor([0., 1., 0.])")
+blackman = creation(np.blackman, "blackman(3).round(6).tolist() -> [-0.0, 1.0, -0.0]")
+hamming = creation(np.hamming, "hamming(3) -> tensor([0.08, 1.  , 0.08])")
+hanning = creation(np.hanning, "hanning(3) -> tensor([0., 1., 0.])")
 _linspace = creation(np.linspace)
 _logspace = creation(np.logspace)
 _geomspace = creation(np.geomspace)

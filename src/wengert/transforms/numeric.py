@@ -19,6 +19,8 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 
+__all__ = ["backward", "central", "complex_step", "forward", "richardson"]
+
 Slope = Callable[..., tuple[Any, Any]]
 """From f, x, the place of an entry, a direction and a step: the derivative along it, and its error."""
 

@@ -20,7 +20,7 @@ import numpy as np
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe
-from wengert.core.primitive import as_constant, gathered, holds_value
+from wengert.core.primitive import as_constant, holds_value, stack_lists
 from wengert.modes.reverse import own
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
@@ -63,7 +63,7 @@ def full(
     check_device(device)
     if not holds_value(fill_value):
         return own(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # NumPy checks it
-    fill = gathered(fill_value)
+    fill = stack_lists(fill_value)
     sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
 
@@ -80,7 +80,7 @@ def asarray(
     """
     check_device(device)
     if holds_value(obj):
-        obj = gathered(obj)
+        obj = stack_lists(obj)
         if copy is False and dtype is not None and obj.dtype != dtype:
             raise user_error(ValueError, f"asarray cannot change {obj.dtype} to {np.dtype(dtype)} without a copy")
         return (

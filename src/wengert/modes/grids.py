@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.modes.creation import asarray, creation
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import power
@@ -53,7 +53,7 @@ def linspace(
     """
     if not isinstance(start, Array) and not isinstance(stop, Array):
         return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
-    start, stop = operand(start), operand(stop)
+    start, stop = as_operand(start), as_operand(stop)
     share = np.linspace(0.0, 1.0, num, endpoint)
     ends = broadcast_arrays(start, stop)
     share = share.reshape(-1, *(1,) * ends[0].ndim)
@@ -85,7 +85,7 @@ def logspace(
     """
     if not any(isinstance(v, Array) for v in (start, stop, base)):
         return _logspace(start, stop, num, endpoint, base, dtype, axis, requires_grad=requires_grad)
-    points = moveaxis(power(operand(base), linspace(start, stop, num, endpoint)), 0, axis)
+    points = moveaxis(power(as_operand(base), linspace(start, stop, num, endpoint)), 0, axis)
     return points if dtype is None else astype(points, dtype)
 
 
@@ -107,7 +107,7 @@ def geomspace(
     """
     if not isinstance(start, Array) and not isinstance(stop, Array):
         return _geomspace(start, stop, num, endpoint, dtype, axis, requires_grad=requires_grad)
-    start, stop = operand(start), operand(stop)
+    start, stop = as_operand(start), as_operand(stop)
     share = np.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * max(start.ndim, stop.ndim))
     points = moveaxis(where(share == 1.0, stop, start * power(stop / start, share)), 0, axis)
     return points if dtype is None else astype(points, dtype)

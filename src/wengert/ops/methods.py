@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.absent import absent, why_absent
 from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
 from wengert.ops.indexing import subscripts, taking
@@ -212,7 +212,7 @@ for _name in absent("np.ndarray"):
 
 def _outer(function: Callable) -> Callable:
     def outer(x: Any, y: Any) -> Any:
-        x, y = operand(x), operand(y)
+        x, y = as_operand(x), as_operand(y)
         return function(reshaping.reshape(x, (*x.shape, *(1,) * y.ndim)), y)
 
     return outer

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.primitive import gathered, operand
+from wengert.core.primitive import as_operand, stack_lists
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp, expm1, power
@@ -40,7 +40,7 @@ class Continuous:
 
     def _pathwise(self, name: str, parameters: Sequence[Any], size: Size, path: Callable) -> Any:
         """NumPy's method, or `path(draw, *parameters)` where a parameter is a value."""
-        parameters = list(map(gathered, parameters))
+        parameters = list(map(stack_lists, parameters))
         if not any(isinstance(p, Array) for p in parameters):
             refuse_trace()
             return getattr(self.numpy, name)(*parameters, size=size)
@@ -137,7 +137,7 @@ class Continuous:
         self, shape: Any, size: Size = None, dtype: Any = np.float64, out: np.ndarray | None = None
     ) -> Any:
         """The derivative is that of the quantile: see `ops/samples/draws.py`."""
-        shape = gathered(shape)
+        shape = stack_lists(shape)
         if not isinstance(shape, Array):
             return self._plain("standard_gamma", shape=shape, size=size, dtype=dtype, out=out)
         refuse_out(out)
@@ -156,7 +156,7 @@ class Continuous:
         """
 
         def path(draw: Draw, dfnum: Any, dfden: Any) -> Any:
-            shapes = stack([broadcast_to(operand(df), draw.size) for df in (dfnum, dfden)], -1)
+            shapes = stack([broadcast_to(as_operand(df), draw.size) for df in (dfnum, dfden)], -1)
             pair = draw.gamma(0.5 * shapes, core=(2,))
             return (2.0 * pair[..., 0] * dfden) / (2.0 * pair[..., 1] * dfnum)
 
@@ -176,21 +176,21 @@ class Continuous:
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Size = None) -> Any:
         """No derivative is known here."""
-        refuse_gradient("noncentral_chisquare", df=gathered(df), nonc=gathered(nonc))
+        refuse_gradient("noncentral_chisquare", df=stack_lists(df), nonc=stack_lists(nonc))
         return self._pathwise(
             "noncentral_chisquare", (df, nonc), size, lambda draw, *p: draw("noncentral_chisquare", *p)
         )
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None) -> Any:
         """No derivative is known here."""
-        refuse_gradient("noncentral_f", dfnum=gathered(dfnum), dfden=gathered(dfden), nonc=gathered(nonc))
+        refuse_gradient("noncentral_f", dfnum=stack_lists(dfnum), dfden=stack_lists(dfden), nonc=stack_lists(nonc))
         return self._pathwise("noncentral_f", (dfnum, dfden, nonc), size, lambda draw, *p: draw("noncentral_f", *p))
 
     # Vectors
 
     def dirichlet(self, alpha: Any, size: Size = None) -> Any:
         """Shares of gamma draws; where all alpha are below 0.1, as in NumPy, sticks broken off by beta draws."""
-        alpha = gathered(alpha)
+        alpha = stack_lists(alpha)
         if not isinstance(alpha, Array):
             return self._plain("dirichlet", alpha=alpha, size=size)
         if alpha.ndim != 1:
@@ -214,12 +214,12 @@ class Continuous:
         The derivative in cov is taken with the factor of Cholesky, turned so that the draws are those of the method: it
         is smooth wherever cov is positive definite, where that of the others breaks down at eigenvalues that are equal.
         """
-        mean, cov = gathered(mean), gathered(cov)
+        mean, cov = stack_lists(mean), stack_lists(cov)
         if not isinstance(mean, Array) and not isinstance(cov, Array):
             return self._plain(
                 "multivariate_normal", mean=mean, cov=cov, size=size, check_valid=check_valid, tol=tol, method=method
             )
-        mean, cov = operand(mean), operand(cov)
+        mean, cov = as_operand(mean), as_operand(cov)
         if mean.ndim != 1 or cov.shape != mean.shape * 2:
             raise user_error(ValueError, f"A mean of shape {mean.shape} does not fit a covariance of shape {cov.shape}")
         draw = Draw(self.numpy, (mean[0], cov[0, 0]), extents(size))

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.primitive import gathered, operand
+from wengert.core.primitive import as_operand, stack_lists
 from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.taking import take, take_along_axis
 from wengert.ops.reductions.extremes import argmax
@@ -29,7 +29,7 @@ class Discrete:
     numpy: np.random.Generator
 
     def _counted(self, name: str, size: Size, **parameters: Any) -> Any:
-        parameters = {key: gathered(p) for key, p in parameters.items()}
+        parameters = {key: stack_lists(p) for key, p in parameters.items()}
         refuse_gradient(name, SCORE, **parameters)
         if not any(isinstance(p, Array) for p in parameters.values()):
             return getattr(self.numpy, name)(*parameters.values(), size=size)
@@ -68,18 +68,18 @@ class Discrete:
         return self._counted("zipf", size, a=a)
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
-        refuse_gradient("multinomial", SCORE, pvals=gathered(pvals))
+        refuse_gradient("multinomial", SCORE, pvals=stack_lists(pvals))
         return self.numpy.multinomial(n, np.asarray(pvals), size)
 
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Size = None, method: Any = "marginals"
     ) -> Any:
-        refuse_gradient("multivariate_hypergeometric", SCORE, colors=gathered(colors))
+        refuse_gradient("multivariate_hypergeometric", SCORE, colors=stack_lists(colors))
         return self.numpy.multivariate_hypergeometric(np.asarray(colors), nsample, size, method)
 
     def categorical(self, logits: Any, size: Size = None, axis: int = -1) -> Any:
         """The place of one of the categories along an axis, whose probabilities are softmax(logits)."""
-        logits = operand(logits)
+        logits = as_operand(logits)
         refuse_gradient("categorical", SCORE, logits=logits)
         return argmax(logits + self._gumbel_noise(logits, size), axis)
 
@@ -92,7 +92,7 @@ class Discrete:
         With `hard` it is a choice, 0 everywhere but in one place, that has the derivative of the smooth one. `size` are
         axes in front.
         """
-        logits = operand(logits)
+        logits = as_operand(logits)
         smooth = softmax((logits + self._gumbel_noise(logits, size)) / temperature, axis)
         if not hard:
             return smooth
@@ -110,7 +110,7 @@ class Discrete:
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """x in random order along an axis; its gradient is moved back."""
         refuse_trace()
-        x = gathered(x)
+        x = stack_lists(x)
         return (
             take(x, self.numpy.permutation(x.shape[axis]), axis)
             if isinstance(x, Array)
@@ -123,7 +123,7 @@ class Discrete:
         Without an axis all elements in random order.
         """
         refuse_trace()
-        x = gathered(x)
+        x = stack_lists(x)
         if not isinstance(x, Array):
             return self.numpy.permuted(x, axis=axis, out=out)
         refuse_out(out)
@@ -146,7 +146,7 @@ class Discrete:
         self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
         """Elements of `a`, to which the gradient goes back; none goes to their probabilities p."""
-        a, p = gathered(a), gathered(p)
+        a, p = stack_lists(a), stack_lists(p)
         refuse_gradient("choice", SCORE, p=p)
         p = None if p is None else np.asarray(p)
         if not isinstance(a, Array):

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.primitive import SHAPED, Primitive, operand
+from wengert.core.primitive import SHAPED, Primitive, as_operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.reverse import Tensor
@@ -85,7 +85,7 @@ class Draw:
 
     def __init__(self, source: np.random.Generator, parameters: Sequence[Any], size: Size, checks: str | None = None):
         refuse_trace()
-        self.source, self.parameters, self.checks = source, [operand(p) for p in parameters], checks
+        self.source, self.parameters, self.checks = source, [as_operand(p) for p in parameters], checks
         shape = np.broadcast_shapes(*[p.shape for p in self.parameters])
         self.size = shape if size is None else extents(size)
         if size is not None and not fits(shape, self.size):
@@ -104,7 +104,7 @@ class Draw:
     def counts(self, method: str, *used: Any, core: tuple[int, ...] = ()) -> Any:
         """The same, as NumPy gives them."""
         size = self.size + core
-        args = [broadcast_to(operand(stop_gradient(p)), size) for p in used]
+        args = [broadcast_to(as_operand(stop_gradient(p)), size) for p in used]
         checks, self.checks = self.checks, None
         return _draw(
             *args, *self.parameters, source=self.source, method=method, used=len(used), size=size, checks=checks

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp, log, log1p
@@ -119,7 +119,7 @@ class Family(Distribution):
 
 def converted(x: Any) -> Any:
     """Lists as arrays; Python's numbers stay, and take the precision of what they meet."""
-    return float(x) if isinstance(x, bool | int | float) else operand(x)
+    return float(x) if isinstance(x, bool | int | float) else as_operand(x)
 
 
 def precision(*args: Any) -> np.dtype:
@@ -272,7 +272,7 @@ def log_of(p: Any) -> Any:
 
 def as_counts(k: Any, *others: Any) -> Any:
     """Whole numbers in the precision of what is beside them."""
-    k = operand(k)
+    k = as_operand(k)
     return counts(k, np.zeros((), precision(k, *others)))
 
 
@@ -350,4 +350,4 @@ class Discrete(Family):
     def rvs(self, *args: Any, size: Size = None, random_state: Any = None, **kwds: Any) -> Any:
         """Draws: whole numbers, so that parameters whose derivative is wanted are an error."""
         shapes, (loc,) = self.opened(args, kwds, ("loc",))
-        return self.formula("rvs")(default_rng(random_state), *shapes, size) + operand(loc).astype(int)
+        return self.formula("rvs")(default_rng(random_state), *shapes, size) + as_operand(loc).astype(int)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp, log, log1p
@@ -47,10 +47,10 @@ def matrix_of(cov: Any, n: int, *others: Any) -> Any:
 def extent_of(x: Any, mean: Any, cov: Any) -> int:
     """How many numbers a vector has: of the mean, the covariance, or the points."""
     if mean is not None and np.ndim(mean):
-        return operand(mean).shape[-1]
+        return as_operand(mean).shape[-1]
     if np.ndim(cov):
-        return operand(cov).shape[-1]
-    return 1 if x is None or mean is not None or not np.ndim(x) else operand(x).shape[-1]
+        return as_operand(cov).shape[-1]
+    return 1 if x is None or mean is not None or not np.ndim(x) else as_operand(x).shape[-1]
 
 
 def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
@@ -58,7 +58,7 @@ def whitened(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
     of numbers.
     """
     n = extent_of(x, mean, cov)
-    x = operand(x)
+    x = as_operand(x)
     if n == 1 and (not x.ndim or x.shape[-1] != 1):
         x = reshape(x, (*x.shape, 1))
     away = x - (0.0 if mean is None else mean)
@@ -119,9 +119,9 @@ class MultivariateT(Distribution):
     def rvs(self, loc: Any = None, shape: Any = 1.0, df: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
         """Normal vectors over the root of a chi-squared draw, for each vector its own."""
         n = extent_of(None, loc, shape)
-        shape, loc = matrix_of(shape, n), operand(0.0 if loc is None else loc)
+        shape, loc = matrix_of(shape, n), as_operand(0.0 if loc is None else loc)
         draw = Draw(default_rng(random_state).numpy, (df, shape[..., 0, 0], sum_(loc)), extents(size))
-        spread = sqrt(df / (2.0 * draw.gamma(0.5 * operand(df))))
+        spread = sqrt(df / (2.0 * draw.gamma(0.5 * as_operand(df))))
         noise = draw("standard_normal", core=(n,)) @ swapaxes(cholesky(shape), -1, -2)
         return loc + reshape(spread, (*spread.shape, 1)) * noise
 
@@ -136,7 +136,7 @@ class Dirichlet(Distribution):
     """
 
     def _shares(self, x: Any, alpha: Any) -> tuple[Any, Any]:
-        x, alpha = operand(x), operand(alpha)
+        x, alpha = as_operand(x), as_operand(alpha)
         if alpha.ndim != 1:
             raise user_error(
                 ValueError, f"dirichlet takes a vector alpha, and was given shape {alpha.shape}", "Batch it by wg.vmap."
@@ -163,16 +163,16 @@ class Dirichlet(Distribution):
         return exp(self.logpdf(x, alpha))
 
     def mean(self, alpha: Any) -> Any:
-        alpha = operand(alpha)
+        alpha = as_operand(alpha)
         return alpha / sum_(alpha)
 
     def var(self, alpha: Any) -> Any:
-        alpha = operand(alpha)
+        alpha = as_operand(alpha)
         total = sum_(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1.0))
 
     def entropy(self, alpha: Any) -> Any:
-        alpha = operand(alpha) * 1.0
+        alpha = as_operand(alpha) * 1.0
         total, n = sum_(alpha), alpha.shape[0]
         return (
             sum_(gammaln(alpha)) - gammaln(total) + (total - n) * digamma(total) - sum_((alpha - 1.0) * digamma(alpha))
@@ -180,7 +180,7 @@ class Dirichlet(Distribution):
 
     def rvs(self, alpha: Any, size: Size = None, random_state: Any = None) -> Any:
         """Draws with the shares along the last axis, as in SciPy."""
-        alpha = operand(alpha)
+        alpha = as_operand(alpha)
         return shares(Draw(default_rng(random_state).numpy, (alpha[0],), extents(size)), alpha)
 
 
@@ -194,7 +194,7 @@ class Multinomial(Distribution):
     @quiet
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability of the counts x; minus infinity where they do not add up to n."""
-        p = operand(p)
+        p = as_operand(p)
         x, n = as_counts(x, p), as_counts(n, p)
         impossible = logical_or(any_(logical_or(x < 0, floor(x) != x), -1), sum_(x, -1) != n)
         safe = where(reshape(impossible, (*impossible.shape, 1)), 0.0, x)
@@ -206,7 +206,7 @@ class Multinomial(Distribution):
         return exp(self.logpmf(x, n, p))
 
     def mean(self, n: Any, p: Any) -> Any:
-        return operand(n)[..., None] * operand(p)
+        return as_operand(n)[..., None] * as_operand(p)
 
     def rvs(self, n: Any, p: Any, size: Size = None, random_state: Any = None) -> Any:
         """Draws: whole numbers, so that probabilities whose derivative is wanted are an error."""

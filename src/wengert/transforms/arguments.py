@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -23,7 +23,7 @@ Argnums = int | Sequence[int]
 
 def array(x: Any) -> Any:
     """A leaf as something with a shape: numbers become NumPy's."""
-    return x if isinstance(x, SHAPED) else operand(x)[()]
+    return x if isinstance(x, SHAPED) else as_operand(x)[()]
 
 
 def opened(tree: Any) -> tuple[list, Structure]:

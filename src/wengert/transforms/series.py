@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import new_level, operand
+from wengert.core.primitive import as_operand, new_level
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros
 from wengert.modes.taylor import Jet, Run, Series
@@ -67,7 +67,7 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     if x.dtype.kind not in "fc":
         raise user_error(
             GradientError,
@@ -78,7 +78,7 @@ def _floating(x: Any) -> Any:
 
 
 def _like(term: Any, x: Any) -> Any:
-    term = operand(term)
+    term = as_operand(term)
     if term.shape != x.shape:
         raise user_error(
             ValueError, f"A coefficient has shape {term.shape}, its argument {x.shape}", "They must be equal."

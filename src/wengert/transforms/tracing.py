@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error, user_line
-from wengert.core.primitive import OUTPUT, SHAPED, new_level, operand
+from wengert.core.primitive import OUTPUT, SHAPED, as_operand, new_level
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
@@ -198,7 +198,7 @@ def pulled(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Node], 
             t = (
                 np.broadcast_to(node.dtype.type(1), node.shape)[()]
                 if seed is None
-                else conform(operand(seed), node.shape, node.dtype)
+                else conform(as_operand(seed), node.shape, node.dtype)
             )
             started[tape[node]] = started[tape[node]] + t if tape[node] in started else t
     found: dict[TapeNode, Any] = {}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.primitive import new_level, operand
+from wengert.core.primitive import as_operand, new_level
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
@@ -127,7 +127,7 @@ def names_of(structure: Structure) -> list[str]:
 def batch_first(x: Any, axis: int, name: str) -> Any:
     """A leaf with its batch axis in front."""
     refuse_subclass(x)
-    x = operand(x)
+    x = as_operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise user_error(
             ValueError,
@@ -159,7 +159,7 @@ def batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -> Any
     if mine:
         value = out.value
     else:
-        out = operand(out)
+        out = as_operand(out)
         if out.dtype.kind not in "biufc":
             raise user_error(
                 TypeError, f"The {name} of a function under vmap must be an array or a number, not {out.dtype}"

@@ -9,7 +9,7 @@ import pytest
 from tests.versions import needs_numpy
 
 import wengert as wg
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.modes.reverse import Tensor, tensor
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.trigonometric import sin
@@ -280,7 +280,7 @@ def test_list_of_values_is_an_operand() -> None:
     x, y = tensor(1.0, requires_grad=True), tensor(2.0, requires_grad=True)
     reshaping.reshape([[x, y], [3.0, x]], (4,)).backward(np.array([1.0, 2.0, 3.0, 4.0]))
     assert (x.grad.item(), y.grad.item()) == (5.0, 2.0)
-    assert operand([x, y]).shape == (2,)
+    assert as_operand([x, y]).shape == (2,)
 
 
 def test_split_is_one_node() -> None:

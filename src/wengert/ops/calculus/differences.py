@@ -15,8 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, multilinear, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, keep_params, multilinear
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import add, multiply, remainder, subtract
 from wengert.ops.elementwise.choices import clip, where
@@ -58,14 +58,14 @@ def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     >>> diff([1.0, 4.0, 9.0, 16.0])
     array([3., 5., 7.])
     """
-    a = operand(a)
+    a = as_operand(a)
     if n == 0:
         return a
     if n < 0 or a.ndim == 0:
         what = f"an order that is not negative, and got {n}" if n < 0 else "at least one axis"
         raise user_error(ValueError, f"diff needs {what}")
     axis = normalize_axis_index(axis, a.ndim)
-    ends = [operand(end) for end in (prepend, append) if end is not None]
+    ends = [as_operand(end) for end in (prepend, append) if end is not None]
     border = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
     ends = [broadcast_to(end, border) if end.ndim == 0 else end for end in ends]
     if ends:
@@ -83,11 +83,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     >>> ediff1d([1.0, 2.0, 4.0], to_end=9.0)
     array([1., 2., 9.])
     """
-    ary = reshape(operand(ary), (-1,))
+    ary = reshape(as_operand(ary), (-1,))
     parts = [diff(ary)]
     for end, name in ((to_begin, "to_begin"), (to_end, "to_end")):
         if end is not None:
-            end = reshape(operand(end), (-1,))
+            end = reshape(as_operand(end), (-1,))
             if not np.can_cast(end.dtype, ary.dtype, "same_kind"):
                 raise user_error(TypeError, f"`{name}` of {end.dtype} cannot be cast to {ary.dtype}")
             parts.insert(0 if name == "to_begin" else 2, astype(end, ary.dtype, copy=False))
@@ -103,11 +103,11 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     >>> gradient([1.0, 4.0, 9.0, 16.0])
     array([3., 4., 6., 7.])
     """
-    f = operand(f)
+    f = as_operand(f)
     dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(float)
     f = astype(f, float) if f.dtype.kind in "iu" else f
     axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
-    spacings = [operand(v) for v in varargs] or [np.float64(1)]
+    spacings = [as_operand(v) for v in varargs] or [np.float64(1)]
     if len(spacings) == 1 and spacings[0].ndim == 0:
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
@@ -184,10 +184,10 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 
 
 def _trapezoids(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
-    y = operand(y)
+    y = as_operand(y)
     axis = normalize_axis_index(axis, y.ndim)
     if x is not None:
-        x = operand(x)
+        x = as_operand(x)
         dx = reshape(diff(x), (-1,) + (1,) * (y.ndim - 1 - axis)) if x.ndim == 1 else diff(x, axis=axis - y.ndim)
     return dx * (_slice_along(y, axis, 1, None) + _slice_along(y, axis, None, -1)) / 2.0, axis
 
@@ -204,7 +204,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> interp(1.5, [1.0, 2.0, 3.0], [10.0, 20.0, 0.0])
     np.float64(15.0)
     """
-    x, xp, fp = operand(x), operand(xp), operand(fp)
+    x, xp, fp = as_operand(x), as_operand(xp), as_operand(fp)
     if not any(isinstance(v, Array) for v in (x, xp, fp, left, right, period)):
         return np.interp(x, xp, fp, left, right, period)
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or not xp.size:
@@ -248,7 +248,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     >>> unwrap([0.0, 3.0, -3.0])
     array([0.        , 3.        , 3.28318531])
     """
-    p = operand(p)
+    p = as_operand(p)
     axis = normalize_axis_index(axis, p.ndim)
     steps = diff(p, axis=axis)
     whole = np.result_type(steps, period).kind in "iu"
@@ -271,7 +271,7 @@ def polyval(p: Any, x: Any) -> Any:
     >>> polyval([1, 0, -1], 3)
     np.int64(8)
     """
-    p, x = operand(p), operand(x)
+    p, x = as_operand(p), as_operand(x)
     y = np.zeros(x.shape, x.dtype)[()]
     for coefficient in unstack(p):
         y = add(multiply(y, x), coefficient)
@@ -285,7 +285,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     >>> vander([2.0, 3.0], 3).tolist()
     [[4.0, 2.0, 1.0], [9.0, 3.0, 1.0]]
     """
-    x = operand(x)
+    x = as_operand(x)
     if x.ndim != 1:
         raise user_error(ValueError, f"vander needs a vector, and got shape {x.shape}")
     x = astype(x, np.promote_types(x.dtype, int), copy=False)
@@ -322,8 +322,8 @@ _convolve: Callable = multilinear(
     lambda t, x, mode: (
         _convolve(t, flip(x, -1), mode="valid") if mode == "full" else flip(_convolve(x, flip(t, -1), mode="valid"), -1)
     ),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=_convolve_spec,
     cases=(
         case((4,), (3,), mode="full"),
@@ -347,7 +347,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     >>> convolve([1, 2, 3], [0, 1, 10])
     array([ 0,  1, 12, 23, 30])
     """
-    a, v = _vectors("convolve", *atleast_1d(operand(a), operand(v)))
+    a, v = _vectors("convolve", *atleast_1d(as_operand(a), as_operand(v)))
     longer, shorter = (a, v) if a.size >= v.size else (v, a)
     if mode != "same":
         return _convolve(longer, shorter, mode=_mode(mode))
@@ -369,7 +369,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 
 def _vectors(name: str, a: Any, v: Any) -> tuple[Any, Any]:
-    a, v = operand(a), operand(v)
+    a, v = as_operand(a), as_operand(v)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise user_error(ValueError, f"{name} needs vectors that are not empty, and got shapes {a.shape} and {v.shape}")
     return a, v

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import convolve, inexact, vander
 from wengert.ops.contraction.products import outer
 from wengert.ops.elementwise.arithmetic import add, multiply, sqrt, subtract
@@ -37,7 +37,7 @@ __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polym
 
 
 def _coefficients(name: str, *polynomials: Any) -> list:
-    found = [atleast_1d(operand(p)) for p in polynomials]
+    found = [atleast_1d(as_operand(p)) for p in polynomials]
     for p in found:
         if p.ndim != 1:
             raise user_error(ValueError, f"{name} needs a vector of coefficients, and got shape {p.shape}")
@@ -79,7 +79,7 @@ def polymul(a1: Any, a2: Any) -> Any:
     array([ 9, 23, 38, 17,  3])
     """
     if not isinstance(a1, Array) and not isinstance(a2, Array):
-        return np.polymul(operand(a1), operand(a2))
+        return np.polymul(as_operand(a1), as_operand(a2))
     return convolve(*_coefficients("polymul", a1, a2))
 
 
@@ -134,7 +134,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     (p,) = _coefficients("polyint", p)
     if m < 0:
         raise user_error(ValueError, "The order of an integral cannot be negative", "Use polyder.")
-    k = atleast_1d(operand(0.0 if k is None else k))
+    k = atleast_1d(as_operand(0.0 if k is None else k))
     if k.size not in (1, *range(m, max(m, k.size) + 1)):
         raise user_error(ValueError, f"polyint needs one constant, or {m} of them, and got {k.size}")
     for i in range(int(m)):
@@ -154,7 +154,7 @@ def poly(seq_of_zeros: Any) -> Any:
     >>> poly([1.0, 2.0])
     array([ 1., -3.,  2.])
     """
-    zeros = atleast_1d(operand(seq_of_zeros))
+    zeros = atleast_1d(as_operand(seq_of_zeros))
     if not isinstance(zeros, Array):
         return np.poly(zeros)
     if zeros.ndim > 2 or (zeros.ndim == 2 and (not zeros.size or zeros.shape[0] != zeros.shape[1])):
@@ -214,7 +214,7 @@ def polyfit(
     >>> polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(12)
     array([2., 1.])
     """
-    x, y, order = inexact(operand(x)), inexact(operand(y)), int(deg) + 1
+    x, y, order = inexact(as_operand(x)), inexact(as_operand(y)), int(deg) + 1
     if order < 1:
         raise user_error(ValueError, f"expected deg >= 0, and it is {deg}")
     if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.size:
@@ -225,7 +225,7 @@ def polyfit(
         rcond = x.size * float(np.finfo(x.dtype).eps)
     powers, samples = vander(x, order), y
     if w is not None:
-        w = inexact(operand(w))
+        w = inexact(as_operand(w))
         if w.shape != x.shape:
             raise user_error(TypeError, f"polyfit needs a weight for each of {x.size} samples, and got shape {w.shape}")
         powers = powers * expand_dims(w, 1)

@@ -20,7 +20,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, multilinear
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 
 __all__ = ["einsum", "tensordot"]
@@ -107,7 +107,7 @@ _einsum: Callable = multilinear(
     _contract,
     lambda t, y, subscripts: _einsum(t, y, subscripts=_transpose_subscripts(subscripts, 0)),
     lambda t, x, subscripts: _einsum(x, t, subscripts=_transpose_subscripts(subscripts, 1)),
-    params={},
+    takes_params=True,
     spec=_contract_spec,
     cases=(
         case((2, 3), (3, 4), subscripts="ab,bc->ca"),
@@ -127,7 +127,7 @@ def tensordot(a: Any, b: Any, /, axes: Any = 2) -> Any:
     >>> tensordot(np.ones((2, 3)), np.ones((4, 3)), (1, 1)).shape
     (2, 4)
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     pair = axes if np.iterable(axes) else (range(-axes, 0), range(axes))
     a_axes, b_axes = (tuple(s) if np.iterable(s) else (s,) for s in pair)
     if len(a_axes) != len(b_axes) or any(a.shape[i] != b.shape[j] for i, j in zip(a_axes, b_axes, strict=True)):
@@ -184,9 +184,9 @@ def einsum(*operands: Any, optimize: Any = False) -> Any:
     array([12, 34])
     """
     if isinstance(operands[0], str):
-        subscripts, arrays = operands[0], [operand(x) for x in operands[1:]]
+        subscripts, arrays = operands[0], [as_operand(x) for x in operands[1:]]
     else:
-        arrays = [operand(x) for x in operands[: len(operands) // 2 * 2 : 2]]
+        arrays = [as_operand(x) for x in operands[: len(operands) // 2 * 2 : 2]]
         subscripts = _as_string(operands[1::2], operands[-1] if len(operands) % 2 else None)
     if not any(isinstance(x, Array) for x in arrays):
         return np.einsum(subscripts, *arrays, optimize=optimize)

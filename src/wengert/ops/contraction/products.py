@@ -15,8 +15,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, describe, multilinear, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, describe, keep_params, multilinear
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.contraction.einsum import tensordot
 from wengert.ops.elementwise.arithmetic import multiply
@@ -104,7 +104,7 @@ def dot(a: Any, b: Any) -> Any:
     >>> dot([[1, 2], [3, 4]], [10, 1])
     array([12, 34])
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, (-1, -2))
@@ -117,7 +117,7 @@ def inner(a: Any, b: Any) -> Any:
     >>> float(inner([1.0, 2.0], [3.0, 4.0]))
     11.0
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     return matmul(a, b) if b.ndim == 1 else tensordot(a, b, (-1, -1))
@@ -150,7 +150,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     >>> vecdot([[1, 2], [3, 4]], [10, 1])
     array([12, 34])
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if axis != -1:
         x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     _needs_axes("vecdot", x1, 1, x2, 1)
@@ -164,7 +164,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     >>> matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     _needs_axes("matvec", x1, 2, x2, 1)
     return matmul(x1, expand_dims(x2, -1)).squeeze(-1)
 
@@ -176,7 +176,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     >>> vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]])
     array([4., 6.])
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     _needs_axes("vecmat", x1, 1, x2, 2)
     return matmul(expand_dims(_conjugate(x1), -2), x2).squeeze(-2)
 
@@ -189,7 +189,7 @@ def _needs_axes(name: str, x1: Any, n1: int, x2: Any, n2: int) -> None:
 
 
 def _flat(x: Any) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     return x if x.ndim == 1 else x.reshape(x.size)
 
 
@@ -204,7 +204,7 @@ _cross: Callable = multilinear(
     np.cross,
     lambda t, y: _cross(y, t),
     lambda t, x: _cross(t, x),
-    batch=unchanged,
+    batch=keep_params,
     cases=(case((3,), (3,)), case((2, 3), (3,)), case((2, 1, 3), (4, 3))),
 )
 
@@ -218,7 +218,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     if not a.ndim or not b.ndim:
         raise user_error(ValueError, f"cross needs arrays of at least one axis, and got shapes {a.shape} and {b.shape}")
     a, b = _vectors_last(a, axisa, "axisa"), _vectors_last(b, axisb, "axisb")

@@ -9,8 +9,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, describe, elementwise, general, keep_params, nondifferentiable
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import absolute, imag, real
 from wengert.ops.elementwise.predicates import BITS, STEPS, bitwise_and, left_shift, less, not_equal, right_shift, trunc
@@ -39,7 +39,7 @@ def modf(x: Any, /) -> tuple:
     >>> modf(-2.5)
     (np.float64(-0.5), np.float64(-2.0))
     """
-    x = operand(x)
+    x = as_operand(x)
     x = x if x.dtype.kind in "fc" else astype(x, float)
     return _fraction(x), trunc(x)
 
@@ -57,7 +57,7 @@ _ldexp: Any = general(
     None,
     inputs=("x", "exponent"),
     jvps=(lambda t, exponent: _ldexp(t, exponent), None),
-    batch=unchanged,
+    batch=keep_params,
     spec=lambda x, exponent: Spec(
         np.broadcast_shapes(x.shape, exponent.shape), _scale(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
     ),
@@ -77,13 +77,13 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     >>> ldexp(0.75, 3)
     np.float64(6.0)
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if x2.dtype.kind not in "iub":
         raise user_error(TypeError, f"ldexp needs an integer exponent, and got {x2.dtype}", "Use x1 * 2.0**x2.")
     return _ldexp(x1 if x1.dtype.kind in "fc" else astype(x1, float), x2)
 
 
-_exponent = nondifferentiable("exponent", lambda x: np.frexp(x)[1], batch=unchanged, reason=STEPS)
+_exponent = nondifferentiable("exponent", lambda x: np.frexp(x)[1], batch=keep_params, reason=STEPS)
 _mantissa = elementwise("mantissa", lambda x: np.frexp(x)[0], lambda t, x: _ldexp(t, -_exponent(x)), domain=(1.1, 1.9))
 
 
@@ -94,7 +94,7 @@ def frexp(x: Any, /) -> tuple:
     >>> frexp(6.0)
     (np.float64(0.75), np.int32(3))
     """
-    x = operand(x)
+    x = as_operand(x)
     x = x if x.dtype.kind in "fc" else astype(x, float)
     return _mantissa(x), _exponent(x)
 
@@ -116,7 +116,7 @@ _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, d
 
 def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[Any, int, Any]:
     """Integers with the axis of their bits moved to the end, its old index, and the shift of each bit in a byte."""
-    a = operand(a)
+    a = as_operand(a)
     if a.dtype.kind not in "iub" or (name == "unpackbits" and a.dtype != np.uint8):
         wanted = "uint8" if name == "unpackbits" else "integers or booleans"
         raise user_error(TypeError, f"{name} is for {wanted}, and got {a.dtype}")
@@ -169,7 +169,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     >>> real_if_close([1.0 + 1e-16j])
     array([1.])
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.dtype.kind != "c":
         return a
     limit = tol * float(np.finfo(a.dtype).eps) if tol > 1 else tol
@@ -183,7 +183,7 @@ def sort_complex(a: Any) -> Any:
     >>> sort_complex([2.0, 1.0])
     array([1.+0.j, 2.+0.j])
     """
-    a = sort(operand(a))
+    a = sort(as_operand(a))
     if a.dtype.kind == "c":
         return a
     return astype(a, np.complex64 if a.dtype.kind in "iu" and a.dtype.itemsize <= 2 else np.complex128)

@@ -17,7 +17,7 @@ from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import CHEAP
 from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal
 
 __all__ = ["clip", "copysign", "fmax", "fmin", "heaviside", "maximum", "minimum", "nextafter", "relu", "where"]
@@ -43,7 +43,7 @@ _where = elementwise(
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
     inputs=("condition", "x", "y"),
-    lanes=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
+    dead=(None, lambda t, condition: logical_not(condition), lambda t, condition: condition),
     facts=CHEAP,
 )
 
@@ -57,7 +57,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     >>> where([True, False], [1.0, 2.0], 9.0)
     array([1., 9.])
     """
-    condition = operand(condition)
+    condition = as_operand(condition)
     if x is None and y is None:
         return condition.nonzero()
     if x is None or y is None:
@@ -148,11 +148,11 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min
     """
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
-    if (x := operand(x)).dtype.kind in "iu":  # a Python number that no integer of x can reach is no bound
+    if (x := as_operand(x)).dtype.kind in "iu":  # a Python number that no integer of x can reach is no bound
         bounds = np.iinfo(x.dtype)
         lower = None if lower.__class__ is int and lower <= bounds.min else lower
         upper = None if upper.__class__ is int and upper >= bounds.max else upper
-    if lower is None or upper is None or operand(lower).ndim or operand(upper).ndim:
+    if lower is None or upper is None or as_operand(lower).ndim or as_operand(upper).ndim:
         x = x if lower is None else maximum(x, lower)
         return x if upper is None else minimum(x, upper)
     return minimum(

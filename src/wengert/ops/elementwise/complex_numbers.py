@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.array import Array, implements
 from wengert.core.facts import CHEAP, Facts
 from wengert.core.kinds import describe, elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, where
 from wengert.ops.elementwise.predicates import equal, isnan
 from wengert.ops.elementwise.predicates import sign as _sign
@@ -37,7 +37,7 @@ def sign(x: Any, /) -> Any:
     >>> sign([-2.0, 0.0, 3.0])
     array([-1.,  0.,  1.])
     """
-    if operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
+    if as_operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
     return x / _infinite_if_zero(absolute(x))
 
@@ -51,7 +51,7 @@ def nan_to_num(
     >>> nan_to_num([1.0, np.nan, np.inf], posinf=9.0)
     array([1., 0., 9.])
     """
-    x = operand(x)
+    x = as_operand(x)
     if x.dtype.kind == "c":
         return nan_to_num(real(x), copy, nan, posinf, neginf) + 1j * nan_to_num(imag(x), copy, nan, posinf, neginf)
     if x.dtype.kind != "f":

@@ -11,7 +11,7 @@ from wengert.core import recurrences
 from wengert.core.array import implements
 from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply, reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.predicates import equal, isinf, logical_and
@@ -50,7 +50,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     >>> power([2.0, 3.0], 2)
     array([4., 9.])
     """
-    if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and operand(x1).dtype.kind in "fc":
+    if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and as_operand(x1).dtype.kind in "fc":
         return _EXACT_POWERS[x2](x1)
     return _power(x1, x2)
 
@@ -60,7 +60,7 @@ def raise_to(x: Any, y: Any, /) -> Any:
     if (
         y.__class__ in (int, float)
         and y in _EXACT_POWERS
-        and operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc")
+        and as_operand(x).dtype.kind in ("fcb" if y.__class__ is int and y == 2 else "fc")
     ):
         return _EXACT_POWERS[y](x)
     return _power(x, y)

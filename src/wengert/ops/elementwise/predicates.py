@@ -9,8 +9,8 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.errors import refuse_out
 from wengert.core.facts import CHEAP, Facts
-from wengert.core.kinds import describe, nondifferentiable, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import describe, keep_params, nondifferentiable
+from wengert.core.primitive import as_operand
 
 __all__ = [
     "allclose", "around", "array_equal", "array_equiv", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
@@ -31,7 +31,7 @@ implements(np.fix)(trunc)
 rint = nondifferentiable("rint", np.rint, reason=STEPS)
 sign = nondifferentiable("sign", np.sign, reason=STEPS, facts=CHEAP)
 floor_divide = nondifferentiable("floor_divide", np.floor_divide, 2, domain=(0.5, 2.0), reason=STEPS)
-_round = nondifferentiable("round", np.round, params={"decimals": 1}, batch=unchanged, reason=STEPS)
+_round = nondifferentiable("round", np.round, params={"decimals": 1}, batch=keep_params, reason=STEPS)
 
 equal = nondifferentiable("equal", np.equal, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
 not_equal = nondifferentiable("not_equal", np.not_equal, 2, reason=TRUTH, facts=Facts(commutative=True, cost=1))
@@ -47,10 +47,10 @@ isnan = nondifferentiable("isnan", np.isnan, reason=TRUTH, facts=CHEAP)
 isinf = nondifferentiable("isinf", np.isinf, reason=TRUTH, facts=CHEAP)
 isfinite = nondifferentiable("isfinite", np.isfinite, reason=TRUTH, facts=CHEAP)
 signbit = nondifferentiable("signbit", np.signbit, reason=TRUTH)
-isposinf = implements(np.isposinf)(nondifferentiable("isposinf", np.isposinf, batch=unchanged, reason=TRUTH))
-isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, batch=unchanged, reason=TRUTH))
-isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, batch=unchanged, reason=TRUTH))
-iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, batch=unchanged, reason=TRUTH))
+isposinf = implements(np.isposinf)(nondifferentiable("isposinf", np.isposinf, batch=keep_params, reason=TRUTH))
+isneginf = implements(np.isneginf)(nondifferentiable("isneginf", np.isneginf, batch=keep_params, reason=TRUTH))
+isreal = implements(np.isreal)(nondifferentiable("isreal", np.isreal, batch=keep_params, reason=TRUTH))
+iscomplex = implements(np.iscomplex)(nondifferentiable("iscomplex", np.iscomplex, batch=keep_params, reason=TRUTH))
 
 bitwise_and = nondifferentiable(
     "bitwise_and", np.bitwise_and, 2, domain=None, reason=BITS, facts=Facts(commutative=True)
@@ -64,7 +64,7 @@ left_shift = nondifferentiable("left_shift", np.left_shift, 2, domain=None, reas
 right_shift = nondifferentiable("right_shift", np.right_shift, 2, domain=None, reason=BITS)
 
 _isclose = nondifferentiable(
-    "isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, batch=unchanged, reason=TRUTH
+    "isclose", np.isclose, 2, params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}, batch=keep_params, reason=TRUTH
 )
 
 
@@ -106,7 +106,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     >>> array_equal([1, 2], [1, 2]), array_equal([1, 2], [[1, 2]])
     (True, False)
     """
-    if operand(a1).shape != operand(a2).shape:
+    if as_operand(a1).shape != as_operand(a2).shape:
         return False
     return bool((isclose(a1, a2, 0.0, 0.0, True) if equal_nan else equal(a1, a2)).all())
 
@@ -118,7 +118,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     >>> array_equiv([1, 2], [[1, 2], [1, 2]])
     True
     """
-    a1, a2 = operand(a1), operand(a2)
+    a1, a2 = as_operand(a1), as_operand(a2)
     try:
         np.broadcast_shapes(a1.shape, a2.shape)
     except ValueError:

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import EXPENSIVE, parallel
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import POSITIVE, UNIT, _infinite_if_zero
 from wengert.ops.elementwise.exponential import PI
@@ -89,7 +89,7 @@ def sinc(x: Any) -> Any:
     >>> sinc([0.0, 0.5])
     array([1.        , 0.63661977])
     """
-    return _sinc(operand(x), order=0)
+    return _sinc(as_operand(x), order=0)
 
 
 describe(

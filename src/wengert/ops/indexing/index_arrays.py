@@ -13,7 +13,7 @@ from numpy import diag_indices, mask_indices, tril_indices, triu_indices
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
 from wengert.ops.elementwise.predicates import floor_divide, less, logical_or
@@ -62,7 +62,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple:
 
 
 def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
-    shape = operand(arr).shape
+    shape = as_operand(arr).shape
     if len(shape) != 2:
         raise user_error(ValueError, f"{name} needs a matrix, and got shape {shape}")
     return shape[0], k, shape[1]
@@ -75,7 +75,7 @@ def diag_indices_from(arr: Any) -> tuple:
     >>> diag_indices_from(np.eye(2))
     (array([0, 1]), array([0, 1]))
     """
-    shape = operand(arr).shape
+    shape = as_operand(arr).shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise user_error(ValueError, f"diag_indices_from needs two axes or more, equally long, and got shape {shape}")
     return diag_indices(shape[0], len(shape))
@@ -91,7 +91,7 @@ def ix_(*args: Any) -> tuple:
     array([[3, 5]])
     """
     out = []
-    for axis, indices in enumerate(map(operand, args)):
+    for axis, indices in enumerate(map(as_operand, args)):
         if indices.ndim != 1:
             raise user_error(ValueError, f"ix_ needs vectors, and got shape {indices.shape}")
         if indices.dtype.kind == "b":
@@ -119,7 +119,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
     (np.int64(1), np.int64(2))
     """
     if not isinstance(indices, Array):
-        return np.unravel_index(operand(indices), shape, order)  # type: ignore[call-overload]  # NumPy checks it
+        return np.unravel_index(as_operand(indices), shape, order)  # type: ignore[call-overload]  # NumPy checks it
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     _refuse_outside("unravel_index", indices, prod(shape))
     return tuple(
@@ -134,7 +134,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     >>> ravel_multi_index(([0, 1], [2, 0]), (2, 3))
     array([2, 3])
     """
-    parts, dims = [operand(i) for i in multi_index], tuple(dims) if np.iterable(dims) else (dims,)
+    parts, dims = [as_operand(i) for i in multi_index], tuple(dims) if np.iterable(dims) else (dims,)
     if not any(isinstance(i, Array) for i in parts):
         return np.ravel_multi_index(tuple(parts), dims, mode, order)  # type: ignore[call-overload]  # the same
     if len(parts) != len(dims):

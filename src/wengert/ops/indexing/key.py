@@ -17,7 +17,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.foreign import is_foreign
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 
 
 class Hole(enum.Enum):
@@ -145,7 +145,7 @@ def _part(part: Any, indices: list) -> Any:
     if isinstance(part, ARRAYS):
         array = part
     elif isinstance(part, list | tuple) or (not isinstance(part, np.generic) and is_foreign(part)):
-        array = operand(part)
+        array = as_operand(part)
         array = array if array.size else array.astype(np.intp)
     elif not isinstance(part, bool | np.bool) and hasattr(part, "__index__"):
         return operator.index(part)

@@ -13,9 +13,9 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW
-from wengert.core.infer import depends_on_numbers
+from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.choices import maximum, minimum, where
@@ -60,10 +60,10 @@ def _refuse_more_axes(v: Any, selected: Any) -> None:
     Values that are written may have additional leading axes of length one; those that are added may not, as in
     `np.add.at`.
     """
-    if operand(v).ndim > selected.ndim:
+    if as_operand(v).ndim > selected.ndim:
         raise user_error(
             ValueError,
-            f"A value of shape {operand(v).shape} does not broadcast to a selection of shape {selected.shape}",
+            f"A value of shape {as_operand(v).shape} does not broadcast to a selection of shape {selected.shape}",
         )
 
 
@@ -144,7 +144,7 @@ def _winners_spec(*indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
     return Spec(_gathered_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
 
 
-_of_mask = depends_on_numbers("what a boolean mask selects")
+_of_mask = data_dependent_shape("what a boolean mask selects")
 
 _getitem = linear(
     "getitem",
@@ -201,7 +201,7 @@ _set_at: Callable = linear(
     lambda t, indices, key: _set_at(t, 0.0, *indices, key=key, reuse=False),
     _pull_written,
     inputs=("x", "v", "*indices"),
-    lanes=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
+    dead=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
     spec=_written_spec,
     cases=(
         case((4, 2), (3, 2), ROWS, key=TWO_ROWS, reuse=False),
@@ -215,7 +215,7 @@ _winners = nondifferentiable(
     "winners",
     _winners_impl,
     inputs=("*indices",),
-    params={},
+    takes_params=True,
     spec=_winners_spec,
     cases=(case(ROWS, key=TWO_ROWS, shape=(4, 2)),),
     reason="a boolean for each index of a key: whether the value written there remains",
@@ -242,11 +242,11 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
     """
     index, indices = split_key(key)
     if isinstance(v, list | tuple):
-        v = operand(v)
-    if isinstance(v, Array) and v.dtype.kind in "fc" and operand(x).dtype.kind not in "fc":
+        v = as_operand(v)
+    if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
         raise user_error(
             TypeError,
-            f"A {v.dtype} value assigned to an array of dtype {operand(x).dtype} would be rounded and lose its "
+            f"A {v.dtype} value assigned to an array of dtype {as_operand(x).dtype} would be rounded and lose its "
             f"gradient",
             "Make the array floating-point first: x = x.astype(float).",
         )
@@ -260,7 +260,7 @@ def add_at(x: Any, key: Any, v: Any) -> Any:
     array([1., 0., 5.])
     """
     index, indices = split_key(key)
-    return _add_at(x, operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
+    return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
 
 
 class At:
@@ -307,14 +307,14 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
     Where indices repeat, in rounds: the first occurrence of each index, then the second, and so on.
     """
-    x, (index, indices) = operand(x), split_key(key)
+    x, (index, indices) = as_operand(x), split_key(key)
     if not index.repeats:
         selected = getitem(x, key)
         _refuse_more_axes(v, selected)
         return set_at(x, key, op(selected, v))
     offsets = np.arange(x.size).reshape(x.shape)[index.fill([_concrete(i) for i in indices])]
     unique, slots, counts = np.unique(offsets.reshape(-1), return_inverse=True, return_counts=True)
-    v = reshape(broadcast_to(operand(v), offsets.shape), (-1,))
+    v = reshape(broadcast_to(as_operand(v), offsets.shape), (-1,))
     order = np.argsort(slots, kind="stable")
     occurrence = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
     flat = reshape(x, (-1,))

@@ -10,9 +10,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.infer import depends_on_numbers
+from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, describe, nondifferentiable
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.predicates import logical_not, logical_or
@@ -30,7 +30,7 @@ __all__ = [
 
 def _within(indices: Any, n: int, mode: str) -> Any:
     """Indices of an axis of length n as `mode` wants them; "raise" leaves it to the indexing."""
-    indices = operand(indices)
+    indices = as_operand(indices)
     if indices.dtype.kind == "b" or indices.size == 0:
         indices = astype(indices, np.intp)
     if mode == "wrap":
@@ -76,10 +76,10 @@ def take_along_axis(arr: Any, /, indices: Any, axis: int | None = -1) -> Any:
     >>> take_along_axis(np.array([[3.0, 1.0]]), np.array([[1, 0]]), axis=1)
     array([[1., 3.]])
     """
-    arr = operand(arr)
+    arr = as_operand(arr)
     if axis is None:
         arr, axis = reshape(arr, (-1,)), 0
-    return getitem(arr, key_along(arr.shape, operand(indices), axis))
+    return getitem(arr, key_along(arr.shape, as_operand(indices), axis))
 
 
 def permute(x: Any, indices: Any, axis: int) -> Any:
@@ -97,9 +97,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     [[0.0, 5.0], [5.0, 0.0]]
     """
     if axis is None:
-        arr[...] = reshape(set_at(reshape(arr, (-1,)), key_along((arr.size,), operand(indices), 0), values), arr.shape)
+        arr[...] = reshape(
+            set_at(reshape(arr, (-1,)), key_along((arr.size,), as_operand(indices), 0), values), arr.shape
+        )
     else:
-        arr[key_along(arr.shape, operand(indices), axis)] = values
+        arr[key_along(arr.shape, as_operand(indices), axis)] = values
 
 
 @implements(np.compress)
@@ -126,7 +128,7 @@ argwhere = implements(np.argwhere)(
     nondifferentiable(
         "argwhere",
         np.argwhere,
-        spec=depends_on_numbers("the list of indices of nonzero elements"),
+        spec=data_dependent_shape("the list of indices of nonzero elements"),
         cases=(case((3, 2)), case(())),
         reason="the result is a list of integer indices",
     )
@@ -140,7 +142,7 @@ def nonzero(a: Any, /) -> tuple:
     >>> nonzero([0.0, 3.0, 4.0])
     (array([1, 2]),)
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim == 0:
         raise user_error(
             ValueError, "Calling nonzero on 0d arrays is not allowed", "Use np.atleast_1d(scalar).nonzero() instead."
@@ -156,7 +158,7 @@ def flatnonzero(a: Any) -> Any:
     >>> flatnonzero([[0, 3], [4, 0]])
     array([1, 2])
     """
-    return nonzero(reshape(operand(a), (-1,)))[0]
+    return nonzero(reshape(as_operand(a), (-1,)))[0]
 
 
 @implements(np.select)
@@ -171,7 +173,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if not condlist:
         raise user_error(ValueError, "Select with an empty condition list is not possible")
     for i, condition in enumerate(condlist):
-        if operand(condition).dtype.kind != "b":
+        if as_operand(condition).dtype.kind != "b":
             raise user_error(TypeError, f"Invalid entry {i} in condlist: should be boolean ndarray")
     out = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
@@ -188,10 +190,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     >>> piecewise(np.array([-1.0, 2.0]), [np.array([True, False])], [0.0, lambda x: x**2])
     array([0., 4.])
     """
-    x = operand(x)
-    if np.isscalar(condlist) or (x.ndim and not operand(condlist[0]).ndim):
+    x = as_operand(x)
+    if np.isscalar(condlist) or (x.ndim and not as_operand(condlist[0]).ndim):
         condlist = [condlist]
-    conditions = [astype(operand(c), bool) for c in condlist]
+    conditions = [astype(as_operand(c), bool) for c in condlist]
     if len(funclist) == len(conditions) + 1:
         anywhere = conditions[0]
         for condition in conditions[1:]:
@@ -221,7 +223,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     array([1., 0., 2.])
     """
     ind = reshape(_within(ind, a.size, mode), (-1,))
-    if ind.size and operand(v).size:
+    if ind.size and as_operand(v).size:
         a[...] = reshape(set_at(reshape(a, (-1,)), ind, _cycle(v, ind.size)), a.shape)
 
 
@@ -234,9 +236,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     >>> x
     array([1., 0., 2.])
     """
-    key = reshape(astype(operand(mask), bool), arr.shape)
+    key = reshape(astype(as_operand(mask), bool), arr.shape)
     count = getitem(arr, key).size
-    if count and not operand(vals).size:
+    if count and not as_operand(vals).size:
         raise user_error(ValueError, "Cannot insert from an empty array")
     if count:
         arr[key] = _cycle(vals, count)
@@ -253,8 +255,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     >>> x
     array([1., 0., 3.])
     """
-    if a.size and operand(values).size:
-        a[...] = where(reshape(operand(mask), a.shape), reshape(_cycle(values, a.size), a.shape), a)
+    if a.size and as_operand(values).size:
+        a[...] = where(reshape(as_operand(mask), a.shape), reshape(_cycle(values, a.size), a.shape), a)
 
 
 @implements(np.copyto)
@@ -266,7 +268,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     >>> x
     array([1., 0., 1.])
     """
-    src = operand(src)
+    src = as_operand(src)
     if not np.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]  # any casting rule, checked by NumPy
         raise user_error(
             TypeError, f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
@@ -274,13 +276,13 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if where is True:
         dst[...] = src
     else:
-        mask = broadcast_to(operand(where), dst.shape)
+        mask = broadcast_to(as_operand(where), dst.shape)
         dst[mask] = getitem(broadcast_to(src, dst.shape), mask)
 
 
 def _cycle(v: Any, count: int) -> Any:
     """The first `count` elements of v, repeated as often as needed."""
-    v = reshape(operand(v), (-1,))
+    v = reshape(as_operand(v), (-1,))
     return v if v.size == count else getitem(v, np.arange(count) % v.size)
 
 

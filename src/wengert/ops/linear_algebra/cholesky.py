@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array, implements
-from wengert.core.kinds import case, general, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params
+from wengert.core.primitive import as_operand
 from wengert.ops.linear_algebra.triangular import (
     _POSITIVE,
     _refuse_not_finite,
@@ -65,7 +65,7 @@ _cholesky = general(
     np.linalg.cholesky,
     _cholesky_rule,
     jvps=(_cholesky_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=same_spec,
     cases=(
         case(_POSITIVE),
@@ -104,7 +104,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     """
     c, lower = c_and_lower
     if check_finite:
-        c, b = operand(c), operand(b)
+        c, b = as_operand(c), as_operand(b)
         _refuse_not_finite("cho_solve", c, b)
 
     def solve(c: Any, b: Any) -> Any:

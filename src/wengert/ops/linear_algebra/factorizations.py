@@ -12,8 +12,8 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, general, nondifferentiable, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
@@ -133,7 +133,7 @@ _lu = general(
     _eliminate,
     _lu_rule,
     jvps=(_lu_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=same_spec,
     cases=(
         case(_DOMINANT),
@@ -155,8 +155,8 @@ def _pivot_order(x: Any) -> Any:
 _lu_order = nondifferentiable(
     "lu_order",
     _pivot_order,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=lambda x: Spec(x.shape[:-1], np.dtype(np.intp)),
     cases=(case((3, 3)), case((2, 4, 3)), case((0, 2))),
     reason="the result is integer indices",
@@ -177,7 +177,7 @@ def lu(
     array([[1., 3.],
            [0., 2.]])
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise user_error(ValueError, f"lu needs arrays of at least two axes, and got shape {a.shape}")
     a = inexact(a)
@@ -236,8 +236,8 @@ def _refuse_dependent(r: Any) -> Any:
 _independent = nondifferentiable(
     "independent",
     _refuse_dependent,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-2], 1, 1), factor_dtype(x.dtype)),
     cases=(case(np.eye(3)), case(np.stack([np.eye(2), _DOMINANT[:2, :2]]))),
     reason="a constant: the test that columns are linearly independent",
@@ -285,7 +285,7 @@ _qr = general(
     _qr_impl,
     _qr_rule,
     jvps=(_qr_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_qr_spec,
     cases=(
         case(_DOMINANT),
@@ -299,8 +299,8 @@ _qr = general(
 _complement = nondifferentiable(
     "complement",
     lambda x: np.linalg.qr(x, "complete")[0][..., x.shape[-1] :],
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-1], x.shape[-2] - x.shape[-1]), factor_dtype(x.dtype)),
     cases=(case((3, 2)), case((2, 4, 1))),
     reason="a basis of the orthogonal complement is free to turn; `qr` keeps it orthogonal to the columns of Q",
@@ -325,7 +325,7 @@ def qr(a: Any, /, mode: str = "reduced") -> Any:
     >>> qr([[3.0], [4.0]], mode="r")
     array([[-5.]])
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise user_error(np.linalg.LinAlgError, f"qr needs arrays of at least two axes, and got shape {a.shape}")
     if not isinstance(a, Array):

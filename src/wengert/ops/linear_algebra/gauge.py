@@ -24,7 +24,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import user_line
-from wengert.core.kinds import case, nondifferentiable, unchanged
+from wengert.core.kinds import case, keep_params, nondifferentiable
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
 from wengert.ops.elementwise.predicates import equal, logical_and
@@ -72,24 +72,24 @@ TRUTH = "the result is true or false"
 negligible = nondifferentiable(
     "negligible",
     is_negligible,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     cases=(case(np.array([2.0, 1e-17, 0.0])), case((0,))),
     reason=TRUTH,
 )
 _coincident = nondifferentiable(
     "coincident",
     are_coincident,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     cases=(case(np.array([1.0, 1.0 + 1e-15, 2.0])), case((2, 3))),
     reason=TRUTH,
 )
 _anchor = nondifferentiable(
     "anchor",
     _anchor_impl,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     cases=(case((3, 2)), case((0, 0))),
     reason="it marks the component held real",
 )

@@ -15,8 +15,8 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error, user_line
-from wengert.core.kinds import case, general, nondifferentiable, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params, nondifferentiable
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import equal
@@ -68,7 +68,7 @@ _pinv: Callable = general(
     lambda x, rcond: np.linalg.pinv(inexact(x), rcond),
     _pinv_pull,
     jvps=(_pinv_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=lambda x, rcond: Spec((*x.shape[:-2], x.shape[-1], x.shape[-2]), factor_dtype(x.dtype)),
     cases=(
         case(TALL, rcond=1e-15),
@@ -88,7 +88,7 @@ def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     >>> pinv([[2.0], [0.0]])
     array([[0.5, 0. ]])
     """
-    a = operand(a)
+    a = as_operand(a)
     if not isinstance(a, Array):
         return np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
     if rcond is not None and rtol is not NOT_GIVEN:
@@ -161,7 +161,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
     >>> lstsq([[1.0], [1.0]], [1.0, 3.0])[0]
     array([2.])
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     if not isinstance(a, Array) and not isinstance(b, Array):
         return np.linalg.lstsq(a, b, rcond)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
@@ -192,8 +192,8 @@ def _rank_impl(x: Any, limit: float, hermitian: bool, relative: bool) -> Any:
 _matrix_rank = nondifferentiable(
     "matrix_rank",
     _rank_impl,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=lambda x, **params: Spec(x.shape[:-2], np.dtype(np.intp)),
     cases=(
         case((3, 4), limit=1e-15, hermitian=False, relative=True),
@@ -212,7 +212,7 @@ def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     >>> int(matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
     1
     """
-    A = operand(A)
+    A = as_operand(A)
     if tol is not None and rtol is not None:
         raise user_error(ValueError, "matrix_rank takes `tol` or `rtol`, not both")
     A = A if A.ndim > 1 else A.reshape((-1, 1))
@@ -229,7 +229,7 @@ def cond(x: Any, p: Any = None) -> Any:
     >>> float(cond([[2.0, 0.0], [0.0, 1.0]]))
     2.0
     """
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.cond(x, p)
     x = matrices("cond", x)

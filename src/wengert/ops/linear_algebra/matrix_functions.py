@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.kinds import Case, case, general, unchanged
+from wengert.core.kinds import Case, case, general, keep_params
 from wengert.core.primitive import Primitive, register
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.structured import sylvester_solution, triangular_sylvester
@@ -121,8 +121,8 @@ def _matrix_function(
             (lambda t, x, e: second(transposed(x), transposed(e), t), lambda t, x: frechet(transposed(x), t)),
             jvps=(lambda t, x, e: second(x, e, t), lambda t, x: frechet(x, t)),
             taylor=_of_series(lambda x, e: frechet(x, e)),
-            params={},
-            batch=unchanged,
+            takes_params=True,
+            batch=keep_params,
             spec=_frechet_spec,
             cases=(case(first, first.shape), case(first, (2, *first.shape)), case((0, 0), (0, 0))),
         )
@@ -136,8 +136,8 @@ def _matrix_function(
             (lambda t, x: frechet(transposed(x), t),),
             jvps=(lambda t, x: frechet(x, t),),
             taylor=_of_series(lambda x: op(x)),
-            params={},
-            batch=unchanged,
+            takes_params=True,
+            batch=keep_params,
             spec=same_spec,
             cases=_cases(arguments),
         )
@@ -358,7 +358,7 @@ _sqrtm: Callable = general(
     lambda x: _each_matrix(_root, x),
     lambda t, out: sylvester_solution(transposed(out), transposed(out), t, "sqrtm"),
     jvps=(lambda t, out: sylvester_solution(out, out, t, "sqrtm"),),
-    batch=unchanged,
+    batch=keep_params,
     spec=same_spec,
     cases=_cases((_POSITIVE, np.stack([_POSITIVE.T, _CONFLUENT]))),
 )

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, reduction
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.contraction import einsum, products
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import absolute, conj
@@ -68,7 +68,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     >>> norm([3.0, 4.0])
     np.float64(5.0)
     """
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.norm(x, ord, axis, keepdims)
     if axis is not None and not isinstance(axis, tuple):
@@ -93,7 +93,7 @@ def vector_norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(vector_norm([3.0, 4.0]))
     5.0
     """
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]  # None is fine
     return _vector_norm(x, ord, tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim), keepdims)
@@ -166,7 +166,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     >>> outer([1.0, 2.0], [3.0, 4.0]).tolist()
     [[3.0, 4.0], [6.0, 8.0]]
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise user_error(ValueError, f"outer needs vectors, and got arrays of {x1.ndim} and {x2.ndim} axes")
     return products.outer(x1, x2)
@@ -179,7 +179,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     array([0., 0., 1.])
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise user_error(
             ValueError, f"cross needs vectors of 3 components, and got {x1.shape[axis]} and {x2.shape[axis]}"
@@ -214,7 +214,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     >>> multi_dot([[1.0, 2.0], np.eye(2), [3.0, 4.0]])
     array(11.)
     """
-    arrays = [operand(x) for x in arrays]
+    arrays = [as_operand(x) for x in arrays]
     if len(arrays) < 2:
         raise user_error(ValueError, f"multi_dot needs at least two arrays, and got {len(arrays)}")
     ends = (0, len(arrays) - 1)
@@ -241,7 +241,7 @@ def matrix_power(a: Any, /, n: int) -> Any:
     >>> matrix_power([[1, 1], [0, 1]], 3).tolist()
     [[1, 3], [0, 1]]
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise user_error(np.linalg.LinAlgError, f"matrix_power needs square matrices, and got shape {a.shape}")
     if not isinstance(a, Array):

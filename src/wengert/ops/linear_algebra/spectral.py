@@ -16,8 +16,8 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, general, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj, real
 from wengert.ops.linear_algebra.gauge import (
@@ -56,7 +56,7 @@ class SVDResult(NamedTuple):
 
 
 def matrices(name: str, a: Any) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise user_error(np.linalg.LinAlgError, f"{name} needs arrays of at least two axes, and got {a.ndim}")
     return inexact(a)
@@ -144,7 +144,7 @@ _eigh: Callable = general(
     _eigh_impl,
     _eigh_pull,
     jvps=(_eigh_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_eigen_spec(_eigh_impl),
     cases=(
         case(SYMMETRIC, UPLO="L"),
@@ -182,7 +182,7 @@ def eigvalsh(a: Any, /, UPLO: str = "L") -> Any:
     >>> eigvalsh([[0.0, 1.0], [1.0, 0.0]])
     array([-1.,  1.])
     """
-    a = operand(a)
+    a = as_operand(a)
     return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # NumPy checks it
 
 
@@ -220,7 +220,7 @@ _eig: Callable = general(
     _eig_impl,
     _eig_pull,
     jvps=(_eig_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_eigen_spec(_eig_impl),
     cases=(case(ASYMMETRIC), case(np.stack([ROTATING, ASYMMETRIC])), case(np.array([[2.5]])), case((0, 0))),
 )
@@ -348,7 +348,7 @@ _svd: Callable = general(
     _svd_impl,
     _svd_pull,
     jvps=(_svd_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=_svd_spec,
     cases=(
         case(TALL, full_matrices=False),

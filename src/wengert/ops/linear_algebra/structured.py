@@ -16,8 +16,8 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error, user_line
-from wengert.core.kinds import case, general, linear, multilinear, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params, linear, multilinear
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.linear_algebra.systems import inv, solve
@@ -68,8 +68,8 @@ _banded: Callable = multilinear(
         _band_of_product(y, t, below=below, above=above) if trans else _band_of_product(t, y, below=below, above=above)
     ),
     lambda t, x, below, above, trans: _banded(x, t, below=below, above=above, trans=1 - trans),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     cases=(
         case((4, 5), (5, 2), below=2, above=1, trans=0),
         case((2, 3, 4), (4, 1), below=0, above=2, trans=1),
@@ -82,8 +82,8 @@ _band_of_product: Callable = multilinear(
     _band_of_product_impl,
     lambda t, y, below, above: _banded(t, y, below=below, above=above, trans=0),
     lambda t, x, below, above: _banded(t, x, below=below, above=above, trans=1),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     cases=(
         case((5, 2), (5, 2), below=2, above=1),
         case((2, 4, 1), (4, 1), below=0, above=2),
@@ -139,7 +139,7 @@ _solve_banded: Callable = general(
         ),
         lambda t, x, below, above, trans: _solve_banded(x, t, below=below, above=above, trans=trans),
     ),
-    batch=unchanged,
+    batch=keep_params,
     spec=_banded_spec,
     cases=(
         case(_BAND, (4, 2), below=1, above=1, trans=0),
@@ -170,7 +170,7 @@ def solve_banded(
     array([1., 2.])
     """
     below, above = map(int, l_and_u)
-    ab, b = operand(ab), operand(b)
+    ab, b = as_operand(ab), as_operand(b)
     if ab.ndim < 2 or ab.shape[-2] != below + above + 1:
         raise user_error(
             ValueError,
@@ -250,7 +250,7 @@ _sylvester: Callable = general(
         lambda t, x, y, out, of: -sylvester_solution(x, y, out @ t, of),
         lambda t, x, y, of: sylvester_solution(x, y, t, of),
     ),
-    batch=unchanged,
+    batch=keep_params,
     spec=_sylvester_spec,
     cases=(
         case(_LEFT, _RIGHT, (3, 2), of="solve_sylvester"),
@@ -274,7 +274,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     >>> solve_sylvester([[1.0]], [[3.0]], [[8.0]])
     array([[2.]])
     """
-    a, b, q = square("solve_sylvester", a), square("solve_sylvester", b), operand(q)
+    a, b, q = square("solve_sylvester", a), square("solve_sylvester", b), as_operand(q)
     if q.ndim < 2 or q.shape[-2:] != (a.shape[-1], b.shape[-1]):
         raise user_error(ValueError, f"solve_sylvester: shapes {a.shape}, {b.shape} and {q.shape} do not match")
     return sylvester_solution(a, b, inexact(q), "solve_sylvester")
@@ -290,7 +290,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     >>> tensorsolve([[[2.0, 0.0]], [[1.0, 1.0]]], [[2.0], [3.0]])
     array([1., 2.])
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     if axes is not None:
         a = transpose(a, [k for k in range(a.ndim) if k not in axes] + list(axes))
     shape = a.shape[b.ndim :]
@@ -311,7 +311,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     >>> tensorinv([[[2.0], [0.0]], [[0.0], [4.0]]], ind=1).shape
     (2, 1, 2)
     """
-    a = operand(a)
+    a = as_operand(a)
     if ind <= 0:
         raise user_error(ValueError, f"tensorinv: `ind` must be positive, and got {ind}")
     rows, columns = a.shape[:ind], a.shape[ind:]
@@ -330,7 +330,7 @@ def block_diag(*arrs: Any) -> Any:
     array([[1., 2., 0.],
            [0., 0., 3.]])
     """
-    blocks = [operand(x) for x in arrs or ([],)]
+    blocks = [as_operand(x) for x in arrs or ([],)]
     blocks = [reshape(x, (1,) * (2 - x.ndim) + x.shape) if x.ndim < 2 else x for x in blocks]
     leading = np.broadcast_shapes(*[x.shape[:-2] for x in blocks])
     dtype, width, before, rows = np.result_type(*[x.dtype for x in blocks]), sum([x.shape[-1] for x in blocks]), 0, []
@@ -366,14 +366,14 @@ _constant_diagonals: Callable = linear(
     "constant_diagonals",
     _constant_diagonals_impl,
     lambda t: _diagonal_sums(t),
-    batch=unchanged,
+    batch=keep_params,
     cases=(case((5,), rows=2), case((2, 4), rows=4), case((3,), rows=1), case((1,), rows=1)),
 )
 _diagonal_sums: Callable = linear(
     "diagonal_sums",
     _diagonal_sums_impl,
     lambda t, x_spec: _constant_diagonals(t, rows=x_spec.shape[-2]),
-    batch=unchanged,
+    batch=keep_params,
     cases=(case((2, 4)), case((3, 3, 2)), case((1, 1))),
 )
 
@@ -389,9 +389,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     array([[1., 3., 4.],
            [2., 1., 3.]])
     """
-    c = operand(c)
+    c = as_operand(c)
     c = reshape(c, (1,)) if not c.ndim else c
-    r = conj(c) if r is None else operand(r)
+    r = conj(c) if r is None else as_operand(r)
     r = reshape(r, (1,)) if not r.ndim else r
     leading, (m, n) = np.broadcast_shapes(c.shape[:-1], r.shape[:-1]), (c.shape[-1], r.shape[-1])
     c, r = [x if x.shape[:-1] == leading else broadcast_to(x, (*leading, x.shape[-1])) for x in (c, r)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, general, nondifferentiable, unchanged
+from wengert.core.kinds import case, general, keep_params, nondifferentiable
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
@@ -74,8 +74,8 @@ _NONE = np.empty((0, 3))
 factored = nondifferentiable(
     "factored",
     _factored_impl,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), factor_dtype(x.dtype)),
     cases=(case(_INVERTIBLE), case((2, 3, 3)), case((0, 0))),
     reason="only holds work that is done for other operations, whose derivative is in the matrix itself",
@@ -121,7 +121,7 @@ _solve: Callable = general(
         lambda t, x, factors, trans: solution(x, t, factors, trans),
         None,
     ),
-    batch=unchanged,
+    batch=keep_params,
     spec=_solution_spec,
     cases=(
         case(_INVERTIBLE, (3, 2), _NONE, trans=0),
@@ -154,7 +154,7 @@ _inv: Callable = general(
     np.linalg.inv,
     lambda t, out: -(transposed(out) @ t @ transposed(out)),
     jvps=(lambda t, out: -(out @ t @ out),),
-    batch=unchanged,
+    batch=keep_params,
     spec=same_spec,
     cases=(case(_INVERTIBLE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T])), case(np.array([[1.5]])), case((0, 0))),
 )
@@ -237,7 +237,7 @@ _cofactor = general(
     _cofactor_impl,
     _cofactor_rule,
     jvps=(_cofactor_push,),
-    batch=unchanged,
+    batch=keep_params,
     spec=same_spec,
     cases=_SQUARES[:3],
 )
@@ -246,7 +246,7 @@ _det = general(
     np.linalg.det,
     lambda t, x: _of_matrices(t) * _cofactor(x),
     jvps=(lambda t, x: (t * _cofactor(x)).sum((-2, -1)),),
-    batch=unchanged,
+    batch=keep_params,
     spec=_number_spec,
     cases=_SQUARES[:3],
 )
@@ -294,7 +294,7 @@ _logdet = general(
     None,
     inputs=("x", "factors"),
     jvps=(lambda t, x, factors: (t * _inverse_transposed(x, factors)).sum((-2, -1)), None),
-    batch=unchanged,
+    batch=keep_params,
     spec=_number_spec,
     cases=(case(_INVERTIBLE, _NONE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T]), _NONE)),
 )
@@ -302,8 +302,8 @@ _det_sign = nondifferentiable(
     "det_sign",
     lambda x, y: _sign_and_log(x, y)[0],
     2,
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=_number_spec,
     cases=(case(_INVERTIBLE, _NONE), case((2, 3, 3), _NONE)),
     reason="the sign of a real determinant is piecewise constant",

@@ -12,8 +12,8 @@ import numpy as np
 from wengert.core import blas
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, general, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, keep_params
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import astype
@@ -57,7 +57,7 @@ def inexact(x: Any) -> Any:
 
 def square(name: str, x: Any) -> Any:
     """The operand of a function of square matrices."""
-    x = operand(x)
+    x = as_operand(x)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise user_error(np.linalg.LinAlgError, f"{name} needs square matrices, and got shape {x.shape}")
     return inexact(x)
@@ -77,7 +77,7 @@ def solution_spec(x: Spec, y: Spec, *_: Spec, **params: Any) -> Spec:
 
 def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> Any:
     """Solve with b as a stack of matrices; a vector is one column."""
-    a, b = square(name, a), operand(b)
+    a, b = square(name, a), as_operand(b)
     if not b.ndim:
         raise user_error(ValueError, f"{name} needs a right-hand side of at least one axis")
     vector = b.ndim == 1
@@ -176,7 +176,7 @@ _solve_triangular: Callable = general(
         _triangular_push_x,
         lambda t, x, lower, trans, unit_diagonal: triangular_solution(x, t, lower, trans, unit_diagonal),
     ),
-    batch=unchanged,
+    batch=keep_params,
     spec=solution_spec,
     cases=(
         case(_LOWER, (3, 2), lower=True, trans=0, unit_diagonal=False),
@@ -216,7 +216,7 @@ def solve_triangular(
     if transposition is None:
         raise user_error(ValueError, f"`trans` is 0, 1, 2, 'N', 'T' or 'C', and got {trans!r}")
     if check_finite:
-        a, b = operand(a), operand(b)
+        a, b = as_operand(a), as_operand(b)
         _refuse_not_finite("solve_triangular", a, b)
 
     def solve(a: Any, b: Any) -> Any:

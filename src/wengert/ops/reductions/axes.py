@@ -9,7 +9,7 @@ from typing import Any
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.kinds import case
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import where
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to
@@ -46,7 +46,7 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
 
 def apply_mask(a: Any, mask: Any, fill: Any) -> Any:
     """a with a number in place of the elements that the argument `where` of a reduction excludes."""
-    return a if mask is True else where(broadcast_to(operand(mask), a.shape), a, fill)
+    return a if mask is True else where(broadcast_to(as_operand(mask), a.shape), a, fill)
 
 
 def begun(initial: Any, combine: Callable, result: Any) -> Any:

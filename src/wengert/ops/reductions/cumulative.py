@@ -13,8 +13,8 @@ import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.kinds import case, general, linear, reduction, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, linear, reduction, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, narrow, reducing
 from wengert.ops.reductions.extremes import collapse
@@ -65,7 +65,7 @@ def prod(
     24.0
     """
     refuse_out(out)
-    a = apply_mask(operand(a), where, 1)
+    a = apply_mask(as_operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
     return begun(initial, multiply, narrow(product, dtype))
 
@@ -99,7 +99,7 @@ _cumsum = linear(
     "cumsum",
     lambda x, axis: np.cumsum(x, axis),
     lambda t, axis: flip(cumsum(flip(t, axis), axis), axis),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((3,), axis=0), case((2, 3), axis=1), case((0, 2), axis=0)),
 )
 _cumprod = general(
@@ -107,7 +107,7 @@ _cumprod = general(
     lambda x, axis: np.cumprod(x, axis),
     _cumprod_transpose,
     jvps=(_cumprod_push,),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(
         case((3,), axis=0),
         case((2, 3), axis=1),
@@ -142,7 +142,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     if axis is None and x.ndim > 1:
         raise user_error(
             ValueError, f"An array of shape {x.shape} needs `axis`", because="along which one to accumulate."

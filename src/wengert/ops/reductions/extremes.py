@@ -10,8 +10,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import nondifferentiable, reduction, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import has_zero, where
 from wengert.ops.elementwise.predicates import STEPS, equal, isnan
 from wengert.ops.reductions.axes import CASES, INDEX_CASES, Axis, apply_mask, axes_of, count_along, reducing
@@ -82,7 +82,7 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
         raise user_error(
             ValueError, f"{extreme.__name__} with `where` needs a number to begin with", "Pass it as `initial`."
         )
-    a = apply_mask(operand(a), mask, initial)
+    a = apply_mask(as_operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 
 
@@ -104,7 +104,7 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
     2.0
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     rows = collapse(a, axes)
     n = rows.shape[-1]
@@ -131,16 +131,16 @@ def take_last(x: Any, order: Any) -> Any:
 _argmax = nondifferentiable(
     "argmax",
     lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
-    params={},
-    batch=shifted_axis,
+    takes_params=True,
+    batch=shift_axis,
     cases=INDEX_CASES,
     reason=STEPS,
 )
 _argmin = nondifferentiable(
     "argmin",
     lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
-    params={},
-    batch=shifted_axis,
+    takes_params=True,
+    batch=shift_axis,
     cases=INDEX_CASES,
     reason=STEPS,
 )
@@ -169,7 +169,7 @@ def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bo
 
 
 def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     row, along_axis = along(a, axis)
     found = find(row, axis=along_axis, keepdims=keepdims)
     return reshape(found, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else found

@@ -8,8 +8,8 @@ import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out
-from wengert.core.kinds import nondifferentiable, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import nondifferentiable, shift_axes
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import STEPS, TRUTH
 from wengert.ops.reductions.axes import CASES, Axis, apply_mask, axes_of, reducing
 
@@ -20,24 +20,24 @@ __all__ = ["all", "any", "count_nonzero"]
 _all = nondifferentiable(
     "all",
     lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims),
-    params={},
-    batch=shifted_axes,
+    takes_params=True,
+    batch=shift_axes,
     cases=CASES,
     reason=TRUTH,
 )
 _any = nondifferentiable(
     "any",
     lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims),
-    params={},
-    batch=shifted_axes,
+    takes_params=True,
+    batch=shift_axes,
     cases=CASES,
     reason=TRUTH,
 )
 _count_nonzero = nondifferentiable(
     "count_nonzero",
     lambda x, axis, keepdims: np.asarray(np.count_nonzero(x, axis, keepdims=keepdims))[()],
-    params={},
-    batch=shifted_axes,
+    takes_params=True,
+    batch=shift_axes,
     cases=CASES,
     reason=STEPS,
 )
@@ -51,7 +51,7 @@ def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
     array([False,  True])
     """
     refuse_out(out)
-    a = apply_mask(operand(a), where, True)
+    a = apply_mask(as_operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
@@ -63,7 +63,7 @@ def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, 
     array([ True, False])
     """
     refuse_out(out)
-    a = apply_mask(operand(a), where, False)
+    a = apply_mask(as_operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
@@ -74,7 +74,7 @@ def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> An
     >>> count_nonzero([[0, 1], [2, 3]], axis=1)
     array([1, 2])
     """
-    a = operand(a)
+    a = as_operand(a)
     return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 

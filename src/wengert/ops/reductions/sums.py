@@ -12,8 +12,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import Facts
-from wengert.core.kinds import elementwise, linear, reduction, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import elementwise, linear, reduction, shift_axes
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import add, square
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.complex_numbers import absolute
@@ -45,14 +45,14 @@ _sum = linear(
     "sum",
     lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims),
     lambda t, x_spec, axis, keepdims: _stretch(t, x_spec.shape, axis, keepdims),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(*CASES, EMPTY),
 )
 _mean = linear(
     "mean",
     lambda x, axis, keepdims: np.add.reduce(x, axis, keepdims=keepdims) / count_along(x, axis),
     lambda t, x_spec, axis, keepdims: _stretch(t / count_along(x_spec, axis), x_spec.shape, axis, keepdims),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=CASES,
 )
 
@@ -74,7 +74,7 @@ def sum(
     array([4., 6.])
     """
     refuse_out(out)
-    a = apply_mask(operand(a), where, 0)
+    a = apply_mask(as_operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
     return begun(initial, add, narrow(total, dtype))
 
@@ -88,13 +88,13 @@ def mean(
     >>> mean([[1.0, 3.0], [5.0, 7.0]], axis=0)
     array([3., 5.])
     """
-    a = operand(a)
+    a = as_operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
         return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
     total = sum(a, axis, dtype, out, keepdims, where=where)
     if where is True:
         return total / count_along(a, axes_of(a, axis))
-    return per(total, count_nonzero(broadcast_to(operand(where), a.shape), axis, keepdims=keepdims))
+    return per(total, count_nonzero(broadcast_to(as_operand(where), a.shape), axis, keepdims=keepdims))
 
 
 @implements(np.average)
@@ -104,13 +104,13 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     >>> average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0])
     np.float64(2.75)
     """
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     if weights is None:
         result = mean(a, axes, keepdims=keepdims)
         total = result.dtype.type(count_along(a, axes))
     else:
-        weights = operand(weights)
+        weights = as_operand(weights)
         if weights.shape != a.shape:
             if axis is None:
                 raise user_error(
@@ -147,7 +147,7 @@ def var(
     1.0
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
     axes = axes_of(a, axis)
     deviation = a - mean(a, axes, keepdims=True)
@@ -214,7 +214,7 @@ def logsumexp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     >>> float(logsumexp([1000.0, 1000.0]))
     1000.6931471805599
     """
-    a = operand(a)
+    a = as_operand(a)
     a = a if a.dtype.kind in "fc" else astype(a, float)
     return _logsumexp(a, axis=axes_of(a, axis), keepdims=keepdims)
 

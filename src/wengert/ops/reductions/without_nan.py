@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.kinds import reduction
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.complex_numbers import absolute
@@ -96,7 +96,7 @@ def nanargmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bo
 
 
 def _comparable(a: Any, axis: int | None, last: float) -> Any:
-    a = operand(a)
+    a = as_operand(a)
     if a.dtype.kind not in "fc":
         return a
     try:
@@ -138,7 +138,7 @@ def nanmean(
     >>> float(nanmean([1.0, np.nan, 3.0]))
     2.0
     """
-    a = operand(a)
+    a = as_operand(a)
     counted = apply_mask(logical_not(isnan(a)), where, False)
     return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
 
@@ -183,7 +183,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
 
 def _replace_nan(a: Any, number: float) -> Any:
     """a with a number for NaNs."""
-    a = operand(a)
+    a = as_operand(a)
     return where(isnan(a), number, a) if a.dtype.kind in "fc" else a
 
 
@@ -209,11 +209,11 @@ def nanvar(
     1.0
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
     a = a if a.dtype.kind in "fc" else astype(a, float)
     counted = apply_mask(logical_not(isnan(a)), where, False)
-    middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else operand(mean)
+    middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else as_operand(mean)
     deviation = apply_mask(a - middle, counted, 0.0)
     squares = square(absolute(deviation)) if a.dtype.kind == "c" else square(deviation)
     freedom = count_nonzero(counted, axis, keepdims=keepdims) - (ddof if correction is None else correction)
@@ -255,7 +255,7 @@ def nanmedian(
     2.0
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     rows = collapse(a, axes)
     if rows.shape[-1] == 0:

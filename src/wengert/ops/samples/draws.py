@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, unchanged
-from wengert.core.primitive import Primitive, operand
+from wengert.core.kinds import case, keep_params
+from wengert.core.primitive import Primitive, as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp
@@ -69,8 +69,8 @@ reach = Primitive(
     _reach,
     "nondifferentiable",
     ("kappa", "z"),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     reason="the integral does not depend on it",
 ).op
 """Where the integral for the slope may end: at 0, or out where the density is negligible, so that its integrand has one
@@ -89,7 +89,7 @@ def vonmises_slope(kappa: Any, z: Any) -> Any:
     That is the integral of (cos u - mean) exp(kappa (cos u - cos z)) from z outwards to pi, which is also that inwards
     to 0, since that from 0 to pi vanishes; for z < 0 it is mirrored.
     """
-    kappa, z = operand(kappa), operand(z)
+    kappa, z = as_operand(kappa), as_operand(z)
     start = absolute(z)
     way = expand_dims(reach(kappa, start) - start, -1)
     points, weights = [a.astype(z.dtype) for a in gauss()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import diff
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.predicates import equal, greater_equal, less, logical_and
@@ -39,7 +39,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     >>> bincount([0, 2, 2], weights=[0.5, 1.0, 2.0])
     array([0.5, 0. , 3. ])
     """
-    x = operand(x)
+    x = as_operand(x)
     if not isinstance(x, Array) and not isinstance(weights, Array):
         return np.bincount(x, weights, minlength)
     if x.ndim != 1 or (x.dtype.kind not in "iub" and x.size):
@@ -55,7 +55,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     x = astype(x, np.intp, copy=False)
     if weights is None:
         return add_at(zeros, x, np.intp(1))
-    weights = operand(weights)
+    weights = as_operand(weights)
     if weights.shape != x.shape:
         raise user_error(
             ValueError, f"bincount needs a weight for each of {x.size} numbers, and got shape {weights.shape}"
@@ -72,7 +72,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     >>> digitize([0.5, 1.5, 2.5], [0.0, 1.0, 2.0])
     array([1, 2, 3])
     """
-    x, bins = operand(x), operand(bins)
+    x, bins = as_operand(x), as_operand(bins)
     if x.dtype.kind == "c":
         raise user_error(TypeError, "digitize is for real numbers, which have an order")
     if bins.ndim != 1:
@@ -113,7 +113,7 @@ def histogramdd(
         within = logical_and(greater_equal(i, 0), less(i, n))
         inside = logical_and(inside, within)
         box = box * n + where(within, i, 0)
-    weights = np.ones(columns[0].shape) if weights is None else astype(operand(weights), float, copy=False)
+    weights = np.ones(columns[0].shape) if weights is None else astype(as_operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
         raise user_error(
             ValueError, f"weights should have the shape {columns[0].shape} of the points, and have {weights.shape}"
@@ -128,8 +128,8 @@ def histogramdd(
 
 def _coordinates(sample: Any) -> list:
     if isinstance(sample, list | tuple):
-        return [operand(x) for x in sample]
-    sample = operand(sample)
+        return [as_operand(x) for x in sample]
+    sample = as_operand(sample)
     if sample.ndim == 1:
         return [sample]
     if sample.ndim != 2:
@@ -140,7 +140,7 @@ def _coordinates(sample: Any) -> list:
 def _edges(x: Any, bins: Any, range: Any) -> Any:
     if isinstance(bins, int | np.integer):
         return histogram_bin_edges(x, int(bins), range)
-    edges = operand(bins)
+    edges = as_operand(bins)
     if edges.ndim != 1 or not bool(all_(greater_equal(diff(edges), 0))):
         raise user_error(ValueError, "The edges of a histogram are a vector of rising numbers")
     return edges
@@ -157,10 +157,10 @@ def histogram2d(
     >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    x, y = operand(x), operand(y)
+    x, y = as_operand(x), as_operand(y)
     if x.shape != y.shape:
         raise user_error(ValueError, f"x and y must have the same length, and have shapes {x.shape} and {y.shape}")
     if not isinstance(bins, int | np.integer) and len(bins) not in (1, 2):
-        bins = [operand(bins)] * 2
+        bins = [as_operand(bins)] * 2
     counts, edges = histogramdd(stack([x, y], axis=1), bins, range, density, weights)
     return counts, *edges

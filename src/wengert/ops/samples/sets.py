@@ -8,9 +8,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.infer import depends_on_numbers
+from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, nondifferentiable
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import take
 from wengert.ops.samples.sorting import argsort, searchsorted, sort
@@ -29,7 +29,7 @@ _first_indices = nondifferentiable(
     "unique_places",
     lambda x, axis, equal_nan: np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1],
     params=_UNIQUE,
-    spec=depends_on_numbers("the set of the elements of an array"),
+    spec=data_dependent_shape("the set of the elements of an array"),
     reason="the result is integer indices",
 )
 _inverse = nondifferentiable(
@@ -42,14 +42,14 @@ _multiplicities = nondifferentiable(
     "unique_counts",
     lambda x, axis, equal_nan: np.unique(x, return_counts=True, axis=axis, equal_nan=equal_nan)[1],
     params=_UNIQUE,
-    spec=depends_on_numbers("the set of the elements of an array"),
+    spec=data_dependent_shape("the set of the elements of an array"),
     reason=COUNTS,
 )
 _isin = nondifferentiable(
     "isin",
     lambda x, y, invert: np.isin(x, y, invert=invert),
     2,
-    params={},
+    takes_params=True,
     cases=(case(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, 3.0]), invert=False), case((), (2,), invert=True)),
     reason="the result is a boolean",
 )
@@ -71,7 +71,7 @@ def unique(
     >>> unique([3.0, 1.0, 3.0])
     array([1., 3.])
     """
-    ar = operand(ar)
+    ar = as_operand(ar)
     axis = None if axis is None else normalize_axis_index(axis, ar.ndim)
     indices = _first_indices(ar, axis=axis, equal_nan=equal_nan)
     out = [take(ar, indices, axis)]
@@ -147,7 +147,7 @@ def isin(
     >>> isin([1, 2, 3], [2, 5])
     array([False,  True, False])
     """
-    return _isin(operand(element), operand(test_elements), invert=invert)
+    return _isin(as_operand(element), as_operand(test_elements), invert=invert)
 
 
 @implements(np.union1d)
@@ -203,5 +203,5 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 def _set(x: Any, assume_unique: bool) -> tuple[Any, Any]:
     """The distinct elements in one vector, and their first indices in the array."""
-    x = reshape(operand(x), (-1,))
+    x = reshape(as_operand(x), (-1,))
     return (x, np.arange(x.size)) if assume_unique else unique(x, return_index=True)

@@ -9,8 +9,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, nondifferentiable, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, nondifferentiable, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import permute, take_along_axis
 from wengert.ops.shape.joining import unstack
@@ -22,15 +22,15 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "s
 ORDER = "the result is integer indices"
 
 _argsort = nondifferentiable(
-    "argsort", np.argsort, params={}, batch=shifted_axis,
+    "argsort", np.argsort, takes_params=True, batch=shift_axis,
     cases=(case((4, 3), axis=0, kind=None), case((0,), axis=0, kind="stable")), reason=ORDER,
 )  # fmt: skip
 _argpartition = nondifferentiable(
-    "argpartition", np.argpartition, params={}, batch=shifted_axis,
+    "argpartition", np.argpartition, takes_params=True, batch=shift_axis,
     cases=(case((5, 2), kth=(1, 3), axis=0, kind="introselect"),), reason=ORDER,
 )  # fmt: skip
 _searchsorted = nondifferentiable(
-    "searchsorted", np.searchsorted, 2, params={},
+    "searchsorted", np.searchsorted, 2, takes_params=True,
     cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")),
     reason=ORDER,
 )  # fmt: skip
@@ -40,7 +40,7 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
     """The array and the axis to sort along, flattened if the axis is None."""
     if order is not None:
         raise user_error(ValueError, "Cannot specify order when the array has no fields")
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return reshape(a, (-1,)), 0
     return a, normalize_axis_index(axis, a.ndim)
@@ -48,7 +48,7 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
 
 def _at_least_a_row(a: Any) -> Any:
     """A number as a vector: NumPy does not sort numbers, but gives their order as [0]."""
-    a = operand(a)
+    a = as_operand(a)
     return a if a.ndim else reshape(a, (1,))
 
 
@@ -151,8 +151,8 @@ def searchsorted(a: Any, v: Any, /, side: str = "left", sorter: Any = None) -> A
     >>> searchsorted([1.0, 2.0, 3.0], [1.5, 9.0])
     array([1, 3])
     """
-    a = operand(a)
-    return _searchsorted(a if sorter is None else getitem(a, operand(sorter)), operand(v), side=side)
+    a = as_operand(a)
+    return _searchsorted(a if sorter is None else getitem(a, as_operand(sorter)), as_operand(v), side=side)
 
 
 @implements(np.lexsort)
@@ -162,7 +162,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     >>> lexsort(([2, 1, 0], [5, 3, 5]))
     array([1, 2, 0])
     """
-    rows = [operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
+    rows = [as_operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
     if not rows:
         raise user_error(TypeError, "Need sequence of keys with len > 0 in lexsort")
     order = argsort(rows[0], axis)

@@ -11,9 +11,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.infer import depends_on_numbers
+from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, nondifferentiable
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.calculus.differences import diff, inexact
 from wengert.ops.contraction.products import matmul
@@ -72,7 +72,7 @@ def cov(
     array([[2.333, 0.5  ],
            [0.5  , 1.   ]])
     """
-    samples = [operand(v) for v in (m, y) if v is not None]
+    samples = [as_operand(v) for v in (m, y) if v is not None]
     if any(v.ndim > 2 for v in samples):
         raise user_error(ValueError, "cov needs arrays of at most two axes")
     dtype = np.result_type(*[v.dtype for v in samples], np.float64) if dtype is None else np.dtype(dtype)
@@ -85,7 +85,7 @@ def cov(
         mean, freedom = average(x, 1), x.shape[1] - ddof
     else:
         mean, total = average(x, 1, weights), sum_(weights)
-        squares = 1 if aweights is None else sum_(weights * operand(aweights)) / total
+        squares = 1 if aweights is None else sum_(weights * as_operand(aweights)) / total
         freedom = total - ddof * squares if ddof else total
     if not isinstance(freedom, Array) and freedom <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
@@ -97,7 +97,7 @@ def cov(
 
 
 def _weights_of_observations(fweights: Any, aweights: Any, n: int) -> Any:
-    given = [(w, operand(w)) for w in (fweights, aweights) if w is not None]
+    given = [(w, as_operand(w)) for w in (fweights, aweights) if w is not None]
     for _, w in given:
         if w.shape != (n,):
             raise user_error(RuntimeError, f"cov needs a weight for each of {n} observations, and got shape {w.shape}")
@@ -254,8 +254,8 @@ def _quantile(
     a: Any, q: Any, parts: int, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skips_nan: bool
 ) -> Any:
     refuse_out(out)
-    a, yields = operand(a), type(q) in (int, float)  # a Python number gives way to the dtype of the sample
-    q = operand(q) if parts == 1 else operand(q) / parts
+    a, yields = as_operand(a), type(q) in (int, float)  # a Python number gives way to the dtype of the sample
+    q = as_operand(q) if parts == 1 else as_operand(q) / parts
     if a.dtype.kind == "c":
         raise user_error(TypeError, "Quantiles are for real numbers, which have an order")
     if method not in CONTINUOUS and method not in DISCRETE:
@@ -307,7 +307,7 @@ def _at(ordered: Any, position: Any, n: Any) -> Any:
 
 
 def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -> Any:
-    weights = operand(weights)
+    weights = as_operand(weights)
     if method != "inverted_cdf":
         raise user_error(ValueError, f"Only the method 'inverted_cdf' takes weights, not {method!r}")
     if weights.shape not in (a.shape, tuple([a.shape[i] for i in axes])):
@@ -335,7 +335,7 @@ COUNTS = "counts are piecewise constant: the derivative is zero wherever there i
 
 def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
     if isinstance(bins, str):
-        return depends_on_numbers(f"a histogram with bins={bins!r}")()
+        return data_dependent_shape(f"a histogram with bins={bins!r}")()
     return Spec.of(np.histogram_bin_edges(_order(np.zeros(1, x.dtype)), bins, range))
 
 
@@ -349,7 +349,7 @@ def _order(x: Any) -> Any:
 _bin_edges = nondifferentiable(
     "histogram_bin_edges",
     lambda x, bins, range: np.histogram_bin_edges(_order(x), bins, range),
-    params={},
+    takes_params=True,
     spec=_edges_spec,
     cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
     reason="the edges are held while the numbers vary",
@@ -371,8 +371,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     array([0., 2., 4.])
     """
     if not isinstance(bins, int | np.integer | str):
-        return operand(bins)
-    return _bin_edges(operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
+        return as_operand(bins)
+    return _bin_edges(as_operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
 
 
 @implements(np.histogram)
@@ -384,9 +384,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
     >>> histogram([1.0, 2.0, 2.5], bins=2)
     (array([1, 2]), array([1.  , 1.75, 2.5 ]))
     """
-    a = operand(a)
+    a = as_operand(a)
     edges = histogram_bin_edges(a, bins, range)
-    counts = _histogram(a, edges) if weights is None else _weighted_counts(a, edges, operand(weights))
+    counts = _histogram(a, edges) if weights is None else _weighted_counts(a, edges, as_operand(weights))
     return (counts / astype(diff(edges), float) / sum_(counts) if density else counts), edges
 
 

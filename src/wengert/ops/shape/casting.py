@@ -9,8 +9,8 @@ import numpy as np
 from wengert.core.array import check_device, implements
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW, Facts
-from wengert.core.kinds import case, linear, nondifferentiable, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, keep_params, linear, nondifferentiable
+from wengert.core.primitive import as_operand
 
 __all__ = ["astype", "copy"]
 
@@ -19,7 +19,7 @@ _astype = linear(
     lambda x, dtype: x.astype(dtype),
     lambda t: t,
     conforms=True,
-    batch=unchanged,
+    batch=keep_params,
     cases=(
         case((3,), dtype=np.dtype(np.float64)),
         case((), dtype=np.dtype(np.float64)),
@@ -30,17 +30,17 @@ _astype = linear(
 _astype_discrete = nondifferentiable(
     "astype_discrete",
     lambda x, dtype: x.astype(dtype),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     cases=(case((3,), dtype=np.dtype(np.int64)), case((), dtype=np.dtype(np.bool_))),
     reason="integers and booleans do not vary continuously",
     facts=MOVES,
 )
 _copy = linear(
-    "copy", np.copy, lambda t: t, batch=unchanged, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0)
+    "copy", np.copy, lambda t: t, batch=keep_params, cases=(case((2, 3)), case(())), facts=Facts(moves=True, cost=0)
 )
 _stop_gradient = nondifferentiable(
-    "stop_gradient", lambda x: x, batch=unchanged, reason="that is what it is for", facts=VIEW
+    "stop_gradient", lambda x: x, batch=keep_params, reason="that is what it is for", facts=VIEW
 )
 
 
@@ -65,7 +65,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     array([1, 2])
     """
     check_device(device)
-    x, dtype = operand(x), np.dtype(dtype)
+    x, dtype = as_operand(x), np.dtype(dtype)
     if not copy and x.dtype == dtype:
         return x
     return (_astype if dtype.kind in "fc" else _astype_discrete)(x, dtype=dtype)
@@ -78,4 +78,4 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     >>> copy([1.0, 2.0])
     array([1., 2.])
     """
-    return _copy(operand(a))
+    return _copy(as_operand(a))

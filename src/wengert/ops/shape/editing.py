@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, refuse_out, user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
 from wengert.ops.elementwise.predicates import less, logical_or
@@ -48,7 +48,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     >>> append([1, 2], [[3], [4]])
     array([1, 2, 3, 4])
     """
-    return concatenate([operand(arr), operand(values)], axis)
+    return concatenate([as_operand(arr), as_operand(values)], axis)
 
 
 @implements(np.insert)
@@ -59,7 +59,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     array([1., 8., 2., 3., 9.])
     """
     arr, axis = _line(arr, axis)
-    values, indices, n = operand(values), _plain_indices(obj), arr.shape[axis]
+    values, indices, n = as_operand(values), _plain_indices(obj), arr.shape[axis]
     if isinstance(values, Array) and values.dtype.kind in "fc" and arr.dtype.kind not in "fc":
         raise user_error(
             TypeError,
@@ -88,7 +88,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 def _line(arr: Any, axis: int | None) -> tuple[Any, int]:
-    arr = operand(arr)
+    arr = as_operand(arr)
     return (ravel(arr), 0) if axis is None else (arr, normalize_axis_index(axis, arr.ndim))
 
 
@@ -105,7 +105,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     >>> resize([1, 2], 5)
     array([1, 2, 1, 2, 1])
     """
-    flat, shape = ravel(operand(a)), extents(new_shape)
+    flat, shape = ravel(as_operand(a)), extents(new_shape)
     if any(n < 0 for n in shape):
         raise user_error(ValueError, f"all elements of `new_shape` must be non-negative, and it is {shape}")
     size = prod(shape)
@@ -121,7 +121,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     >>> trim_zeros([0, 1, 2, 0])
     [1, 2]
     """
-    x, sides = operand(filt), trim.lower()
+    x, sides = as_operand(filt), trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise user_error(ValueError, f"`trim` is 'f', 'b' or 'fb', and not {trim!r}")
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
@@ -156,7 +156,7 @@ def block(arrays: Any) -> Any:
     def joined(part: Any, level: int) -> Any:
         if isinstance(part, list):
             return concatenate([joined(p, level - 1) for p in part], -level)
-        x = operand(part)
+        x = as_operand(part)
         return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
 
     whole = joined(arrays, depth)
@@ -168,7 +168,7 @@ def _depth(part: Any) -> tuple[int, int]:
     if isinstance(part, tuple):
         raise user_error(TypeError, "block takes lists of blocks, and got a tuple", "Write [...] instead of (...).")
     if not isinstance(part, list):
-        return 0, operand(part).ndim
+        return 0, as_operand(part).ndim
     inside = [_depth(p) for p in part]
     if len({depth for depth, _ in inside}) != 1:
         raise user_error(ValueError, f"The lists of block are {('empty' if not inside else 'not nested equally deep')}")
@@ -186,8 +186,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     array([1., 9., 3.])
     """
     refuse_out(out)
-    choices = [operand(c) for c in (unstack(choices) if isinstance(choices, Array) else choices)]
-    number, *choices = broadcast_arrays(operand(a), *choices)
+    choices = [as_operand(c) for c in (unstack(choices) if isinstance(choices, Array) else choices)]
+    number, *choices = broadcast_arrays(as_operand(a), *choices)
     if number.dtype.kind not in "iub":
         raise user_error(TypeError, f"choose needs integers to choose by, and got {number.dtype}")
     number = astype(number, np.intp, copy=False)
@@ -240,7 +240,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     >>> rollaxis(np.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    a = operand(a)
+    a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
         raise user_error(np.exceptions.AxisError, f"`start` must be between {-a.ndim} and {a.ndim}, and is {start}")
@@ -260,12 +260,12 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
     >>> apply_along_axis(lambda line: line[:2] * 10, 0, np.eye(3)).tolist()
     [[10.0, 0.0, 0.0], [0.0, 10.0, 0.0]]
     """
-    arr = operand(arr)
+    arr = as_operand(arr)
     axis = normalize_axis_index(axis, arr.ndim)
     lines = moveaxis(arr, axis, -1)
     if not prod(lines.shape[:-1]):
         raise user_error(ValueError, f"Cannot apply_along_axis when any iteration dimensions are 0, as in {arr.shape}")
-    results = [operand(func1d(line, *args, **kwargs)) for line in unstack(reshape(lines, (-1, lines.shape[-1])))]
+    results = [as_operand(func1d(line, *args, **kwargs)) for line in unstack(reshape(lines, (-1, lines.shape[-1])))]
     inner = results[0].shape
     whole = reshape(stack(results), (*lines.shape[:-1], *inner))
     return moveaxis(whole, range(arr.ndim - 1, whole.ndim), range(axis, axis + len(inner)))
@@ -280,11 +280,11 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
     >>> apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
     array([[6.]])
     """
-    value = operand(a)
+    value = as_operand(a)
     ndim = value.ndim
     for axis in extents(axes):
         axis = normalize_axis_index(index(axis), ndim)
-        result = operand(func(value, axis))
+        result = as_operand(func(value, axis))
         value = result if result.ndim == ndim else expand_dims(result, axis)
         if value.ndim != ndim:
             raise user_error(

@@ -12,8 +12,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import MOVES, VIEW, Facts
-from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, nondifferentiable, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.shape.casting import astype, cast
@@ -52,7 +52,7 @@ _stack = linear(
     lambda *arrays, axis: np.stack(arrays, axis),
     inputs=("*arrays",),
     vjp=lambda t, axis: _unstack(t, axis=axis),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((2, 3), (2, 3), axis=0), case((), (), (), axis=0), case((2, 3), axis=2), case((0,), (0,), axis=1)),
     facts=MOVES,
 )
@@ -61,7 +61,7 @@ _unstack: Callable = linear(
     _unstack_impl,
     lambda t, x_spec, axis: _stack(*_fill_slices(t, x_spec, axis), axis=axis),
     outputs=0,  # as many as there are slices
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
     facts=VIEW,
 )
@@ -78,7 +78,7 @@ _full_like = nondifferentiable(
     lambda x, fill_value, dtype, order, shape: np.full_like(x, fill_value, dtype=dtype, order=order, shape=shape),
     2,
     inputs=("x", "fill_value"),
-    params={},
+    takes_params=True,
     cases=(case((2, 3), (), dtype=None, order="K", shape=None), case((), (3,), dtype=None, order="K", shape=(2, 3))),
     reason="the result has the shape and dtype of x, and none of its numbers",
     filled_in=True,
@@ -87,7 +87,7 @@ _full_like = nondifferentiable(
 
 
 def _at_least(arys: tuple, ndim: int, shape: Any) -> Any:
-    arrays = tuple(a if a.ndim >= ndim else reshape(a, shape(a.shape)) for a in map(operand, arys))
+    arrays = tuple(a if a.ndim >= ndim else reshape(a, shape(a.shape)) for a in map(as_operand, arys))
     return arrays[0] if len(arrays) == 1 else arrays
 
 
@@ -129,7 +129,7 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
     [[1, 3], [2, 4]]
     """
     refuse_out(out)
-    parts = [operand(a) for a in arrays]
+    parts = [as_operand(a) for a in arrays]
     if not parts:
         raise user_error(ValueError, "Need at least one array to stack")
     if dtype is not None:
@@ -144,7 +144,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple:
     >>> unstack([[1, 2], [3, 4]])
     (array([1, 2]), array([3, 4]))
     """
-    x = operand(x)
+    x = as_operand(x)
     return _unstack(x, axis=normalize_axis_index(axis, x.ndim))
 
 
@@ -190,7 +190,7 @@ def column_stack(tup: Any) -> Any:
     >>> column_stack([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
     """
-    return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(operand, tup)], 1)
+    return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(as_operand, tup)], 1)
 
 
 def _interleave(outer: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ def tile(A: Any, /, reps: Any) -> Any:
     >>> tile([1, 2], 2)
     array([1, 2, 1, 2])
     """
-    A, reps = operand(A), extents(reps)
+    A, reps = as_operand(A), extents(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = _leading_ones(A.shape, ndim), _leading_ones(reps, ndim)
     blocks = broadcast_to(reshape(A, _interleave((1,) * ndim, shape)), _interleave(reps, shape))
@@ -222,7 +222,7 @@ def kron(a: Any, b: Any) -> Any:
     >>> kron([1, 10], [[1, 2]]).tolist()
     [[1, 2, 10, 20]]
     """
-    a, b = operand(a), operand(b)
+    a, b = as_operand(a), as_operand(b)
     ndim = max(a.ndim, b.ndim)
     outer, inner = _leading_ones(a.shape, ndim), _leading_ones(b.shape, ndim)
     ones = (1,) * ndim
@@ -243,7 +243,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing == "xy":
         axes[:2] = axes[:2][::-1]
     ones = (1,) * len(xi)
-    grids = tuple(reshape(x, (*ones[:i], -1, *ones[i + 1 :])) for i, x in zip(axes, map(operand, xi), strict=True))
+    grids = tuple(reshape(x, (*ones[:i], -1, *ones[i + 1 :])) for i, x in zip(axes, map(as_operand, xi), strict=True))
     return grids if sparse else broadcast_arrays(*grids)
 
 
@@ -257,7 +257,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     >>> pad([1, 2, 3], (2, 1), mode="reflect").tolist()
     [3, 2, 1, 2, 3, 2]
     """
-    array = operand(array)
+    array = as_operand(array)
     if not isinstance(array, Array):
         return np.pad(array, pad_width, mode, **kwargs)
     if callable(mode) or kwargs.get("reflect_type", "even") != "even":
@@ -338,7 +338,7 @@ def full_like(
     [[7.0, 7.0]]
     """
     check_device(device)
-    a, fill_value = operand(a), operand(fill_value)
+    a, fill_value = as_operand(a), as_operand(fill_value)
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     shape = a.shape if shape is None else extents(shape)
     if isinstance(fill_value, Array):

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.core.array import implements
 from wengert.core.dtypes import result_type
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 
 __all__ = ["iscomplexobj", "isrealobj", "ndim", "shape", "size"]
 
@@ -17,7 +17,7 @@ implements(np.result_type)(result_type)
 
 @implements(np.can_cast)
 def _can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    return np.can_cast(operand(from_).dtype, to, casting)
+    return np.can_cast(as_operand(from_).dtype, to, casting)
 
 
 @implements(np.shape)
@@ -27,7 +27,7 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> shape([[1, 2, 3]])
     (1, 3)
     """
-    return operand(a).shape
+    return as_operand(a).shape
 
 
 @implements(np.ndim)
@@ -37,7 +37,7 @@ def ndim(a: Any) -> int:
     >>> ndim([[1.0, 2.0]])
     2
     """
-    return operand(a).ndim
+    return as_operand(a).ndim
 
 
 @implements(np.size)
@@ -47,7 +47,7 @@ def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     >>> size([[1.0, 2.0]]), size([[1.0, 2.0]], axis=0)
     (2, 1)
     """
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return a.size
     return int(np.prod([a.shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))]))
@@ -60,7 +60,7 @@ def iscomplexobj(x: Any) -> bool:
     >>> iscomplexobj([1.0 + 0.0j])
     True
     """
-    return operand(x).dtype.kind == "c"
+    return as_operand(x).dtype.kind == "c"
 
 
 @implements(np.isrealobj)

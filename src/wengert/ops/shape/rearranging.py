@@ -13,8 +13,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, VIEW
-from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, shift_axes, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.shape.casting import _copy, cast
 from wengert.ops.shape.reshaping import Axes, _broadcast_to, _reshape, along, ravel, swapaxes
@@ -56,7 +56,7 @@ _flip: Callable = linear(
     "flip",
     np.flip,
     lambda t, axis: _flip(t, axis=axis),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(case((3,), axis=(0,)), case((2, 3, 4), axis=(0, 2)), case((), axis=()), case((2, 0), axis=(0,))),
     facts=VIEW,
 )
@@ -64,7 +64,7 @@ _roll: Callable = linear(
     "roll",
     np.roll,
     lambda t, shift, axis: _roll(t, shift=tuple(-s for s in shift), axis=axis),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(
         case((5,), shift=(2,), axis=(0,)),
         case((2, 3, 4), shift=(1, -5, 2), axis=(0, 2, 2)),
@@ -112,7 +112,7 @@ _concatenate = linear(
     vjp=lambda t, arrays_spec, axis: _split(
         t, bounds=tuple(accumulate(spec.shape[axis] for spec in arrays_spec[:-1])), axis=axis
     ),
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((2, 3), (1, 3), axis=0), case((2, 1), (2, 0), (2, 3), axis=1), case((2,), axis=0)),
     facts=MOVES,
 )
@@ -121,7 +121,7 @@ _split: Callable = linear(
     _pieces,
     lambda t, x_spec, bounds, axis: _concatenate(*_fill_parts(t, x_spec, bounds, axis), axis=axis),
     outputs=0,  # as many as there are pieces
-    batch=shifted_axis,
+    batch=shift_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
     facts=VIEW,
 )
@@ -134,7 +134,7 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
     >>> concatenate([[1.0, 2.0], [3.0]])
     array([1., 2., 3.])
     """
-    parts = [operand(a) for a in arrays]
+    parts = [as_operand(a) for a in arrays]
     if not parts:
         raise user_error(ValueError, "Need at least one array to concatenate")
     if dtype is not None:
@@ -169,7 +169,7 @@ def flip(m: Any, /, axis: Axes | None = None) -> Any:
     >>> flip([1, 2, 3])
     array([3, 2, 1])
     """
-    m = operand(m)
+    m = as_operand(m)
     return _flip(m, axis=tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim))
 
 
@@ -180,7 +180,7 @@ def fliplr(m: Any) -> Any:
     >>> fliplr([[1, 2], [3, 4]]).tolist()
     [[2, 1], [4, 3]]
     """
-    m = operand(m)
+    m = as_operand(m)
     if m.ndim < 2:
         raise user_error(ValueError, "Input must be >= 2-d")
     return _flip(m, axis=(1,))
@@ -193,7 +193,7 @@ def flipud(m: Any) -> Any:
     >>> flipud([[1, 2], [3, 4]]).tolist()
     [[3, 4], [1, 2]]
     """
-    m = operand(m)
+    m = as_operand(m)
     if m.ndim < 1:
         raise user_error(ValueError, "Input must be >= 1-d")
     return _flip(m, axis=(0,))
@@ -206,7 +206,7 @@ def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
     >>> roll([1, 2, 3], 1)
     array([3, 1, 2])
     """
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
     shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
@@ -222,7 +222,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     >>> rot90([[1, 2], [3, 4]]).tolist()
     [[2, 4], [1, 3]]
     """
-    m = operand(m)
+    m = as_operand(m)
     if len(axes) != 2:
         raise user_error(ValueError, "len(axes) must be 2")
     i, j = normalize_axis_tuple(axes, m.ndim, "axes")
@@ -244,7 +244,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     >>> diagonal([[1, 2], [3, 4]])
     array([1, 4])
     """
-    a = operand(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise user_error(ValueError, "diag requires an array of at least two dimensions")
     axis1, axis2 = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -258,7 +258,7 @@ def diag(v: Any, k: int = 0) -> Any:
     >>> diag([1, 2], 1).tolist()
     [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
     """
-    v = operand(v)
+    v = as_operand(v)
     if v.ndim == 1:
         n = v.shape[0] + abs(k)
         return _embed_diagonal(v, shape=(n, n), offset=index(k), axis1=0, axis2=1)
@@ -289,7 +289,7 @@ def tril(m: Any, /, k: int = 0) -> Any:
     >>> tril([[1, 2], [3, 4]]).tolist()
     [[1, 0], [3, 4]]
     """
-    return _tril(operand(m), k=index(k))
+    return _tril(as_operand(m), k=index(k))
 
 
 @implements(np.triu)
@@ -299,7 +299,7 @@ def triu(m: Any, /, k: int = 0) -> Any:
     >>> triu([[1, 2], [3, 4]]).tolist()
     [[1, 2], [0, 4]]
     """
-    return _triu(operand(m), k=index(k))
+    return _triu(as_operand(m), k=index(k))
 
 
 # Other names

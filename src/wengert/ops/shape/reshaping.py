@@ -17,8 +17,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
 from wengert.core.facts import VIEW
-from wengert.core.kinds import case, linear, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, shift_axes
+from wengert.core.primitive import as_operand
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis",
@@ -29,7 +29,7 @@ Axes = int | Sequence[int]
 
 
 def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     shape = list(x.shape)
     for i in sorted(axis):
         shape.insert(i, 1)
@@ -62,7 +62,7 @@ _expand_dims = linear(
     "expand_dims",
     _with_axes,
     lambda t, x_spec: _reshape(t, shape=x_spec.shape),
-    batch=shifted_axes,
+    batch=shift_axes,
     cases=(case((2, 3), axis=(1,)), case((), axis=(0, 1)), case((2, 3), axis=(3, 0))),
     facts=VIEW,
 )
@@ -102,7 +102,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         raise user_error(
             ValueError, f"order={order!r} depends on how an array lies in memory", "Use order='C' or order='F'."
         )
-    a, shape = operand(a), extents(shape)
+    a, shape = as_operand(a), extents(shape)
     if not isinstance(a, Array) and copy is not None:
         return np.reshape(a, shape, order, copy=copy)
     if order == "F":
@@ -126,7 +126,7 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 def along(a: Any, axis: int | None) -> tuple[Any, int]:
     """An array and one of its axes; flattened if the axis is None or the array is a single number."""
-    a = operand(a)
+    a = as_operand(a)
     axis = None if axis is None else normalize_axis_index(axis, a.ndim or 1)
     return (ravel(a), 0) if axis is None or not a.ndim else (a, axis)
 
@@ -138,7 +138,7 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
     >>> squeeze([[1.0, 2.0]])
     array([1., 2.])
     """
-    a = operand(a)
+    a = as_operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
     if not a.ndim and axis in (0, -1):
@@ -158,7 +158,7 @@ def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
     >>> expand_dims([1.0, 2.0], 0).shape
     (1, 2)
     """
-    a = operand(a)
+    a = as_operand(a)
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     return _expand_dims(a, axis=normalize_axis_tuple(axes, a.ndim + len(axes)))
 
@@ -170,7 +170,7 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
     >>> transpose([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
     """
-    a = operand(a)
+    a = as_operand(a)
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
     if len(axes) != a.ndim:
@@ -187,7 +187,7 @@ def matrix_transpose(x: Any, /) -> Any:
     >>> matrix_transpose([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
     """
-    x = operand(x)
+    x = as_operand(x)
     if x.ndim < 2:
         raise user_error(ValueError, f"matrix_transpose needs at least two axes, got the shape {x.shape}")
     return swapaxes(x, -1, -2)
@@ -200,7 +200,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     >>> swapaxes([[1, 2], [3, 4]], 0, 1).tolist()
     [[1, 3], [2, 4]]
     """
-    a = operand(a)
+    a = as_operand(a)
     axes = list(range(a.ndim))
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
     axes[i], axes[j] = j, i
@@ -214,7 +214,7 @@ def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
     >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    a = operand(a)
+    a = as_operand(a)
     sources = normalize_axis_tuple(source, a.ndim, "source")
     targets = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(sources) != len(targets):
@@ -232,7 +232,7 @@ def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
     >>> broadcast_to([1, 2], (2, 2)).tolist()
     [[1, 2], [1, 2]]
     """
-    return _broadcast_to(operand(array), shape=extents(shape))
+    return _broadcast_to(as_operand(array), shape=extents(shape))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -251,7 +251,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
     >>> [x.tolist() for x in broadcast_arrays([1, 2], [[3], [4]])]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
-    arrays = [operand(a) for a in args]
+    arrays = [as_operand(a) for a in args]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     return tuple(_broadcast_to(a, shape=shape) for a in arrays)
 

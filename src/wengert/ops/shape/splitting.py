@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.shape.rearranging import _spans, _split
 
 __all__ = ["array_split", "dsplit", "hsplit", "split", "vsplit"]
@@ -23,7 +23,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
     >>> array_split([1, 2, 3, 4, 5], 2)
     [array([1, 2, 3]), array([4, 5])]
     """
-    ary = operand(ary)
+    ary = as_operand(ary)
     axis = normalize_axis_index(axis, ary.ndim)
     length = ary.shape[axis]
     if np.ndim(indices_or_sections):
@@ -47,14 +47,14 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
     >>> split([1, 2, 3], [1])
     [array([1]), array([2, 3])]
     """
-    ary = operand(ary)
+    ary = as_operand(ary)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise user_error(ValueError, "Array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
 def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: int) -> list:
-    ary = operand(ary)
+    ary = as_operand(ary)
     if ary.ndim < ndim:
         raise user_error(ValueError, f"{name} only works on arrays of {ndim} or more dimensions")
     return split(ary, indices_or_sections, axis)
@@ -67,7 +67,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list:
     >>> hsplit([1, 2, 3, 4], 2)
     [array([1, 2]), array([3, 4])]
     """
-    return _split_from("hsplit", ary, indices_or_sections, 1, 1 if operand(ary).ndim > 1 else 0)
+    return _split_from("hsplit", ary, indices_or_sections, 1, 1 if as_operand(ary).ndim > 1 else 0)
 
 
 @implements(np.vsplit)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, multilinear, unchanged
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, keep_params, multilinear
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 
 __all__ = ["convolution"]
@@ -243,8 +243,8 @@ _convolution: Callable = multilinear(
     lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
         x, t, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=_spec_of_result,
     cases=(
         case((2, 2, 6), (4, 2, 3), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
@@ -261,8 +261,8 @@ _convolution_signals: Callable = multilinear(
     lambda t, x, y_spec, stride, padding, dilation, groups: _convolution_filters(
         t, x, size=y_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=_spec_of_signals,
     cases=(
         case((2, 4, 6), (4, 2, 3), lengths=(6,), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
@@ -286,8 +286,8 @@ _convolution_filters: Callable = multilinear(
     lambda t, x, stride, padding, dilation, groups: _convolution(
         x, t, stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
-    params={},
-    batch=unchanged,
+    takes_params=True,
+    batch=keep_params,
     spec=_spec_of_filters,
     cases=(
         case((2, 2, 6), (2, 4, 6), size=(3,), stride=(1,), padding=((1, 1),), dilation=(1,), groups=1),
@@ -316,7 +316,7 @@ def convolution(
     >>> convolution(np.ones((1, 1, 4)), np.ones((1, 1, 2))).tolist()
     [[[2.0, 2.0, 2.0]]]
     """
-    x, w = operand(x), operand(w)
+    x, w = as_operand(x), as_operand(w)
     rank = w.ndim - 2
     if rank < 1 or x.ndim != w.ndim:
         raise user_error(

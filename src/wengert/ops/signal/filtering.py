@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.core.errors import user_error
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.rearranging import flip
@@ -58,7 +58,7 @@ def _conjugate(x: Any) -> Any:
 
 
 def _operands(name: str, in1: Any, in2: Any, rank: int | None = None) -> tuple[Any, Any]:
-    in1, in2 = operand(in1), operand(in2)
+    in1, in2 = as_operand(in1), as_operand(in2)
     if in1.ndim != in2.ndim or not in1.ndim or rank not in (None, in1.ndim):
         what = "matrices" if rank else "arrays with equally many axes"
         raise user_error(ValueError, f"{name} takes {what}, and got shapes {in1.shape} and {in2.shape}")

@@ -18,8 +18,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, shift_axes, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
@@ -85,7 +85,7 @@ _fft: Callable = linear(
     lambda t, axis, norm: _fft(t, axis=axis, norm=norm),
     structural=False,
     conforms=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     spec=lambda x, axis, norm: _spectrum(x, x.shape),
     cases=_ALONG_AXES,
 )
@@ -95,7 +95,7 @@ _ifft: Callable = linear(
     lambda t, axis, norm: _ifft(t, axis=axis, norm=norm),
     structural=False,
     conforms=True,
-    batch=shifted_axes,
+    batch=shift_axes,
     spec=lambda x, axis, norm: _spectrum(x, x.shape),
     cases=_ALONG_AXES,
 )
@@ -105,7 +105,7 @@ _rfft: Callable = linear(
     _rfft_transpose,
     structural=False,
     conforms=True,
-    batch=shifted_axis,
+    batch=shift_axis,
     spec=lambda x, axis, norm: _spectrum(x, _with_length(x.shape, axis, x.shape[axis] // 2 + 1)),
     cases=(
         case((6,), axis=0, norm="backward"),
@@ -121,7 +121,7 @@ _irfft: Callable = linear(
     _irfft_transpose,
     structural=False,
     conforms=True,
-    batch=shifted_axis,
+    batch=shift_axis,
     spec=lambda x, n, axis, norm: Spec(_with_length(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
     cases=(
         case((4,), n=6, axis=0, norm="backward"),
@@ -186,7 +186,7 @@ def ifft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
 
 def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str | None, out: None) -> Any:
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     return transform(resize_axis(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
 
@@ -199,7 +199,7 @@ def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
     array([ 3., -1.])
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     _refuse_complex("rfft", a)
     axis = normalize_axis_index(axis, a.ndim)
     return _rfft(resize_axis(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
@@ -215,7 +215,7 @@ def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = No
     array([1., 2.])
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, 2 * (a.shape[axis] - 1))
     return _irfft(resize_axis(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
@@ -228,7 +228,7 @@ def hfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = Non
     >>> hfft([1.0, 2.0])
     array([ 3., -1.])
     """
-    return irfft(conj(operand(a)), n, axis, SWAPPED[_norm(norm)], out)
+    return irfft(conj(as_operand(a)), n, axis, SWAPPED[_norm(norm)], out)
 
 
 @implements(np.fft.ihfft)
@@ -276,7 +276,7 @@ def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = No
     [[4.0, 0.0], [0.0, 0.0]]
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     lengths, axes = _arguments(a, s, axes)
     a = rfft(a, lengths[-1], axes[-1], norm)
     return _along_many(_fft, a, lengths[:-1], axes[:-1], norm, None)
@@ -290,7 +290,7 @@ def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = N
     [[1.0, 0.0], [0.0, 0.0]]
     """
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     lengths, axes = _arguments(a, s, axes)
     a = _along_many(_ifft, a, lengths[:-1], axes[:-1], norm, None)
     return irfft(a, None if s is None else lengths[-1], axes[-1], norm)
@@ -338,7 +338,7 @@ def irfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = No
 
 def _along_many(transform: Callable, a: Any, s: Lengths, axes: Axes, norm: str | None, out: None) -> Any:
     refuse_out(out)
-    a = operand(a)
+    a = as_operand(a)
     lengths, axes = _arguments(a, s, axes)
     for n, axis in zip(lengths, axes, strict=True):
         a = resize_axis(a, _length(n, a.shape[axis]), axis)
@@ -386,6 +386,6 @@ def ifftshift(x: Any, /, axes: Any = None) -> Any:
 
 
 def _shift_half(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     return roll(x, tuple([shift(x.shape[axis]) for axis in axes]), axes)

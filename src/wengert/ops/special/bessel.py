@@ -13,7 +13,7 @@ import numpy as np
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.kinds import case, describe, elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.complex_numbers import sign
 from wengert.ops.special.scipy_functions import (
@@ -67,7 +67,7 @@ def jv(v: Any, z: Any) -> Any:
     >>> jv(1, [0.5, 1.0])
     array([0.24226846, 0.44005059])
     """
-    z = operand(z)
+    z = as_operand(z)
     return _jv(*constants_for(z, v), z)
 
 
@@ -77,7 +77,7 @@ def yv(v: Any, z: Any) -> Any:
     >>> yv(1, [0.5, 1.0])
     array([-1.47147239, -0.78121282])
     """
-    z = operand(z)
+    z = as_operand(z)
     return _yv(*constants_for(z, v), z)
 
 
@@ -87,7 +87,7 @@ def iv(v: Any, z: Any) -> Any:
     >>> iv(1, [0.5, 1.0])
     array([0.25789431, 0.5651591 ])
     """
-    z = operand(z)
+    z = as_operand(z)
     return _iv(*constants_for(z, v), z)
 
 
@@ -97,7 +97,7 @@ def kv(v: Any, z: Any) -> Any:
     >>> kv(1, [0.5, 1.0])
     array([1.65644112, 0.60190723])
     """
-    z = operand(z)
+    z = as_operand(z)
     return _kv(*constants_for(z, v), z)
 
 

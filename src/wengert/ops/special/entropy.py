@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, describe, elementwise, nondifferentiable, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, describe, elementwise, nondifferentiable, shift_axes
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute, sign
@@ -98,11 +98,11 @@ def log_expit(x: Any) -> Any:
     >>> log_expit([0.0, -1000.0])
     array([-6.93147181e-01, -1.00000000e+03])
     """
-    return -softplus(-operand(x))
+    return -softplus(-as_operand(x))
 
 
 def _inexact(x: Any) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     return x if x.dtype.kind in "fc" else astype(x, float)
 
 
@@ -114,8 +114,8 @@ def _largest(x: Any, axis: tuple[int, ...]) -> Any:
 _offset = nondifferentiable(
     "softmax_offset",
     _largest,
-    params={},
-    batch=shifted_axes,
+    takes_params=True,
+    batch=shift_axes,
     cases=(case((3,), axis=(0,)), case((2, 3), axis=(0, 1)), case((2, 3), axis=(1,)), case((0, 2), axis=(0,))),
     reason="the softmax does not depend on it",
 )

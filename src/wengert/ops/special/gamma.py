@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.kinds import case, describe, elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
 
@@ -95,7 +95,7 @@ def polygamma(n: Any, x: Any) -> Any:
     >>> polygamma(1, [0.5, 1.0])
     array([4.9348022 , 1.64493407])
     """
-    x = operand(x)
+    x = as_operand(x)
     return _polygamma_op(*constants_for(x, n), x)
 
 
@@ -118,7 +118,7 @@ def zeta(x: Any, q: Any = 1.0) -> Any:
     >>> zeta([2.0, 4.0])
     array([1.64493407, 1.08232323])
     """
-    q = constants_for(operand(x), q)[0] if q.__class__ in (bool, int, float) else operand(q)
+    q = constants_for(as_operand(x), q)[0] if q.__class__ in (bool, int, float) else as_operand(q)
     return _zeta(*constants_for(q, x), q)
 
 

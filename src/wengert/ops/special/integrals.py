@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.kinds import elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.exponential import PI, exp
@@ -45,10 +45,10 @@ def expn(n: Any, x: Any) -> Any:
     if np.any(orders % 1):
         raise user_error(ValueError, "The order of expn is an integer", "Round it first.")
     if not orders.ndim:
-        return _expn(operand(x), n=int(orders))
+        return _expn(as_operand(x), n=int(orders))
     out: Any = math.nan
     for order in np.unique(orders).tolist() or [0]:
-        out = where(orders == order, _expn(operand(x), n=int(order)), out)
+        out = where(orders == order, _expn(as_operand(x), n=int(order)), out)
     return out
 
 
@@ -68,7 +68,7 @@ def sici(x: Any) -> tuple[Any, Any]:
     >>> sici(1.0)[0].round(6)
     np.float64(0.946083)
     """
-    x = operand(x)
+    x = as_operand(x)
     return _si(x), _ci(x)
 
 
@@ -99,5 +99,5 @@ def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
     >>> lambertw([1.0]).real
     array([0.56714329])
     """
-    z = operand(z)
+    z = as_operand(z)
     return _lambertw(astype(z, np.result_type(z.dtype, np.complex64), copy=False), k=int(k), tol=float(tol))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.kinds import describe, elementwise
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live, sqrt
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.exponential import exp, log1p
@@ -114,7 +114,7 @@ betaincinv = elementwise(
 
 def betaln_half(b: Any) -> Any:
     """betaln(b, 1/2), in the precision of b: SciPy would take a Python number for a double."""
-    b = operand(b)
+    b = as_operand(b)
     return betaln(b, *constants_for(b, 0.5))
 
 

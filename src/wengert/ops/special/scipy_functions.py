@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.kinds import Case, general, unchanged
+from wengert.core.kinds import Case, general, keep_params
 from wengert.core.spec import Spec
 
 
@@ -85,7 +85,7 @@ def with_constants(
         return Spec(np.broadcast_shapes(*[a.shape for a in args]), np.result_type(floating_dtype(args[-1]), *dtypes))
 
     rules = (*[no_derivative(name, kind) for kind in kinds], rule)
-    return general(name, run, *rules, inputs=inputs, jvps=rules, batch=unchanged, spec=spec, cases=cases)
+    return general(name, run, *rules, inputs=inputs, jvps=rules, batch=keep_params, spec=spec, cases=cases)
 
 
 def constants_for(x: Any, *numbers: Any) -> list:

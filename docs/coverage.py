@@ -29,22 +29,23 @@ PAGE = Path(__file__).with_name("coverage.md")
 
 INTRODUCTION = """# Every operation in every mode
 
-This page is generated from the table of operations (`python docs/coverage.py`). An operation is declared once; this is what each mode
-makes of it.
+This page is generated from the table of operations (`python docs/coverage.py`). An operation is declared once; this is
+what each mode makes of it.
 
-- **reverse**: *rule*, the operation's derivative, one line per argument; *transpose*, that of a linear or multilinear operation.
-- **forward**: *same rule*, because an elementwise rule is its own transpose; *itself*, a linear operation on tangents; *rule, summed*, for
-  reductions.
-- **Taylor**: *each coefficient*, for linear operations; *convolution*, for products; *recurrence*, where the table has one; *from the
-  derivative*, the rule solved as a differential equation, order by order.
-- **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with metadata for one more axis; *rule*, one call,
-  arranged by hand; *loop*, one call for each element.
-- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape by the rule of the
-  kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no memory; *rule*, one of the operation's
-  own; *refused*, where the shape depends on the numbers.
-- **compiled**, what [the compiler](compile.md) makes of it in double precision (single is alike, complex numbers go to NumPy): *native*,
-  loops that fuse with what is around them; *BLAS*, a call of the library; *NumPy*, NumPy's implementation between native parts. Where
-  there are two, it depends on sizes, dtypes or keys.
+- **reverse**: *rule*, the operation's derivative, one line per argument; *transpose*, that of a linear or multilinear
+  operation.
+- **forward**: *same rule*, because an elementwise rule is its own transpose; *itself*, a linear operation on tangents;
+  *rule, summed*, for reductions.
+- **Taylor**: *each coefficient*, for linear operations; *convolution*, for products; *recurrence*, where the table has
+  one; *from the derivative*, the rule solved as a differential equation, order by order.
+- **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with parameters for one more axis;
+  *rule*, one call, arranged by hand; *loop*, one call for each element.
+- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape
+  by the rule of the kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no
+  memory; *rule*, one of the operation's own; *refused*, where the shape depends on the numbers.
+- **compiled**, what [the compiler](compile.md) makes of it in double precision (single is alike, complex numbers go to
+  NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of the library; *NumPy*, NumPy's
+  implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
 
 | operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
 |---|---|---|---|---|---|---|---|---|
@@ -155,8 +156,8 @@ def number(x: float) -> str:
 ASPECTS_INTRODUCTION = """
 # What each layer knows of every operation
 
-Layers add to the table what they need, as *aspects* that are registered against operations: **●** an entry of its own, **○** the answer
-for its kind. Where there is none, the reason is given here or below the table.
+Layers add to the table what they need, as *aspects* that are registered against operations: **●** an entry of its own,
+**○** the answer for its kind. Where there is none, the reason is given here or below the table.
 
 """
 

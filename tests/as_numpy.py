@@ -33,11 +33,12 @@ def as_tensors(tree: Any) -> Any:
 
 def calls(table: dict[str, list]) -> Any:
     """One test for each call of a table of names and arguments; the last may be a dict, of arguments by name."""
-    split = [(name, i, args if not isinstance(args[-1], dict) else args[:-1], args[-1] if isinstance(args[-1], dict) else {})
-             for name, tries in table.items() for i, args in enumerate(tries)]  # fmt: skip
-    return pytest.mark.parametrize(
-        ("name", "args", "kwargs"), [pytest.param(n, a, k, id=f"{n}-{i}") for n, i, a, k in split]
-    )
+    params = []
+    for name, tries in table.items():
+        for i, args in enumerate(tries):
+            given = (args[:-1], args[-1]) if isinstance(args[-1], dict) else (args, {})
+            params.append(pytest.param(name, *given, id=f"{name}-{i}"))
+    return pytest.mark.parametrize(("name", "args", "kwargs"), params)
 
 
 def assert_as_numpy(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -49,6 +50,11 @@ def assert_as_numpy(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> N
         assert_same(
             getattr(np, name)(*[as_tensors(a) if i in chosen else a for i, a in enumerate(args)], **kwargs), expected
         )
+
+
+def assert_call(name: str, *args: Any, **kwargs: Any) -> None:
+    """The same, with the arguments of the call."""
+    assert_as_numpy(name, args, kwargs)
 
 
 def holds_array(tree: Any) -> bool:

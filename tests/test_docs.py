@@ -42,7 +42,7 @@ def test_code_runs(page):
     namespace = {"__name__": "page"}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
     for number, block in enumerate(blocks(page)):
-        if ">>>" in block:
+        if re.search(r"^>>> ", block, re.MULTILINE):
             test = doctest.DocTestParser().get_doctest(block, namespace, f"{page.name}, block {number}", str(page), 0)
             report: list[str] = []
             runner.run(test, out=report.append, clear_globs=False)

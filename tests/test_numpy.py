@@ -102,9 +102,12 @@ def test_writing_into_a_plain_array_is_an_error():
         np.sin(x, where=a > 0)
     out = np.zeros(())
     for call in (
-        lambda: x.sum(0, None, out), lambda: np.max(x, 0, out), lambda: x.argmin(0, out), lambda: np.prod(x, None, None, out),
-        lambda: np.any(x, 0, out), lambda: np.median(x, 0, out), lambda: np.take(x, 0, None, out), lambda: x.round(1, out),
-        lambda: np.cumsum(x, 0, None, a), lambda: np.clip(x, 0, 1, a), lambda: np.stack([x], 0, a), lambda: np.std(x, 0, None, out),
+        lambda: x.sum(0, None, out), lambda: np.max(x, 0, out), lambda: x.argmin(0, out),
+        lambda: np.prod(x, None, None, out),
+        lambda: np.any(x, 0, out), lambda: np.median(x, 0, out), lambda: np.take(x, 0, None, out),
+        lambda: x.round(1, out),
+        lambda: np.cumsum(x, 0, None, a), lambda: np.clip(x, 0, 1, a), lambda: np.stack([x], 0, a),
+        lambda: np.std(x, 0, None, out),
     ):  # fmt: skip
         with pytest.raises(TypeError, match=r"`out=`, at .*test_numpy\.py:\d+"):
             call()

@@ -1,8 +1,11 @@
-"""`wg.signal`: convolution and correlation in any number of dimensions, with channels or without, by the names of
-`scipy.signal`.
-"""
+"""`wg.signal`: convolution and correlation in any number of dimensions, by the names of `scipy.signal`."""
 
-from wengert.ops.signal.convolution import convolution
-from wengert.ops.signal.filtering import convolve, convolve2d, correlate
+from wengert.core.namespaces import gather_names
 
-__all__ = ["convolution", "convolve", "convolve2d", "correlate"]
+FAMILIES = ("ops.signal.convolution", "ops.signal.filtering")
+
+__all__ = gather_names(globals(), FAMILIES)
+
+
+def __dir__() -> list[str]:
+    return __all__

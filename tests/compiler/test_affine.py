@@ -217,7 +217,7 @@ def test_gathers(shape, data):
     if not arrays or not any(a.ndim for a in arrays):
         return
     key = Index(tuple(parts), True)
-    expected = x[key.filled(arrays)]
+    expected = x[key.fill(arrays)]
     loops = counters(expected.shape)
     found = indexed_position(shape, key, [Input(Spec(a.shape, a.dtype)) for a in arrays], along(loops))
     for numbers in np.ndindex(expected.shape):

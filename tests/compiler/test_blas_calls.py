@@ -105,7 +105,7 @@ def test_a_singular_matrix_is_an_error_and_the_next_call_is_not():
     singular = A[0].copy()
     singular[2, 2] = 0.0
     for _ in range(2):
-        with pytest.raises(np.linalg.LinAlgError, match="zero at place 2 of its diagonal"):
+        with pytest.raises(np.linalg.LinAlgError, match="zero at index 2 of its diagonal"):
             solve(singular, B[0])
         np.testing.assert_allclose(solve(A[0], B[0]), 2.0 * solve_triangular(A[0], B[0], lower=True))
 

@@ -270,7 +270,7 @@ class TestKeys:
     @pytest.mark.parametrize("shape", ["full", "tail", "number"])
     def test_write(self, parts, indices, name, shape):
         key = self.key(parts)
-        shape_of_key = self.X[0][key.filled(indices)].shape
+        shape_of_key = self.X[0][key.fill(indices)].shape
         shape_of_v = {"full": shape_of_key, "tail": shape_of_key[1:], "number": ()}[shape]
         v = np.random.default_rng(1).normal(size=(B, *shape_of_v))
         more = {"reuse": False} if name == "set_at" else {}
@@ -280,7 +280,7 @@ class TestKeys:
 
     def test_scatter_and_winners(self, parts, indices):
         key = self.key(parts)
-        t = np.random.default_rng(1).normal(size=(B, *self.X[0][key.filled(indices)].shape))
+        t = np.random.default_rng(1).normal(size=(B, *self.X[0][key.fill(indices)].shape))
         shape = self.X[0].shape
         for way, many in self.ways(indices, 1):
             self.check(

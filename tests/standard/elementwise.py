@@ -11,9 +11,12 @@ from tests.standard.calls import DTYPES, FUNCTIONS, accepts, parameters, sample
 
 NOT_ELEMENTWISE = {
     "all", "any", "argmax", "argmin", "argsort", "asarray", "astype", "can_cast", "count_nonzero", "cumulative_prod",
-    "cumulative_sum", "diff", "empty_like", "expand_dims", "finfo", "flip", "from_dlpack", "iinfo", "matmul", "matrix_transpose",
-    "max", "mean", "min", "nonzero", "ones_like", "prod", "repeat", "searchsorted", "sort", "squeeze", "std", "sum", "take",
-    "take_along_axis", "tensordot", "tile", "tril", "triu", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "cumulative_sum", "diff", "empty_like", "expand_dims", "finfo", "flip", "from_dlpack", "iinfo", "matmul",
+    "matrix_transpose",
+    "max", "mean", "min", "nonzero", "ones_like", "prod", "repeat", "searchsorted", "sort", "squeeze", "std", "sum",
+    "take",
+    "take_along_axis", "tensordot", "tile", "tril", "triu", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values",
     "unstack", "var", "vecdot", "zeros_like",
 }  # fmt: skip
 

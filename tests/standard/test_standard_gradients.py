@@ -22,7 +22,8 @@ NO_DERIVATIVE = {
     **dict.fromkeys(("ceil", "floor", "floor_divide", "round", "sign", "trunc"), "steps, which no gradient passes"),
     "nextafter": "the next number is not a function of real numbers",
     "argmax": "places", "argmin": "places", "argsort": "places", "nonzero": "places", "searchsorted": "places",
-    "linalg.eigh": "eigenvectors have a gauge", "linalg.qr": "a square matrix: tested with the table", "linalg.svd": "factors have a gauge",
+    "linalg.eigh": "eigenvectors have a gauge", "linalg.qr": "a square matrix: tested with the table",
+    "linalg.svd": "factors have a gauge",
 }  # fmt: skip
 
 

@@ -309,7 +309,23 @@ def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) ->
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a backward that is not differentiable, under `@staticmethod`: second derivatives raise an error."""
+    """Decorator for a backward that is not differentiable, under `@staticmethod`: second derivatives raise an error.
+
+    >>> class Square(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return 2.0 * ctx.saved_tensors[0].numpy() * grad.numpy()
+    >>> x = Tensor(np.float64(3.0)).requires_grad_()
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:

@@ -28,6 +28,22 @@ class Context:
     """What `forward` saves for `backward`: tensors and any attributes, as they are when forward returns.
 
     Numbers in attributes are constants, and so are plain arrays, unless they are the memory of an input or output.
+
+    >>> from wengert.autograd import Function
+    >>> class Square(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2.0 * x * grad
+    >>> x = Tensor(np.float64(3.0)).requires_grad_()
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
     """
 
     def __init__(self, name: str, needs_input_grad: tuple[bool, ...]) -> None:

@@ -124,14 +124,24 @@ class no_grad(_Bare):
 
 
 class enable_grad(_Bare):
-    """Record again, inside `no_grad`."""
+    """Record again, inside `no_grad`.
+
+    >>> with no_grad(), enable_grad():
+    ...     is_grad_enabled()
+    True
+    """
 
     def __init__(self) -> None:
         super().__init__(enabled=True)
 
 
 class set_grad_enabled(Switch):
-    """Switch recording on or off: at once, and until the end of the block if it is used as a context manager."""
+    """Switch recording on or off: at once, and until the end of the block if it is used as a context manager.
+
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    """
 
     def __init__(self, mode: bool):
         super().__init__(enabled=bool(mode))
@@ -155,7 +165,12 @@ class set_grad_enabled(Switch):
 
 
 class inference_mode(Switch):
-    """Record nothing, not even inside `enable_grad`."""
+    """Record nothing, not even inside `enable_grad`.
+
+    >>> with inference_mode(), enable_grad():
+    ...     is_grad_enabled()
+    False
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         return cls()(mode) if callable(mode) else super().__new__(cls)
@@ -165,7 +180,12 @@ class inference_mode(Switch):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded in this context."""
+    """Whether operations are recorded in this context.
+
+    >>> is_grad_enabled()
+    True
+    return recording.recording()
+    """
     return recording.is_recording()
 
 
@@ -173,6 +193,12 @@ class detect_anomaly(Switch):
     """Store the source line of each recorded operation; raise at the first backward that gives a NaN, naming the line.
 
     With `check_nan=False`, only errors inside a backward name the source line.
+
+    >>> x = Tensor(np.float64(0.0)).requires_grad_()
+    >>> with detect_anomaly():
+    ...     (x * x).backward()
+    >>> x.grad
+    tensor(0.)
     """
 
     def __init__(self, check_nan: bool = True):

@@ -24,6 +24,8 @@ from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.modes.forward import zeros_like
 from wengert.modes.tensor import Tensor
 
+__all__ = ["custom_jvp", "custom_vjp", "primitive"]
+
 
 class Custom:
     """A function with a rule: what custom_jvp and custom_vjp share."""
@@ -267,6 +269,10 @@ def primitive(
     of a `reduction` sees the reduced axes with length one. A `general` operation has `jvps=` for forward mode.
 
         softsign = primitive("softsign", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
+
+    >>> cube = primitive("a_cube", lambda x: x * x * x, lambda t, x: t * (3.0 * x * x))
+    >>> float(cube(2.0))
+    8.0
     """
     if kind not in KINDS:
         raise user_error(

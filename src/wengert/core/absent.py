@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Absence(NamedTuple):
-    """A reason, shared by several names, and the alternative, in which `{name}` stands for the one that was asked for."""
+    """A reason, shared by several names, and the alternative, in which `{name}` stands for the missing name."""
 
     title: str
     reason: str
@@ -22,42 +22,42 @@ class Absence(NamedTuple):
 FUNCTIONS = (
     Absence(
         "Types of numbers",
-        "types are those of NumPy, and those of the array API standard have a name here",
+        "dtypes are those of NumPy; wg has those of the array API standard",
         "np.{name}, or the dtype of a value: x.dtype",
-        """bool_ byte cdouble clongdouble common_type complex192 complex256 complexfloating csingle double dtype dtypes float128 float16
-        float96 floating generic half inexact int_ intc integer intp issubdtype long longdouble longlong min_scalar_type mintypecode number
-        promote_types ScalarType sctypeDict short signedinteger single typecodes typename ubyte uint uintc uintp ulong ulonglong
-        unsignedinteger ushort False_ True_""",
+        """bool_ byte cdouble clongdouble common_type complex192 complex256 complexfloating csingle double dtype dtypes
+        float128 float16 float96 floating generic half inexact int_ intc integer intp issubdtype long longdouble
+        longlong min_scalar_type mintypecode number promote_types ScalarType sctypeDict short signedinteger single
+        typecodes typename ubyte uint uintc uintp ulong ulonglong unsignedinteger ushort False_ True_""",
     ),
     Absence(
-        "Text, dates, records, objects",
-        "they are not numbers, and nothing can be differentiated",
+        "Strings, dates, records, objects",
+        "they are not numbers, so there is nothing to differentiate",
         "np.{name} on arrays of NumPy",
-        """busday_count busday_offset busdaycalendar bytes_ char character datetime64 datetime_as_string datetime_data flexible is_busday
-        isnat object_ rec recarray record str_ strings timedelta64 void""",
+        """busday_count busday_offset busdaycalendar bytes_ char character datetime64 datetime_as_string datetime_data
+        flexible is_busday isnat object_ rec recarray record str_ strings timedelta64 void""",
     ),
     Absence(
         "Reading",
-        "what is read from files, memory and text are plain numbers",
+        "data from files, memory and strings are plain numbers",
         "wg.asarray(np.{name}(...))",
         "frombuffer fromfile fromiter fromregex fromstring genfromtxt load loadtxt memmap",
     ),
     Absence(
         "Writing",
-        "what is written are plain numbers",
+        "files contain plain numbers",
         "np.{name} on x.detach().numpy()",
         "save savetxt savez savez_compressed",
     ),
     Absence(
         "Printing",
-        "NumPy prints the numbers of a value, by its own settings",
+        "NumPy prints the numbers of a value, with its own settings",
         "print(x), or np.{name} on x.detach().numpy()",
-        """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific get_printoptions
-        printoptions set_printoptions""",
+        """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
+        get_printoptions printoptions set_printoptions""",
     ),
     Absence(
         "Layout in memory",
-        "a value is its numbers, wherever they are: operations may share memory or not",
+        "the memory layout of a value is not specified, and operations may share memory or not",
         "wg.asarray(x), or np.{name} on x.detach().numpy()",
         "asanyarray ascontiguousarray asfortranarray getbufsize isfortran may_share_memory require setbufsize "
         "shares_memory",
@@ -70,16 +70,16 @@ FUNCTIONS = (
     ),
     Absence(
         "Iterators",
-        "they hand out plain numbers",
+        "they give plain numbers",
         "a loop over x.flat, or zip(np.ndindex(x.shape), x.flat)",
         "flatiter nditer ndenumerate nested_iters",
     ),
     Absence(
         "Nothing to differentiate",
-        "it makes slices, indices, settings and answers without numbers of a value, so NumPy's own serves",
+        "it does not use the numbers of a value, so NumPy's function can be used",
         "np.{name}",
-        """broadcast errstate euler_gamma exceptions geterr geterrcall index_exp iterable isscalar little_endian mgrid ndindex ogrid s_
-        seterr seterrcall""",
+        """broadcast errstate euler_gamma exceptions geterr geterrcall index_exp iterable isscalar little_endian mgrid
+        ndindex ogrid s_ seterr seterrcall""",
     ),
     Absence(
         "Joining by indexing",
@@ -104,23 +104,21 @@ FUNCTIONS = (
     ),
     Absence(
         "Real in, complex out",
-        "a type that depends on numbers is no type",
+        "the dtype of its result depends on the numbers",
         "wg.sqrt(wg.astype(x, complex)), and so on",
         "emath",
     ),
-    Absence(
-        "The order of an einsum", "the order is chosen by wg.einsum", "wg.einsum(..., optimize=True)", "einsum_path"
-    ),
+    Absence("The order of an einsum", "wg.einsum chooses the order", "wg.einsum(..., optimize=True)", "einsum_path"),
     Absence(
         "Checked input",
-        "a value is checked where you wish",
+        "you can check a value yourself",
         "wg.asarray(x), and wg.isfinite(x).all()",
         "asarray_chkfinite",
     ),
     Absence("Deprecated", "NumPy has deprecated it", "wg.vstack", "row_stack"),
     Absence(
         "NumPy itself",
-        "it is about NumPy as a package, its internals, or its type",
+        "it concerns NumPy as a package, its internals, or its array type",
         "np.{name}; the types of values are wg.Array and wg.Tensor",
         "ctypeslib f2py get_include info lib ndarray show_config show_runtime test testing typing ufunc",
     ),
@@ -130,19 +128,19 @@ FUNCTIONS = (
 METHODS = (
     Absence(
         "Layout in memory",
-        "a value is its numbers, wherever they are",
+        "the memory layout of a value is not specified",
         "x.detach().numpy().{name}",
         "base byteswap ctypes flags getfield setfield setflags strides",
     ),
     Absence(
-        "The same memory as another type",
-        "a value has one type",
+        "The same memory as another dtype",
+        "a value has one dtype",
         "x.astype(dtype), or x.detach().numpy().view(dtype)",
         "view",
     ),
     Absence(
         "Writing",
-        "what is written are plain numbers",
+        "files contain plain numbers",
         "x.detach().numpy().{name}, or pickle of a leaf",
         "dump dumps tofile",
     ),

@@ -12,19 +12,23 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wengert.core.absent import why_absent
+from wengert.core.absent import absent, why_absent
 from wengert.core.assignment import is_assignment, raise_in
-from wengert.core.errors import TrackedValueError, library_call, user_error
+from wengert.core.errors import TrackedValueError, library_call, refuse_out, user_error
 
 if TYPE_CHECKING:
     from wengert.core.array_methods import ArrayMethods
     from wengert.core.primitive import Primitive
 else:
     ArrayMethods = object
+
+__all__ = ["Array"]
+
+Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 """What runs when a NumPy ufunc is called on an Array."""
@@ -43,14 +47,19 @@ NO_PARAMS: dict[str, Any] = {}
 FAMILIES = ("fft", "integrate", "linalg", "optimize", "random", "signal", "special", "stats")
 """Modules of SciPy that have a counterpart here, by the same name."""
 
+INTERNALS = frozenset(
+    ("extra", "has_derivative", "is_live", "level", "node", "process", "process_binary", "process_unary", "value")
+)
+"""Attributes of values that are for the engine."""
+
 STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """The versions of the array API standard that the package follows."""
 
 
-def implements(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Implementation]:
     """Make the decorated function run when one of these NumPy functions is called on an Array."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Implementation) -> Implementation:
         for original in functions:
             table: dict[Any, Any] = UFUNCS if isinstance(original, np.ufunc) else FUNCTIONS
             table[original] = function
@@ -64,6 +73,11 @@ class Array(ArrayMethods):
 
     All modes share this layout, so that assignment in place can turn a value of one mode into one of another: if `y`
     holds plain zeros, `y[0] = x` makes `y` a value of the mode of `x`.
+
+    >>> import wengert as wg
+    >>> x = wg.tensor([1.0, 2.0])
+    >>> isinstance(x, Array), x.shape
+    (True, (2,))
     """
 
     __slots__ = ("__weakref__", "_changes", "_grad", "extra", "level", "value")
@@ -134,6 +148,12 @@ class Array(ArrayMethods):
     def has_derivative(self) -> bool:
         """Whether a derivative may flow through this value, at its own level or below."""
         return self.is_live or (isinstance(self.value, Array) and self.value.has_derivative)
+
+    def __dir__(self) -> list[str]:
+        """The public attributes, for tab completion."""
+        hidden = INTERNALS.union(absent("np.ndarray"))
+        names = [name for name in super().__dir__() if name not in hidden]
+        return [name for name in names if not name.startswith("_") or name.startswith("__")]
 
     def __len__(self) -> int:
         if not self.shape:
@@ -304,11 +324,8 @@ class Array(ArrayMethods):
         target = FUNCTIONS.get(function)
         if target is None:
             raise unknown_function_error(f"{function.__module__.replace('numpy', 'np')}.{function.__name__}")
-        if kwargs.pop("out", None) is not None:
-            raise user_error(
-                TypeError, f"{function.__name__} on a {type(self).__name__} does not take `out=`", "Use its result."
-            )
         if kwargs:
+            refuse_out(kwargs.pop("out", None))
             args, kwargs = order_arguments(function, target, args, kwargs)
         return target(*args, **kwargs)
 

@@ -29,6 +29,11 @@ from numpy import (
 
 from wengert.core.array import Array
 
+__all__ = [
+    "bool", "can_cast", "complex128", "complex64", "e", "finfo", "float32", "float64", "iinfo", "inf", "int16",
+    "int32", "int64", "int8", "isdtype", "nan", "newaxis", "pi", "result_type", "uint16", "uint32", "uint64", "uint8",
+]  # fmt: skip
+
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 
 
@@ -55,7 +60,11 @@ class finfo:
 
 
 class iinfo:
-    """What an integer type can hold: `bits`, `max`, `min`, `dtype`."""
+    """What an integer type can hold: `bits`, `max`, `min`, `dtype`.
+
+    >>> iinfo(int8).max
+    127
+    """
 
     def __init__(self, type: Any, /):
         found = np.iinfo(_of(type))
@@ -66,37 +75,18 @@ class iinfo:
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether a type, or the type of an array, can be cast to another without a loss of information."""
+    """Whether a type, or the type of an array, can be cast to another without a loss of information.
+
+    >>> can_cast(np.float32, np.float64), can_cast(np.float64, np.int64)
+    (True, False)
+    """
     return np.can_cast(_of(from_), to)
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    """The type of a result of operations on these arrays, types and Python numbers."""
+    """The type of a result of operations on these arrays, types and Python numbers.
+
+    >>> result_type(np.float32, np.float64)
+    dtype('float64')
+    """
     return np.result_type(*map(_of, arrays_and_dtypes))
-
-
-__all__ = [
-    "bool",
-    "can_cast",
-    "complex64",
-    "complex128",
-    "e",
-    "finfo",
-    "float32",
-    "float64",
-    "iinfo",
-    "inf",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "nan",
-    "newaxis",
-    "pi",
-    "result_type",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+__all__ = ["GradientError", "TrackedValueError"]
 
 OURS = str(Path(__file__).parent.parent) + os.sep
 LIBRARIES = ("numpy", "scipy", "pandas", "torch", "jax")
@@ -31,6 +33,12 @@ def user_error(kind: type[E], what: str, do: str = "", *, because: str = "") -> 
     """
     reason = f": {because}" if because else "."
     return kind(f"{what}, at {user_line()}{reason}{do and ' ' + do}")
+
+
+def refuse_out(out: Any) -> None:
+    """Raise an error if `out=` is given; functions have this parameter because those of NumPy do."""
+    if out is not None:
+        raise user_error(TypeError, "A differentiable operation does not write into `out=`", "Use its result.")
 
 
 def library_call() -> tuple[str, str] | None:

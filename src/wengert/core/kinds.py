@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core.array import UFUNCS
 from wengert.core.definition import Case, Definition, Trial
 from wengert.core.facts import NO_FACTS, Facts
-from wengert.core.primitive import Primitive, register
+from wengert.core.primitive import OperationFunction, Primitive, register
 
 ARGUMENTS = ("x", "y", "z")
 
@@ -45,15 +45,20 @@ def keep_params() -> dict[str, Any]:
 
 
 def add_operation(trial: Trial, **definition: Any) -> Callable[..., Any]:
-    """Add an operation to the table, and to those that NumPy's ufunc calls; returns the function that users call."""
+    """Add an operation to the table, and to those that NumPy's ufunc calls; returns the function that users call.
+
+    """Give operations docstrings, each with an example: `{cube: "The cube of x. >>> cube(2.0) -> 8.0"}`."""
+    for operation, text in texts.items():
+        summary, _, example = text.partition(" >>> ")
+        call, _, result = example.partition(" -> ")
+        operation.__doc__ = f"{summary}\n\n>>> {call}\n{result}\n"
+    """
     op = register(Primitive(Definition(**definition), trial))
     impl = definition["impl"]
     ufunc = getattr(impl, "ufunc", impl)
     if isinstance(ufunc, np.ufunc) and definition["kind"] in ("elementwise", "nondifferentiable"):
         UFUNCS[ufunc] = op
     return op
-
-
 def elementwise(
     name: str,
     impl: Callable[..., Any],
@@ -66,7 +71,7 @@ def elementwise(
     dead: Sequence[Callable[..., Any] | None] = (),
     taylor: Callable[..., Any] | None = None,
     facts: Facts = NO_FACTS,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """An operation on each element, with broadcasting: the same rule pushes tangents and pulls cotangents.
 
     For `domain`, `singular` and `params` see `Trial`. `real_output` marks real functions of complex arguments. For
@@ -96,7 +101,7 @@ def linear(
     dead: Sequence[Callable[..., Any] | None] = (),
     cases: Sequence[Case] = (),
     **definition: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """An operation linear in all arguments together; each transpose maps the output's cotangent to an argument's.
 
     `structural` says that it moves, copies and adds numbers without scaling them. Other fields of the `Definition` are
@@ -124,7 +129,7 @@ def multilinear(
     cases: Sequence[Case] = (),
     takes_params: bool = False,
     **definition: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """An operation linear in each argument with the others fixed: one transpose per argument.
 
     Other fields of the `Definition` are `batch` and `spec`.
@@ -148,7 +153,7 @@ def reduction(
     *,
     cases: Sequence[Case] = (),
     facts: Facts = NO_FACTS,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """An operation along axes, with the parameters `axis` (a tuple) and `keepdims`.
 
     `rule(t, x, out, axis)` gives the cotangent of x from a cotangent and an output that broadcast against x. Summed
@@ -175,7 +180,7 @@ def general(
     jvps: Sequence[Callable[..., Any] | None] = (),
     cases: Sequence[Case] = (),
     **definition: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """Any other operation: a rule per argument, or one `vjp`, to pull cotangents; one of `jvps` each to push tangents.
 
     Other fields of the `Definition` are `vjp`, `outputs`, `batch` and `spec`.
@@ -206,7 +211,7 @@ def nondifferentiable(
     cases: Sequence[Case] = (),
     reason: str,
     **definition: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """An operation through which no gradient flows; `reason` says why.
 
     For `params`, `domain` and `cases` see `Trial`. Other fields of the `Definition` are `spec`, `filled_in` and

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -95,7 +95,16 @@ TABLE: dict[str, Primitive] = {}
 """Every operation by name, in the order of registration."""
 
 
-def register(primitive: Primitive) -> Callable[..., Any]:
+class OperationFunction(Protocol):
+    """The function that users call to run an operation."""
+
+    __name__: str
+    primitive: Primitive
+
+    def __call__(self, *arrays: Any, **params: Any) -> Any: ...
+
+
+def register(primitive: Primitive) -> OperationFunction:
     """Add a primitive to the table; returns the function that users call."""
     if primitive.name in TABLE:
         raise user_error(
@@ -115,7 +124,7 @@ def apply(primitive: Primitive, *arrays: Any, **params: Any) -> Any:
     return primitive.op(*arrays, **params)
 
 
-def bind(primitive: Primitive) -> Callable[..., Any]:
+def bind(primitive: Primitive) -> Any:
     """`apply` for one primitive, specialised to its number of arguments."""
     arity = len(primitive.inputs) if not primitive.inputs[-1].startswith("*") else None
     definition = primitive.definition

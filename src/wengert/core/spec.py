@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+__all__ = ["Spec"]
+
 
 class Spec(NamedTuple):
     """Shape and dtype of an array.

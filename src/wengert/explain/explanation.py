@@ -16,6 +16,8 @@ from wengert.explain.steps import TraceStep, steps
 from wengert.explain.sweeps import Adjoints, adjoints, tangents
 from wengert.graph.ir import Node
 
+__all__ = ["explain"]
+
 Mode = Literal["reverse", "forward", "both"]
 Writer = TypeVar("Writer", bound=Callable)
 
@@ -120,6 +122,10 @@ def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, *
 
     `seed` is the tangent of the inputs for "forward" (a tree like the arguments; by default 1 for the first input), the
     cotangent of the results for "reverse" (by default 1), and for "both" a pair of these.
+
+    >>> explanation = explain(lambda x: np.sin(x) * x, 2.0)
+    >>> [step.title for step in explanation.steps]
+    ['x', 'v1', 'v2']
     """
     if mode not in ("reverse", "forward", "both"):
         raise user_error(ValueError, f"explain: mode={mode!r}", "The modes are 'reverse', 'forward' and 'both'.")

@@ -17,12 +17,19 @@ from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.forms import PythonSource, Stats, find_form
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_operation, topological_order
 
+__all__ = ["Graph"]
+
 
 class Graph:
     """A program: inputs, outputs, and all that lies between them. Graphs do not change; passes make new ones.
 
     `arguments` and `result` are the trees that the program takes (positional, by keyword) and gives, where it was
     traced from a function.
+
+    >>> import wengert as wg
+    >>> graph = wg.trace(lambda x: wg.sin(x) * 2.0, np.ones(3))
+    >>> [node.primitive.name for node in graph.operations]
+    ['sin', 'multiply']
     """
 
     __slots__ = ("_fingerprint", "arguments", "inputs", "nodes", "outputs", "result")

@@ -10,6 +10,8 @@ import numpy as np
 
 from wengert.core.aspects import Aspect, primitive_of
 from wengert.core.errors import user_error
+from wengert.core.kinds import is_arithmetic
+from wengert.core.primitive import Primitive
 from wengert.graph.costs import tree_size
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
@@ -20,9 +22,17 @@ LARGEST = 20_000
 
 Form = Callable[..., Any]
 """From the module SymPy, the operands as its expressions, and the parameters by name, to an expression or None."""
+
+
+def form_of_arithmetic(primitive: Primitive) -> Form | None:
+    """The implementation itself, of an operation that is plain arithmetic."""
+    return (lambda sympy, *args, **params: primitive.impl(*args, **params)) if is_arithmetic(primitive) else None
+
+
 sympy_form: Aspect[Form] = Aspect(
     "SymPy form",
     "the same as an expression of SymPy",
+    form_of_arithmetic,
     rest=dict.fromkeys(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
         "expressions of SymPy are for single numbers",

@@ -1,5 +1,6 @@
-"""Tensors from numbers, lists and other libraries' arrays: the creation functions of NumPy and of the array API
-standard.
+"""Creation functions of NumPy and of the array API standard.
+
+They make tensors from numbers, lists and the arrays of other libraries.
 
 >>> y = zeros(3)
 >>> y[1] = 2.0
@@ -18,47 +19,50 @@ import numpy as np
 
 from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
+from wengert.core.kinds import describe
 from wengert.core.primitive import as_constant, holds_value, stack_lists
-from wengert.modes.tensor import adopt_array
+from wengert.modes.reverse import own
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
+__all__ = ["arange", "array", "asarray", "empty", "eye", "from_dlpack", "full", "identity", "ones", "zeros"]
 
-def creation(function: Callable) -> Callable:
-    """A NumPy function that makes an array, making a tensor."""
+
+def creation(function: Callable, example: str = "") -> Callable:
+    """A NumPy function that makes an array, making a tensor; an example is written `zeros(2) -> tensor([0., 0.])`."""
 
     @wraps(function)
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         if isinstance(made, tuple):  # linspace(retstep=True)
-            return adopt_array(made[0], requires_grad), *made[1:]
-        return adopt_array(made, requires_grad)
+            return own(made[0], requires_grad), *made[1:]
+        return own(made, requires_grad)
 
-    create.__doc__ = (
-        f"As `numpy.{function.__name__}`, but a tensor; `requires_grad` makes it a leaf that gets a gradient."
-    )
+    summary = f"As `numpy.{function.__name__}`, but a tensor; with `requires_grad`, a leaf that gets a gradient."
+    describe({create: f"{summary} >>> {example}"})
+    create.__module__ = "wengert"
     return create
 
 
-zeros = creation(np.zeros)
-ones = creation(np.ones)
-empty = creation(np.empty)
-eye = creation(np.eye)
-identity = creation(np.identity)
-arange = creation(np.arange)
+zeros = creation(np.zeros, "zeros(2) -> tensor([0., 0.])")
+ones = creation(np.ones, "ones(2) -> tensor([1., 1.])")
+empty = creation(np.empty, "empty(2).shape -> (2,)")
+eye = creation(np.eye, "eye(2).tolist() -> [[1.0, 0.0], [0.0, 1.0]]")
+identity = creation(np.identity, "identity(2).tolist() -> [[1.0, 0.0], [0.0, 1.0]]")
+arange = creation(np.arange, "arange(3.0) -> tensor([0., 1., 2.])")
 
 
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, requires_grad: bool = False
 ) -> Any:
-    """As `numpy.full`, but a tensor; of a value that is being differentiated, one that depends on it.
+    """As `numpy.full`, but a tensor, and differentiable with respect to `fill_value`.
 
     >>> full(2, 7.0)
     tensor([7., 7.])
     """
     check_device(device)
     if not holds_value(fill_value):
-        return adopt_array(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # any order, checked by NumPy
+        return own(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # NumPy checks it
     fill = stack_lists(fill_value)
     sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
@@ -67,11 +71,9 @@ def full(
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Any:
-    """A value as it is, with its history.
+    """A value as it is, with its history; a number, an array, or a list of numbers or values as a new tensor.
 
-    Anything else as a tensor of its own: a number, an array, lists of numbers or of values.
-
-    `copy=False` insists that nothing is copied, and shares the memory of an array: do not write to it any more.
+    With `copy=False` nothing is copied, and an array shares its memory: do not write to it any more.
 
     >>> asarray([1, 2])
     tensor([1, 2])
@@ -86,14 +88,15 @@ def asarray(
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
     value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
-    return adopt_array(value, requires_grad)
+    return own(value, requires_grad)
 
 
 def array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, requires_grad: bool = False
 ) -> Any:
-    """As `numpy.array`, but a value: a copy of one with its history, lists of values put together, or a tensor of
-    numbers.
+    """As `numpy.array`, but a tensor.
+
+    A copy of a value keeps its history, and a list of values is stacked.
 
     >>> array([1.0, 2.0], ndmin=2)
     tensor([[1., 2.]])
@@ -103,13 +106,17 @@ def array(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A tensor of the numbers of another library's array, which is copied unless `copy=False`."""
+    """A tensor of the numbers of another library's array, which is copied unless `copy=False`.
+
+    >>> from_dlpack(np.array([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     check_device(device)
     return asarray(x if isinstance(x, Array) else np.from_dlpack(x), copy=copy)
 
 
 def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of `wg.fft.fft` of n samples at a distance d, in which they are differentiable.
+    """The frequencies of `wg.fft.fft` of n samples at a distance d, differentiable with respect to d.
 
     >>> fftfreq(4, 0.25)
     tensor([ 0.,  1., -2., -1.])
@@ -119,7 +126,11 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
 
 
 def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of `wg.fft.rfft` of n samples at a distance d."""
+    """The frequencies of `wg.fft.rfft` of n samples at a distance d.
+
+    >>> rfftfreq(4)
+    tensor([0.  , 0.25, 0.5 ])
+    """
     return _frequencies(np.arange(index(n) // 2 + 1), n, d, dtype, device)
 
 

@@ -1,4 +1,4 @@
-"""Points at regular distances or ratios, the grids and triangles made of them, and windows to weigh samples with."""
+"""Evenly spaced points, grids, triangles, and window functions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_arrays, moveaxis
 from wengert.ops.special.bessel import i0
 
-tri = creation(np.tri)
-bartlett = creation(np.bartlett)
-blackman = creation(np.blackman)
-hamming = creation(np.hamming)
-hanning = creation(np.hanning)
+__all__ = [
+    "bartlett", "blackman", "fromfunction", "geomspace", "hamming", "hanning", "indices", "kaiser", "linspace",
+    "logspace", "tri",
+]  # fmt: skip
+
+tri = creation(np.tri, "tri(2).tolist() -> [[1.0, 0.0], [1.0, 1.0]]")
+bartlett = creation(np.bartlett, "bartlett(3) -> tensor([0., 1., 0.])")
+blackman = creation(np.blackman, "blackman(3).round(6).tolist() -> [-0.0, 1.0, -0.0]")
+hamming = creation(np.hamming, "hamming(3) -> tensor([0.08, 1.  , 0.08])")
+hanning = creation(np.hanning, "hanning(3) -> tensor([0., 1., 0.])")
 _linspace = creation(np.linspace)
 _logspace = creation(np.logspace)
 _geomspace = creation(np.geomspace)
@@ -41,7 +46,11 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Any:
-    """As `numpy.linspace`, but a tensor, and differentiable in both ends."""
+    """As `numpy.linspace`, but a tensor, and differentiable with respect to both ends.
+
+    >>> linspace(0.0, 1.0, 3)
+    tensor([0. , 0.5, 1. ])
+    """
     if not isinstance(start, Array) and not isinstance(stop, Array):
         return _linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device, requires_grad=requires_grad)
     start, stop = as_operand(start), as_operand(stop)
@@ -69,7 +78,11 @@ def logspace(
     *,
     requires_grad: bool = False,
 ) -> Any:
-    """As `numpy.logspace`, but a tensor, and differentiable in both ends and the base."""
+    """As `numpy.logspace`, but a tensor, and differentiable with respect to both ends and the base.
+
+    >>> logspace(0.0, 2.0, 3)
+    tensor([  1.,  10., 100.])
+    """
     if not any(isinstance(v, Array) for v in (start, stop, base)):
         return _logspace(start, stop, num, endpoint, base, dtype, axis, requires_grad=requires_grad)
     points = moveaxis(power(as_operand(base), linspace(start, stop, num, endpoint)), 0, axis)
@@ -101,7 +114,7 @@ def geomspace(
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """As `numpy.indices`, but a tensor: the index of each place along each axis.
+    """As `numpy.indices`, but a tensor: the index of each position along each axis.
 
     With `sparse`, a tuple of tensors that broadcast to it.
 
@@ -124,10 +137,14 @@ def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, **kwargs
 
 
 def kaiser(M: int, beta: Any, *, requires_grad: bool = False) -> Any:
-    """As `numpy.kaiser`, but a tensor, and differentiable in beta."""
+    """As `numpy.kaiser`, but a tensor, and differentiable with respect to beta.
+
+    >>> kaiser(3, 0.0)
+    tensor([1., 1., 1.])
+    """
     if not isinstance(beta, Array):
         return _kaiser(M, beta, requires_grad=requires_grad)
     if M <= 1:
         return asarray(np.ones(max(M, 0)))
-    place = np.linspace(-1.0, 1.0, M)
-    return i0(beta * np.sqrt(1.0 - place * place)) / i0(beta)
+    position = np.linspace(-1.0, 1.0, M)
+    return i0(beta * np.sqrt(1.0 - position * position)) / i0(beta)

@@ -28,6 +28,8 @@ from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.ops.shape.casting import _stop_gradient
 
+__all__ = ["Symbol"]
+
 GATHER, STOP_GRADIENT = primitive_of(gather), primitive_of(_stop_gradient)
 SYMBOLS = 1
 """The level of the symbols that users make, above their tensors and below all transforms."""
@@ -142,6 +144,11 @@ class Symbol(Array):
     """A value whose numbers are not known yet: a node of a graph, with a shape and a dtype.
 
     `value` is the node, `extra` the trace that it belongs to; None for a symbol that the user made.
+
+    >>> import wengert as wg
+    >>> x = wg.symbol("x", 3)
+    >>> isinstance(x, Symbol), x.shape
+    (True, (3,))
     """
 
     __slots__ = ()

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.core.absent import absent, why_absent
-from wengert.core.array import UFUNC_METHODS, UFUNCS, Array, implements
+from wengert.core.array import UFUNC_METHODS, UFUNCS, Array
+from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 from wengert.ops.contraction import products
 from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, predicates
@@ -18,14 +19,16 @@ from wengert.ops.samples import sorting
 from wengert.ops.shape import editing, joining, rearranging, reshaping
 from wengert.ops.shape.casting import astype, cast, copy
 
+__all__: list[str] = []  # what it offers are the operators and methods of Array
 
-def reflected(function: Callable) -> Callable:
+
+def reflect(function: Callable) -> Callable:
+    """An operator with its operands exchanged, for `2.0 - x`."""
     return lambda x, y: function(y, x)
 
 
 def in_place(function: Callable) -> Callable:
-    """`x += v`: the object stands for the new value from now on, in every place that holds it."""
-
+    """`x += v`: the object becomes the new value, for everyone who holds it."""
     impl = getattr(getattr(function, "primitive", None), "impl", None)
     ufunc = getattr(impl, "ufunc", impl)
     elementwise = ufunc if isinstance(ufunc, np.ufunc) and ufunc.signature is None else None
@@ -37,19 +40,13 @@ def in_place(function: Callable) -> Callable:
     return update
 
 
-@implements(np.divmod)
-def divmod(x: Any, y: Any, /) -> tuple:
-    """The quotient, rounded down, and the remainder."""
-    return predicates.floor_divide(x, y), arithmetic.remainder(x, y)
-
-
 def _iterate(x: Any) -> Iterator:
     if not x.shape:
-        raise TypeError("iteration over a 0-d array")
+        raise user_error(TypeError, "Iteration over a 0-d array")
     return iter(joining.unstack(x))  # one node for all items
 
 
-BINARY = {
+BINARY: dict[str, Callable] = {
     "add": arithmetic.add,
     "sub": arithmetic.subtract,
     "mul": arithmetic.multiply,
@@ -67,10 +64,10 @@ BINARY = {
 
 for _name, _function in BINARY.items():
     setattr(Array, f"__{_name}__", _function)
-    setattr(Array, f"__r{_name}__", reflected(_function))
+    setattr(Array, f"__r{_name}__", reflect(_function))
     setattr(Array, f"__i{_name}__", in_place(_function))
 
-OTHER_OPERATORS = {
+OTHER_OPERATORS: dict[str, Callable] = {
     "__neg__": arithmetic.negative,
     "__pos__": arithmetic.positive,
     "__abs__": complex_numbers.absolute,
@@ -81,8 +78,8 @@ OTHER_OPERATORS = {
     "__le__": predicates.less_equal,
     "__gt__": predicates.greater,
     "__ge__": predicates.greater_equal,
-    "__divmod__": divmod,
-    "__rdivmod__": reflected(divmod),
+    "__divmod__": arithmetic.divmod,
+    "__rdivmod__": reflect(arithmetic.divmod),
     "__round__": predicates.round,
     "__getitem__": subscripts.getitem,
     "__setitem__": lambda x, key, v: x._rebind(subscripts.set_at(x, key, v)),
@@ -92,36 +89,53 @@ OTHER_OPERATORS = {
 
 
 def _reshape(x: Any, *shape_: Any, order: str = "C") -> Any:
+    """The elements in another shape."""
     return reshaping.reshape(x, shape_[0] if len(shape_) == 1 else shape_, order=order)
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
+    """The array with its axes in another order, reversed if none is given."""
     return reshaping.transpose(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
+    """The elements in one vector."""
     return reshaping.reshape(x, (-1,), order=order)
 
 
 def _astype(
     x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
+    """The array in another dtype."""
     return astype(x, dtype, copy=copy) if casting == "unsafe" else cast(x, dtype, casting)
 
 
 def _fill(x: Any, value: Any) -> None:
+    """Set all elements, in place."""
     x[...] = value
 
 
 def _sort(x: Any, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
+    """Sort along an axis, in place."""
     x._rebind(sorting.sort(x, axis, kind, order, stable=stable))
 
 
 def _partition(x: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
+    """Move the elements `kth` to where sorting would put them, in place."""
     x._rebind(sorting.partition(x, kth, axis, kind, order))
 
 
-METHODS = {
+def _compress(x: Any, condition: Any, axis: int | None = None, out: None = None) -> Any:
+    """The elements, or slices along an axis, where a boolean vector is true."""
+    return taking.compress(condition, x, axis, out)
+
+
+def _tobytes(x: Any, order: Any = "C") -> bytes:
+    """The numbers as bytes."""
+    return x._plain("x.tobytes()").tobytes(order)
+
+
+METHODS: dict[str, Callable] = {
     "all": logical.all,
     "any": logical.any,
     "argmax": extremes.argmax,
@@ -132,7 +146,7 @@ METHODS = {
     "choose": editing.choose,
     "clip": choices.clip,
     "clone": copy,
-    "compress": lambda x, condition, axis=None, out=None: taking.compress(condition, x, axis, out),
+    "compress": _compress,
     "conj": complex_numbers.conj,
     "conjugate": complex_numbers.conj,
     "copy": copy,
@@ -160,29 +174,29 @@ METHODS = {
     "sum": sums.sum,
     "swapaxes": reshaping.swapaxes,
     "take": taking.take,
-    "tobytes": lambda x, order="C": x._plain("x.tobytes()").tobytes(order),
+    "tobytes": _tobytes,
     "trace": rearranging.trace,
     "transpose": _transpose,
     "var": sums.var,
 }
 
-PROPERTIES = {
-    "T": reshaping.transpose,
-    "mT": reshaping.matrix_transpose,
-    "real": complex_numbers.real,
-    "imag": complex_numbers.imag,
-    "at": subscripts.At,
-    "flat": taking.Flat,
+PROPERTIES: dict[str, tuple[Callable, str]] = {
+    "T": (reshaping.transpose, "The array with its axes in reverse order."),
+    "mT": (reshaping.matrix_transpose, "The array with its last two axes exchanged."),
+    "real": (complex_numbers.real, "The real part."),
+    "imag": (complex_numbers.imag, "The imaginary part."),
+    "at": (subscripts.At, "Updates that return a new array: `x.at[0].set(5.0)`."),
+    "flat": (taking.Flat, "The elements in one row, to iterate over and to index."),
 }
 
 for _name, _method in (OTHER_OPERATORS | METHODS).items():
     setattr(Array, _name, _method)
-for _name, _getter in PROPERTIES.items():
-    setattr(Array, _name, property(_getter))
+for _name, (_getter, _doc) in PROPERTIES.items():
+    setattr(Array, _name, property(_getter, doc=_doc))
 
 
-def _refusing(name: str) -> property:
-    """An attribute of NumPy's arrays that values have not, and an error that says why."""
+def _missing_attribute(name: str) -> property:
+    """A property that raises an error: an attribute of NumPy's arrays that values do not have."""
 
     def refuse(x: Any) -> NoReturn:
         raise AttributeError(
@@ -193,7 +207,7 @@ def _refusing(name: str) -> property:
 
 
 for _name in absent("np.ndarray"):
-    setattr(Array, _name, _refusing(_name))
+    setattr(Array, _name, _missing_attribute(_name))
 
 
 def _outer(function: Callable) -> Callable:

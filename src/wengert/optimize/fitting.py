@@ -24,6 +24,12 @@ class Fit:
     `errors` are the standard errors, a tree like `params`; `covariance` is the matrix of their elements one after the
     other. `residuals` are (f - y) / sigma; `chi_square` is the sum of their squares, for `degrees` of freedom. `result`
     is that of `least_squares`.
+
+    >>> import wengert as wg
+    >>> x = np.arange(4.0)
+    >>> fit = wg.optimize.curve_fit(lambda x, p: p * x, x, 2.0 * x, 1.0)
+    >>> round(float(fit.params), 6)
+    2.0
     """
 
     params: Any

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.primitive import as_operand, stack_lists
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp, expm1, power
-from wengert.ops.elementwise.predicates import refuse_out, rint
+from wengert.ops.elementwise.predicates import rint
 from wengert.ops.linear_algebra.cholesky import cholesky
 from wengert.ops.linear_algebra.spectral import eigh, svd
 from wengert.ops.linear_algebra.triangular import solve_triangular

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.primitive import as_operand, stack_lists
 from wengert.ops.elementwise.choices import where
-from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.indexing.taking import take, take_along_axis
 from wengert.ops.reductions.extremes import argmax
 from wengert.ops.special.entropy import softmax

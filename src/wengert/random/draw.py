@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.primitive import SHAPED, Primitive, operand
+from wengert.core.primitive import SHAPED, Primitive, as_operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.reverse import Tensor

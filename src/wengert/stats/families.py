@@ -147,7 +147,12 @@ def all_of(conditions: list) -> Any:
 
 
 class ContinuousFamily(Family):
-    """A distribution with a density, of which loc and scale make others."""
+    """A distribution with a density, of which loc and scale make others.
+
+    >>> from wengert.stats import norm
+    >>> norm.cdf([0.0, 1.0], loc=1.0)
+    array([0.15865525, 0.5       ])
+    """
 
     def _standard(self, x: Any, args: tuple, keywords: dict[str, Any]) -> tuple:
         """x in standard form and moved inside the support, which x were below it and above it, shapes and scale."""
@@ -280,7 +285,12 @@ def as_counts(k: Any, *others: Any) -> Any:
 
 
 class DiscreteFamily(Family):
-    """A distribution on integers, which `loc` moves."""
+    """A distribution on integers, which `loc` moves.
+
+    >>> from wengert.stats import poisson
+    >>> poisson.pmf([0, 1], 1.0)
+    array([0.36787944, 0.36787944])
+    """
 
     def _standard(self, k: Any, args: tuple, keywords: dict[str, Any]) -> tuple[Any, list]:
         shapes, (loc,) = self.split_parameters(args, keywords, ("loc",))

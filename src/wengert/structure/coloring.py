@@ -27,8 +27,15 @@ IMPROVEMENTS = 8
 class Coloring:
     """A colour for each column and each row that is computed; -1 for one that is not.
 
-    `number` is how many products there are. `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the
-    colours of columns and of rows are counted from 0 each.
+    `number` is how many products there are.
+
+    `kind` is "column", "row", "bidirectional", "star" or "acyclic"; the colours of columns and of rows are counted from
+    0 each.
+
+    >>> import wengert as wg
+    >>> coloring = wg.color(wg.sparsity(lambda x: x[1:] - x[:-1], np.ones(5)))
+    >>> coloring.number
+    2
     """
 
     __slots__ = ("columns", "kind", "rows")

@@ -22,6 +22,8 @@ from wengert.modes.tensor import Tensor
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.transforms.numeric import richardson
 
+__all__ = ["CheckError", "grads"]
+
 RTOL = {8: 1e-6, 4: 2e-2, 2: 2e-1}
 """By the size in bytes of the least precise real dtype; between modes, a hundredth of it."""
 
@@ -76,6 +78,9 @@ def grads(
     The results of `f` are summed with random weights, and differentiated along random directions. A derivative of order
     k is compared with the numerical derivative of the one of order k - 1, and with those of the same order in other
     modes. Arguments are trees; integers in them are constants.
+
+    >>> len(grads(lambda x: x**3, [2.0], order=1))
+    2
     """
     unknown = set(modes) - SLOPES.keys()
     if unknown or not modes:

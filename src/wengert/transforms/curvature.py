@@ -28,6 +28,8 @@ from wengert.transforms.jacobians import Jacobian, assemble_columns, basis, jacf
 from wengert.transforms.products import directional
 from wengert.transforms.series import jet, taylor
 
+__all__ = ["derivative", "hessian", "hessian_diag", "hvp", "laplacian", "vhp"]
+
 
 def hessian(
     f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False

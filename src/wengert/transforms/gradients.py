@@ -32,6 +32,8 @@ from wengert.transforms.boundary import (
     unflatten_arrays,
 )
 
+__all__ = ["grad", "value_and_grad"]
+
 
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False

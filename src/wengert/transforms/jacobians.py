@@ -20,6 +20,8 @@ from wengert.transforms.gradients import Tape
 from wengert.transforms.products import push_forward
 from wengert.transforms.vmap import run_batched
 
+__all__ = ["jacfwd", "jacobian", "jacrev"]
+
 MODES = ("auto", "forward", "reverse")
 MANY = 256
 """From this many passes on, it is worth looking for a sparsity pattern."""
@@ -189,14 +191,24 @@ def jacobian(
 def jacfwd(
     f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
 ) -> Jacobian[P]:
-    """`jacobian` in forward mode: one pass per input."""
+    """`jacobian` in forward mode: one pass per input.
+
+    >>> jacfwd(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
     return Jacobian(f, argnums, "forward", chunk_size, holomorphic)
 
 
 def jacrev(
     f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None = None, holomorphic: bool = False
 ) -> Jacobian[P]:
-    """`jacobian` in reverse mode: one pass per output."""
+    """`jacobian` in reverse mode: one pass per output.
+
+    >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
     return Jacobian(f, argnums, "reverse", chunk_size, holomorphic)
 
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 
+__all__ = ["backward", "central", "complex_step", "forward", "richardson"]
+
 Scheme = Callable[..., tuple[Any, Any]]
 """From f, x, the index of an element, a direction and a step: the derivative with respect to it, and its error."""
 

@@ -35,6 +35,8 @@ from wengert.transforms.boundary import (
 )
 from wengert.transforms.gradients import Tape
 
+__all__ = ["directional", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
+
 
 def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, **kwargs: Any

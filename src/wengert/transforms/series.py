@@ -21,6 +21,8 @@ from wengert.modes.forward import zeros_like
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.transforms.boundary import call_function
 
+__all__ = ["jet", "taylor"]
+
 
 def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> tuple[Any, list[Any]]:
     """The value of f, and its Taylor coefficients from the first order on along a curve through the primals.

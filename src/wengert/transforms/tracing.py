@@ -24,6 +24,8 @@ from wengert.modes.tape import Leaf, TapeNode, output_nodes
 from wengert.ops.shape.reshaping import extents
 from wengert.transforms.boundary import leaf_paths
 
+__all__ = ["gradients", "symbol", "trace"]
+
 
 def symbol(name: str, shape: Any = (), dtype: Any = np.float64) -> Symbol:
     """A named value, to build a graph with; `function` compiles it.
@@ -200,7 +202,7 @@ def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Nod
             t = (
                 np.broadcast_to(node.dtype.type(1), node.shape)[()]
                 if seed is None
-                else conform(operand(seed), node.shape, node.dtype)
+                else conform(as_operand(seed), node.shape, node.dtype)
             )
             add_seed(started, tape[node], t)
     found: dict[TapeNode, Any] = {}

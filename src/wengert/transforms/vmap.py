@@ -20,6 +20,8 @@ from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 from wengert.transforms.boundary import P, leaf_paths
 
+__all__ = ["vmap"]
+
 
 def vmap(f: Callable[P, Any], in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """The function that runs `f` on each element of a batch, all at once, and stacks the results.
@@ -129,7 +131,7 @@ def argument_labels(structure: Structure) -> list[str]:
 def move_batch_first(x: Any, axis: int, name: str) -> Any:
     """A leaf with its batch axis first."""
     refuse_subclass(x)
-    x = operand(x)
+    x = as_operand(x)
     if not -x.ndim <= axis < x.ndim:
         raise user_error(
             ValueError,
@@ -164,7 +166,7 @@ def move_batch_back(out: Any, level: int, n: int, axis: int | None, name: str) -
     if mine:
         value = out.value
     else:
-        out = operand(out)
+        out = as_operand(out)
         if out.dtype.kind not in "biufc":
             raise user_error(
                 TypeError, f"The {name} of a function under vmap must be an array or a number, not {out.dtype}"

@@ -68,7 +68,7 @@ lowering.without(
     "each element depends on the previous ones, or on their order",
     *(cumulative._cumsum, cumulative._cumprod, sorting._argsort, sorting._argpartition, sorting._searchsorted),
     *(
-        sets._first_places,
+        sets._first_indices,
         sets._inverse,
         sets._multiplicities,
         sets._isin,

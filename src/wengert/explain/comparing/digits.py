@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from wengert.core.aspects import Aspect, Operation, primitive_of
+from wengert.core.kinds import is_arithmetic
 from wengert.core.primitive import Primitive
 
 Form = Callable[..., Any]
 
 
 def linear_form(primitive: Primitive) -> Form | None:
-    """Linear and multilinear operations only move, add and multiply numbers: NumPy runs them on any numbers."""
-    return numpy_form(primitive) if primitive.kind in ("linear", "multilinear") else None
+    """Linear operations and plain arithmetic only move, add and multiply numbers: NumPy runs them on any numbers."""
+    return numpy_form(primitive) if primitive.kind in ("linear", "multilinear") or is_arithmetic(primitive) else None
 
 
 digits: Aspect[Form] = Aspect(

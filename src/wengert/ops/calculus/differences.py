@@ -1,7 +1,7 @@
 """Calculus on samples: differences, integrals, interpolation, polynomials, convolution.
 
-Nearly all of it is written with other operations, and has its derivatives from them. Convolution is a primitive of its
-own, closed under transposition.
+Nearly all functions are compositions of other operations. Convolution is a primitive, and its transposes are
+convolutions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,13 @@ from wengert.ops.shape.joining import atleast_1d, unstack, zeros_like
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 
+__all__ = [
+    "convolve", "correlate", "cumulative_trapezoid", "diff", "ediff1d", "gradient", "interp", "polyval", "trapezoid",
+    "unwrap", "vander",
+]  # fmt: skip
 
-def _part(x: Any, axis: int, *bounds: int | None) -> Any:
+
+def _slice_along(x: Any, axis: int, *bounds: int | None) -> Any:
     """x[..., start:stop, ...] along an axis."""
     return getitem(x, (slice(None),) * axis + (slice(*bounds),))
 
@@ -67,13 +72,17 @@ def diff(a: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
         a = concatenate([*ends[:1], a, *ends[1:]] if prepend is not None else [a, *ends], axis)
     difference = not_equal if a.dtype.kind == "b" else subtract
     for _ in range(n):
-        a = difference(_part(a, axis, 1, None), _part(a, axis, None, -1))
+        a = difference(_slice_along(a, axis, 1, None), _slice_along(a, axis, None, -1))
     return a
 
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened array, with something before and behind."""
+    """The differences of neighbours in the flattened array, with numbers in front and at the end.
+
+    >>> ediff1d([1.0, 2.0, 4.0], to_end=9.0)
+    array([1., 2., 9.])
+    """
     ary = reshape(as_operand(ary), (-1,))
     parts = [diff(ary)]
     for end, name in ((to_begin, "to_begin"), (to_end, "to_end")):
@@ -87,7 +96,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
-    """The derivative of samples by central differences, one-sided at the ends; also a function of the spacing.
+    """The derivative of samples by central differences, one-sided at the ends.
+
+    It is differentiable with respect to the samples and the spacing.
 
     >>> gradient([1.0, 4.0, 9.0, 16.0])
     array([3., 4., 6., 7.])
@@ -122,22 +133,24 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     if h.ndim == 1:
         step = reshape(diff(inexact(h)), (-1,) + (1,) * (f.ndim - 1 - axis))
     one_sided = differences / step
-    first, last = _part(one_sided, axis, 0, 1), _part(one_sided, axis, n - 2, n - 1)
+    first, last = _slice_along(one_sided, axis, 0, 1), _slice_along(one_sided, axis, n - 2, n - 1)
     if h.ndim == 0:
-        inside = (_part(f, axis, 2, None) - _part(f, axis, None, -2)) / (2.0 * h)
+        inside = (_slice_along(f, axis, 2, None) - _slice_along(f, axis, None, -2)) / (2.0 * h)
         before = after = 0.5
     else:
-        # The slope of the parabola through three points, at the middle one: the slopes on both sides, each with the
-        # other's distance.
-        left, right = _part(step, 0, None, -1), _part(step, 0, 1, None)
+        # The slope of the parabola through three points, at the middle one: the mean of the slopes on both sides,
+        # weighted by the distance on the other side.
+        left, right = _slice_along(step, 0, None, -1), _slice_along(step, 0, 1, None)
         before, after = left / (left + right), right / (left + right)
-        inside = after * _part(one_sided, axis, None, -1) + before * _part(one_sided, axis, 1, None)
+        inside = after * _slice_along(one_sided, axis, None, -1) + before * _slice_along(one_sided, axis, 1, None)
     if edge_order == 2:
         # The same parabola at its ends: from there the slope changes by the second difference.
         bend = diff(one_sided, axis=axis)
-        before, after = (before, after) if h.ndim == 0 else (_part(before, 0, 0, 1), _part(after, 0, -1, None))
-        first = first - before * _part(bend, axis, 0, 1)
-        last = last + after * _part(bend, axis, n - 3, n - 2)
+        before, after = (
+            (before, after) if h.ndim == 0 else (_slice_along(before, 0, 0, 1), _slice_along(after, 0, -1, None))
+        )
+        first = first - before * _slice_along(bend, axis, 0, 1)
+        last = last + after * _slice_along(bend, axis, n - 3, n - 2)
     return concatenate([first, inside, last], axis)
 
 
@@ -146,7 +159,7 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
 
 @implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of samples by the trapezoidal rule; also a function of where the samples are.
+    """The integral of samples by the trapezoidal rule, differentiable with respect to the sample points.
 
     >>> float(trapezoid([1.0, 2.0, 3.0]))
     4.0
@@ -156,7 +169,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: float | None = None) -> Any:
-    """The integral of samples up to each one but the first, as in SciPy; `initial=0` puts a zero for that."""
+    """The integral of samples up to each one but the first, as in SciPy; `initial=0` puts a zero in front.
+
+    >>> cumulative_trapezoid([0.0, 2.0, 4.0], dx=0.5)
+    array([0.5, 2. ])
+    """
     areas, axis = _trapezoids(y, x, dx, axis)
     out = cumsum(areas, axis)
     if initial is None:
@@ -172,7 +189,7 @@ def _trapezoids(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
     if x is not None:
         x = as_operand(x)
         dx = reshape(diff(x), (-1,) + (1,) * (y.ndim - 1 - axis)) if x.ndim == 1 else diff(x, axis=axis - y.ndim)
-    return dx * (_part(y, axis, 1, None) + _part(y, axis, None, -1)) / 2.0, axis
+    return dx * (_slice_along(y, axis, 1, None) + _slice_along(y, axis, None, -1)) / 2.0, axis
 
 
 # Interpolation
@@ -180,9 +197,9 @@ def _trapezoids(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Linear interpolation of samples fp at increasing xp, differentiable in x, xp and fp.
+    """Linear interpolation of samples fp at increasing xp, differentiable with respect to x, xp and fp.
 
-    At a sample, the slope on its right.
+    At a sample, the derivative is the slope on its right.
 
     >>> interp(1.5, [1.0, 2.0, 3.0], [10.0, 20.0, 0.0])
     np.float64(15.0)
@@ -214,9 +231,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     n = xp.size
     out = fp[0]
     if n > 1:
-        place = clip(searchsorted(xp, x, "right") - 1, 0, n - 2)
-        x0, f0 = getitem(xp, place), getitem(fp, place)
-        out = (getitem(fp, place + 1) - f0) / (getitem(xp, place + 1) - x0) * (x - x0) + f0
+        i = clip(searchsorted(xp, x, "right") - 1, 0, n - 2)
+        x0, f0 = getitem(xp, i), getitem(fp, i)
+        out = (getitem(fp, i + 1) - f0) / (getitem(xp, i + 1) - x0) * (x - x0) + f0
         out = where(equal(x, xp[-1]), fp[-1], out)
     out = where(less(x, xp[0]), fp[0] if left is None else left, out)
     return where(greater(x, xp[-1]), fp[-1] if right is None else right, out)
@@ -227,6 +244,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     """Phases without jumps: each differs from the one before by at most half a period.
 
     The derivative is the identity.
+
+    >>> unwrap([0.0, 3.0, -3.0])
+    array([0.        , 3.        , 3.28318531])
     """
     p = as_operand(p)
     axis = normalize_axis_index(axis, p.ndim)
@@ -234,11 +254,11 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     whole = np.result_type(steps, period).kind in "iu"
     half = period // 2 if whole else period / 2
     wrapped = remainder(steps + half, period) - half
-    if not whole or period % 2 == 0:  # a step of half a period goes the way that it went
+    if not whole or period % 2 == 0:  # a step of half a period keeps its sign
         wrapped = where(logical_and(equal(wrapped, -half), greater(steps, 0)), wrapped + 2 * half, wrapped)
     jumps = where(less(absolute(steps), period / 2 if discont is None else discont), 0, wrapped - steps)
-    later = _part(p, axis, 1, None) + cumsum(jumps, axis)
-    return concatenate([astype(_part(p, axis, 0, 1), later.dtype, copy=False), later], axis)
+    later = _slice_along(p, axis, 1, None) + cumsum(jumps, axis)
+    return concatenate([astype(_slice_along(p, axis, 0, 1), later.dtype, copy=False), later], axis)
 
 
 # Polynomials
@@ -260,7 +280,11 @@ def polyval(p: Any, x: Any) -> Any:
 
 @implements(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The matrix of the powers of x, N of them, the highest first unless `increasing`."""
+    """The matrix of the powers of x, N of them, the highest first unless `increasing`.
+
+    >>> vander([2.0, 3.0], 3).tolist()
+    [[4.0, 2.0, 1.0], [9.0, 3.0, 1.0]]
+    """
     x = as_operand(x)
     if x.ndim != 1:
         raise user_error(ValueError, f"vander needs a vector, and got shape {x.shape}")
@@ -275,7 +299,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def _convolve_impl(x: Any, y: Any, mode: str) -> Any:
-    """Along the last axis, the others broadcast; "valid" is for y not longer than x."""
+    """Convolution along the last axis, with broadcasting over the others; "valid" is for y not longer than x."""
     if x.ndim == y.ndim == 1:
         return np.convolve(x, y, mode)  # type: ignore[call-overload]  # any mode, checked before
     if mode == "full":
@@ -289,8 +313,8 @@ def _convolve_spec(x: Any, y: Any, mode: str) -> Spec:
     return Spec((*np.broadcast_shapes(x.shape[:-1], y.shape[:-1]), length), np.result_type(x.dtype, y.dtype))
 
 
-# With out[i + j] = sum x[i] y[j] in full, x[i] meets the cotangents t[i + j] times y[j]: where the reversed y lies
-# within t.
+# With out[i + j] = sum x[i] y[j] in full, the cotangent of x[i] is the sum of t[i + j] y[j]: a valid convolution of t
+# with the reversed y.
 _convolve: Callable = multilinear(
     "convolve",
     _convolve_impl,
@@ -315,8 +339,10 @@ _convolve: Callable = multilinear(
 
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """The convolution of two vectors: all of it, as much as the longer one has elements ("same"), or where they overlap
-    ("valid").
+    """The convolution of two vectors.
+
+    `mode` selects all of it ("full"), as many elements as the longer vector has ("same"), or those where both vectors
+    overlap completely ("valid").
 
     >>> convolve([1, 2, 3], [0, 1, 10])
     array([ 0,  1, 12, 23, 30])
@@ -330,7 +356,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """The sums of products of one vector with the other, conjugate and shifted.
+    """The cross-correlation of two vectors: sums of products with the second one, conjugated and shifted.
 
     >>> correlate([1, 2, 3], [0, 1, 10], "full")
     array([10, 21, 32,  3,  0])

@@ -1,8 +1,6 @@
-"""Polynomials, as coefficients of falling powers: arithmetic, derivatives, roots, and the polynomial nearest to
-samples.
+"""Polynomials as coefficients of falling powers: arithmetic, derivatives, roots, least-squares fits.
 
-The coefficients of a value stay where they are, also those that are 0: they have a derivative, and what NumPy cuts off
-would lose it.
+Leading coefficients of a value are kept even if they are 0, unlike in NumPy, because they have a derivative.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from wengert.ops.contraction.products import outer
 from wengert.ops.elementwise.arithmetic import add, multiply, sqrt, subtract
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import not_equal
-from wengert.ops.indexing.index_arrays import known
+from wengert.ops.indexing.index_arrays import known_numbers
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import flatnonzero
 from wengert.ops.linear_algebra.least_squares import lstsq
@@ -32,6 +30,8 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import atleast_1d, unstack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import expand_dims, reshape, transpose
+
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "roots"]
 
 # Arithmetic
 
@@ -44,7 +44,7 @@ def _coefficients(name: str, *polynomials: Any) -> list:
     return found
 
 
-def _aligned(operation: Callable, name: str, a1: Any, a2: Any) -> Any:
+def _align(operation: Callable, name: str, a1: Any, a2: Any) -> Any:
     a1, a2 = _coefficients(name, a1, a2)
     n = max(a1.size, a2.size)
     a1, a2 = [a if a.size == n else concatenate([np.zeros(n - a.size, a.dtype), a]) for a in (a1, a2)]
@@ -58,13 +58,17 @@ def polyadd(a1: Any, a2: Any) -> Any:
     >>> polyadd([1, 2], [9, 5, 4])
     array([9, 6, 6])
     """
-    return _aligned(add, "polyadd", a1, a2)
+    return _align(add, "polyadd", a1, a2)
 
 
 @implements(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
-    return _aligned(subtract, "polysub", a1, a2)
+    """The difference of two polynomials.
+
+    >>> polysub([1.0, 2.0], [1.0])
+    array([1., 1.])
+    """
+    return _align(subtract, "polysub", a1, a2)
 
 
 @implements(np.polymul)
@@ -120,8 +124,9 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th antiderivative of a polynomial, also a function of its constants k, one for all or one for each
-    integration.
+    """The m-th antiderivative of a polynomial, differentiable with respect to the constants k.
+
+    `k` is one constant for all integrations, or one for each.
 
     >>> polyint([3.0, 2.0, 1.0])
     array([1., 1., 1., 0.])
@@ -181,13 +186,13 @@ def roots(p: Any) -> Any:
         return np.roots(p)
     p = inexact(p)
     try:
-        places = known(flatnonzero(not_equal(p, 0)), "The number of roots")
+        nonzeros = known_numbers(flatnonzero(not_equal(p, 0)), "The number of roots")
     except TrackedValueError:
-        places = np.array([0, p.size - 1])
-    if not len(places):
+        nonzeros = np.array([0, p.size - 1])
+    if not len(nonzeros):
         return np.zeros(0)
-    at_zero = p.size - 1 - int(places[-1])
-    p = getitem(p, slice(int(places[0]), int(places[-1]) + 1))
+    at_zero = p.size - 1 - int(nonzeros[-1])
+    p = getitem(p, slice(int(nonzeros[0]), int(nonzeros[-1]) + 1))
     trailing = np.zeros(at_zero, np.result_type(p.dtype, np.complex64))
     if p.size < 2:
         return trailing
@@ -202,7 +207,9 @@ def roots(p: Any) -> Any:
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """The polynomial of degree `deg` that is nearest to samples y at x, differentiable in x, y and the weights w.
+    """The polynomial of degree `deg` that fits samples y at x best.
+
+    It is differentiable with respect to x, y and the weights w.
 
     >>> polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(12)
     array([2., 1.])
@@ -233,14 +240,14 @@ def polyfit(
     if not cov:
         return fitted
     covariance = inv(transpose(powers) @ powers) / outer(scale, scale)
-    if cov != "unscaled":
-        if x.size <= order:
-            raise user_error(ValueError, f"The covariance of {order} coefficients needs more than {order} samples")
-        factor = squares / (x.size - order)
-        covariance = covariance * factor if y.ndim == 1 else expand_dims(covariance, 2) * factor
-    elif y.ndim == 2:
-        covariance = expand_dims(covariance, 2)
-    return fitted, covariance
+    covariance = covariance if y.ndim == 1 else expand_dims(covariance, 2)
+    return fitted, covariance if cov == "unscaled" else covariance * _residual_variance(squares, x.size, order)
+
+
+def _residual_variance(squares: Any, n: int, order: int) -> Any:
+    if n <= order:
+        raise user_error(ValueError, f"The covariance of {order} coefficients needs more than {order} samples")
+    return squares / (n - order)
 
 
 def _warn_of_rank(rank: Any, order: int) -> None:

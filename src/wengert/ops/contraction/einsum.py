@@ -23,6 +23,8 @@ from wengert.core.kinds import case, multilinear
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 
+__all__ = ["einsum", "tensordot"]
+
 LETTERS = ascii_uppercase + ascii_lowercase
 """Labels in the order in which NumPy counts and sorts them."""
 
@@ -31,8 +33,10 @@ LETTERS = ascii_uppercase + ascii_lowercase
 
 
 class Layout(NamedTuple):
-    """How a contraction becomes a matrix product: `stack`, `rows` and `columns` are the numbers of labels of the result
-    that come from both operands, the first and the second.
+    """How a contraction becomes a matrix product.
+
+    `stack`, `rows` and `columns` are the numbers of labels of the result that come from both operands, from the first
+    and from the second.
     """
 
     x_order: tuple[int, ...]
@@ -87,7 +91,7 @@ def _blocks(x: np.ndarray, stack: int, matrix: tuple[int, int]) -> np.ndarray:
 
 
 @lru_cache(4096)
-def _transposed(subscripts: str, argument: int) -> str:
+def _transpose_subscripts(subscripts: str, argument: int) -> str:
     x, y, out = _split(subscripts)
     return f"{x},{out}->{y}" if argument else f"{out},{y}->{x}"
 
@@ -101,8 +105,8 @@ def _contract_spec(x: Any, y: Any, subscripts: str) -> Spec:
 _einsum: Callable = multilinear(
     "einsum",
     _contract,
-    lambda t, y, subscripts: _einsum(t, y, subscripts=_transposed(subscripts, 0)),
-    lambda t, x, subscripts: _einsum(x, t, subscripts=_transposed(subscripts, 1)),
+    lambda t, y, subscripts: _einsum(t, y, subscripts=_transpose_subscripts(subscripts, 0)),
+    lambda t, x, subscripts: _einsum(x, t, subscripts=_transpose_subscripts(subscripts, 1)),
     takes_params=True,
     spec=_contract_spec,
     cases=(
@@ -150,10 +154,8 @@ def _pairing(a_ndim: int, b_ndim: int, a_axes: tuple[int, ...], b_axes: tuple[in
 # Einstein sums of any number of operands
 
 
-class Plan(NamedTuple):
-    """An Einstein sum as steps: each operand is brought to normal form, then pairs are contracted, then the axes are
-    ordered.
-    """
+class EinsumPlan(NamedTuple):
+    """The steps of an Einstein sum: bring each operand to normal form, contract pairs, order the axes."""
 
     prepare: tuple[Prepare, ...]
     contract: tuple[tuple[int, int, str], ...]
@@ -161,8 +163,10 @@ class Plan(NamedTuple):
 
 
 class Prepare(NamedTuple):
-    """Axes of length one that broadcast are dropped, repeated labels become diagonals, labels that occur nowhere else
-    are summed.
+    """How an operand is brought to normal form.
+
+    Axes of length one that broadcast are dropped, repeated labels become diagonals, and labels that occur nowhere else
+    are summed over.
     """
 
     squeezed: tuple[int, ...]
@@ -172,7 +176,7 @@ class Prepare(NamedTuple):
 
 @implements(np.einsum)
 def einsum(*operands: Any, optimize: Any = False) -> Any:
-    """A sum of products, by labels of axes; both of NumPy's ways to write them.
+    """A sum of products, by labels of axes, in either of NumPy's two notations.
 
     Pairs are contracted in a good order, by BLAS.
 
@@ -191,7 +195,7 @@ def einsum(*operands: Any, optimize: Any = False) -> Any:
     dtype = np.result_type(*[x.dtype for x in arrays])
     if len(arrays) > 2:  # pairs of int16, uint16 and float32 would come to float64
         arrays = [x.astype(dtype, copy=False) for x in arrays]
-    arrays = [_prepared(x, step, dtype) for x, step in zip(arrays, plan.prepare, strict=True)]
+    arrays = [_prepare(x, step, dtype) for x, step in zip(arrays, plan.prepare, strict=True)]
     for i, j, step in plan.contract:
         y = arrays.pop(j)
         arrays.append(_einsum(arrays.pop(i), y, subscripts=step))
@@ -199,7 +203,7 @@ def einsum(*operands: Any, optimize: Any = False) -> Any:
     return out if plan.contract else out.transpose(plan.order)
 
 
-def _prepared(x: Any, step: Prepare, dtype: np.dtype) -> Any:
+def _prepare(x: Any, step: Prepare, dtype: np.dtype) -> Any:
     if step.squeezed:
         x = x.squeeze(step.squeezed)
     for i, j in step.diagonals:
@@ -224,7 +228,7 @@ def _as_string(terms: Sequence[Any], out: Any) -> str:
 
 
 @lru_cache(1024)
-def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], strategy: Any) -> Plan:
+def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], strategy: Any) -> EinsumPlan:
     stand_ins = [np.broadcast_to(0.0, shape) for shape in shapes]
     strategy = list(strategy) if isinstance(strategy, tuple) else strategy
     path = np.einsum_path(subscripts, *stand_ins, optimize=strategy)[0][1:]  # also raises NumPy's errors
@@ -263,12 +267,13 @@ def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], strategy: Any) -
             terms.append(result)
             j = len(terms) - 1
     (last,) = terms
-    return Plan(tuple(prepare), tuple(contract), tuple(last.index(c) for c in out))
+    return EinsumPlan(tuple(prepare), tuple(contract), tuple(last.index(c) for c in out))
 
 
 def _diagonals(term: str) -> tuple[tuple[tuple[int, int], ...], str]:
-    """The pairs of axes to take diagonals of, until no label is repeated, and the labels then: a diagonal becomes the
-    last axis.
+    """The pairs of axes to take diagonals of until no label is repeated, and the labels that are left.
+
+    A diagonal becomes the last axis.
     """
     pairs = []
     for label, count in Counter(term).items():

@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, keep_params, multilinear
+from wengert.core.kinds import case, describe, keep_params, multilinear
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.contraction.einsum import tensordot
@@ -23,6 +23,8 @@ from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import expand_dims, moveaxis
+
+__all__ = ["cross", "dot", "inner", "matmul", "matvec", "outer", "vdot", "vecdot", "vecmat"]
 
 # Matrix products
 
@@ -62,14 +64,14 @@ def _rows(x: Any) -> Any:
 
 
 def _matmul_spec(x: Any, y: Any) -> Spec:
-    """NumPy's own check of the shapes, on stacks of one matrix; then those of the stacks."""
+    """The shape of a product: NumPy checks the matrices, on stacks of one; the stacks broadcast."""
     one = [np.broadcast_to(np.zeros((), o.dtype), o.shape[max(o.ndim - 2, 0) :]) for o in (x, y)]
     out = np.matmul(*one) if all(a.size < 4096 for a in one) else _product_of_shapes(*one)
     return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *out.shape), out.dtype)
 
 
 def _product_of_shapes(x: Any, y: Any) -> Any:
-    """A matrix product that takes no time: rows and columns are kept, and what is summed is as long as it would be."""
+    """An array with the shape and dtype of a matrix product, which costs nothing."""
     if x.shape[-1] != y.shape[0]:
         return np.matmul(x, y)  # raises
     shape = x.shape[:-1] + y.shape[1:]
@@ -110,7 +112,11 @@ def dot(a: Any, b: Any) -> Any:
 
 @implements(np.inner)
 def inner(a: Any, b: Any) -> Any:
-    """The sum over the last axes of both; with a scalar, the product."""
+    """The sum over the last axes of both; with a scalar, the product.
+
+    >>> float(inner([1.0, 2.0], [3.0, 4.0]))
+    11.0
+    """
     a, b = as_operand(a), as_operand(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
@@ -119,19 +125,27 @@ def inner(a: Any, b: Any) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    """The inner product of two arrays as vectors, conjugate in the first."""
+    """The inner product of two arrays as vectors, the first of them conjugated.
+
+    >>> complex(vdot([1.0j, 2.0], [1.0j, 2.0]))
+    (5+0j)
+    """
     return matmul(_conjugate(_flat(a)), _flat(b))
 
 
 @implements(np.outer)
 def outer(a: Any, b: Any) -> Any:
-    """All products of an element of `a` and one of `b`."""
+    """All products of an element of `a` and one of `b`.
+
+    >>> outer([1.0, 2.0], [3.0, 4.0]).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
     return multiply(expand_dims(_flat(a), 1), _flat(b))
 
 
 @implements(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Inner products along one axis, conjugate in the first, broadcasting the others.
+    """Inner products along one axis, the first operand conjugated, with broadcasting over the others.
 
     >>> vecdot([[1, 2], [3, 4]], [10, 1])
     array([12, 34])
@@ -145,7 +159,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @implements(np.matvec)
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """Stacks of matrices times stacks of vectors."""
+    """Stacks of matrices times stacks of vectors.
+
+    >>> matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
+    array([3., 7.])
+    """
     x1, x2 = as_operand(x1), as_operand(x2)
     _needs_axes("matvec", x1, 2, x2, 1)
     return matmul(x1, expand_dims(x2, -1)).squeeze(-1)
@@ -153,7 +171,11 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.vecmat)
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Stacks of vectors, conjugated, times stacks of matrices."""
+    """Stacks of vectors, conjugated, times stacks of matrices.
+
+    >>> vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]])
+    array([4., 6.])
+    """
     x1, x2 = as_operand(x1), as_operand(x2)
     _needs_axes("vecmat", x1, 1, x2, 2)
     return matmul(expand_dims(_conjugate(x1), -2), x2).squeeze(-2)
@@ -225,3 +247,11 @@ def _vectors_last(x: Any, axis: int, name: str) -> Any:
 def _in_space(x: Any) -> Any:
     """Vectors of the plane with a third component of zero."""
     return x if x.shape[-1] == 3 else concatenate((x, np.zeros((*x.shape[:-1], 1), x.dtype)), axis=-1)
+
+
+describe(
+    {
+        matmul: "The matrix product of the last two axes, with broadcasting over the others. "
+        ">>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> array([3., 7.])",
+    }
+)

@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from wengert.core import recurrences
-from wengert.core.facts import CHEAP, PRODUCT, Facts
-from wengert.core.kinds import elementwise
+from wengert.core.array import implements
+from wengert.core.facts import CHEAP, Facts, PRODUCT
+from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.predicates import equal, floor_divide, trunc
+
+__all__ = [
+    "add", "cbrt", "divide", "divmod", "fmod", "mod", "multiply", "negative", "positive", "reciprocal", "remainder",
+    "sqrt", "square", "subtract", "true_divide",
+]  # fmt: skip
 
 # Arithmetic
 
@@ -51,6 +57,16 @@ remainder = elementwise(
     "remainder", np.remainder, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), domain=((0.1, 0.9), (1.1, 2.0))
 )
 fmod = elementwise("fmod", np.fmod, lambda t: t, lambda t, x, y: -t * trunc(x / y), domain=((2.3, 2.5), (1.1, 1.14)))
+
+
+@implements(np.divmod)
+def divmod(x: Any, y: Any, /) -> tuple:
+    """The quotient, rounded down, and the remainder.
+
+    >>> divmod([7.0, -7.0], 2.0)
+    (array([ 3., -4.]), array([1., 1.]))
+    """
+    return floor_divide(x, y), remainder(x, y)
 
 
 def _divide_live(t: Any, y: Any) -> Any:
@@ -100,3 +116,27 @@ cbrt = elementwise(
     domain=POSITIVE,
     singular={(0.0,): (math.inf,)},
 )
+
+
+describe(
+    {
+        add: "The sum x + y. >>> add([1.0, 2.0], 3.0) -> array([4., 5.])",
+        subtract: "The difference x - y. >>> subtract([1.0, 2.0], 3.0) -> array([-2., -1.])",
+        multiply: "The product x * y. >>> multiply([1.0, 2.0], 3.0) -> array([3., 6.])",
+        divide: "The quotient x / y. >>> divide([1.0, 2.0], 4.0) -> array([0.25, 0.5 ])",
+        negative: "The negative -x. >>> negative([1.0, -2.0]) -> array([-1.,  2.])",
+        positive: "x itself, as a copy. >>> positive([1.0, -2.0]) -> array([ 1., -2.])",
+        reciprocal: "The reciprocal 1 / x. >>> reciprocal([2.0, 4.0]) -> array([0.5 , 0.25])",
+        square: "The square of x. >>> square([-2.0, 3.0]) -> array([4., 9.])",
+        remainder: "The remainder of x / y, with the sign of y. >>> remainder([-3.0, 5.0], 4.0) -> array([1., 1.])",
+        fmod: "The remainder of x / y, with the sign of x, as in C. >>> fmod([-3.0, 5.0], 4.0) -> array([-3.,  1.])",
+        sqrt: "The square root of x. >>> sqrt([4.0, 9.0]) -> array([2., 3.])",
+        cbrt: "The cube root of x. >>> cbrt([-8.0, 27.0]) -> array([-2.,  3.])",
+    }
+)
+
+
+# Other names
+
+mod = remainder
+true_divide = divide

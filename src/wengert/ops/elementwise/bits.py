@@ -1,7 +1,4 @@
-"""Numbers taken apart as the machine holds them: whole and fractional part, powers of two, bits.
-
-And common divisors.
-"""
+"""Floating-point numbers taken apart (integer and fractional part, powers of two), bits, and common divisors."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
 from wengert.core.errors import user_error
-from wengert.core.kinds import case, elementwise, general, keep_params, nondifferentiable
+from wengert.core.kinds import case, describe, elementwise, general, keep_params, nondifferentiable
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.complex_numbers import absolute, imag, real
@@ -25,6 +22,11 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.reshaping import expand_dims, moveaxis, ravel, reshape
 
+__all__ = [
+    "bitwise_count", "frexp", "gcd", "lcm", "ldexp", "modf", "packbits", "real_if_close", "sort_complex", "spacing",
+    "unpackbits",
+]  # fmt: skip
+
 # Fractions and powers of two
 
 _fraction = elementwise("fraction", lambda x: np.modf(x)[0], lambda t: t, domain=(0.1, 0.9), singular={(2.0,): (1.0,)})
@@ -32,7 +34,7 @@ _fraction = elementwise("fraction", lambda x: np.modf(x)[0], lambda t: t, domain
 
 @implements(np.modf)
 def modf(x: Any, /) -> tuple:
-    """The fractional part, with the derivative of x, and the whole part, without one.
+    """The fractional part, which has the derivative of x, and the integral part, which has none.
 
     >>> modf(-2.5)
     (np.float64(-0.5), np.float64(-2.0))
@@ -42,7 +44,7 @@ def modf(x: Any, /) -> tuple:
     return _fraction(x), trunc(x)
 
 
-def _scaled(x: Any, exponent: Any) -> Any:
+def _scale(x: Any, exponent: Any) -> Any:
     if np.iscomplexobj(x):
         return np.ldexp(np.real(x), exponent) + 1j * np.ldexp(np.imag(x), exponent)
     return np.ldexp(x, exponent)
@@ -50,14 +52,14 @@ def _scaled(x: Any, exponent: Any) -> Any:
 
 _ldexp: Any = general(
     "ldexp",
-    _scaled,
+    _scale,
     lambda t, exponent: _ldexp(t, exponent),
     None,
     inputs=("x", "exponent"),
     jvps=(lambda t, exponent: _ldexp(t, exponent), None),
     batch=keep_params,
     spec=lambda x, exponent: Spec(
-        np.broadcast_shapes(x.shape, exponent.shape), _scaled(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
+        np.broadcast_shapes(x.shape, exponent.shape), _scale(*[np.ones((), v.dtype) for v in (x, exponent)]).dtype
     ),
     cases=(
         case((3,), np.array([0, -2, 5])),
@@ -70,7 +72,7 @@ _ldexp: Any = general(
 
 @implements(np.ldexp)
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 times 2 to the power of the integer x2, exactly; it has a derivative in x1.
+    """x1 times 2 to the power of the integer x2, exactly; differentiable with respect to x1.
 
     >>> ldexp(0.75, 3)
     np.float64(6.0)
@@ -87,7 +89,7 @@ _mantissa = elementwise("mantissa", lambda x: np.frexp(x)[0], lambda t, x: _ldex
 
 @implements(np.frexp)
 def frexp(x: Any, /) -> tuple:
-    """The mantissa, with a derivative, and the integer exponent of 2, without one: `ldexp` puts them together again.
+    """The mantissa, which has a derivative, and the integer exponent of 2, which has none; the inverse of `ldexp`.
 
     >>> frexp(6.0)
     (np.float64(0.75), np.int32(3))
@@ -113,12 +115,10 @@ _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, d
 
 
 def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[Any, int, Any]:
-    """Integers with the axis that bits are along as the last one, where that was, and the place of each bit in its
-    byte.
-    """
+    """Integers with the axis of their bits moved to the end, its old index, and the shift of each bit in a byte."""
     a = as_operand(a)
     if a.dtype.kind not in "iub" or (name == "unpackbits" and a.dtype != np.uint8):
-        wanted = "uint8" if name == "unpackbits" else "integers or truth values"
+        wanted = "uint8" if name == "unpackbits" else "integers or booleans"
         raise user_error(TypeError, f"{name} is for {wanted}, and got {a.dtype}")
     if bitorder not in _SHIFTS:
         raise user_error(ValueError, f"'bitorder' must be 'little' or 'big', not {bitorder!r}")
@@ -128,7 +128,7 @@ def _bytes_along(name: str, a: Any, axis: int | None, bitorder: str) -> tuple[An
 
 @implements(np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
-    """What is not zero as the bits of bytes, the last one filled up with zeros.
+    """The elements that are not zero as the bits of bytes, the last byte filled up with zeros.
 
     >>> packbits([1, 0, 1])
     array([160], dtype=uint8)
@@ -141,8 +141,9 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @implements(np.unpackbits)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """The bits of bytes, as zeros and ones: all of them, the first `count`, or without the last ones for a negative
-    count.
+    """The bits of bytes, as zeros and ones.
+
+    All of them, the first `count`, or without the last ones if `count` is negative.
 
     >>> unpackbits(np.array([160], np.uint8), count=4)
     array([1, 0, 1, 0], dtype=uint8)
@@ -164,6 +165,9 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     """The real part, if all imaginary parts are within `tol` times the precision, or within `tol` if that is at most 1.
 
     Else a itself.
+
+    >>> real_if_close([1.0 + 1e-16j])
+    array([1.])
     """
     a = as_operand(a)
     if a.dtype.kind != "c":
@@ -174,8 +178,23 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Any:
-    """Sorted by real part, then by imaginary part, along the last axis; complex always."""
+    """An array sorted by real part, then by imaginary part, along the last axis; always complex.
+
+    >>> sort_complex([2.0, 1.0])
+    array([1.+0.j, 2.+0.j])
+    """
     a = sort(as_operand(a))
     if a.dtype.kind == "c":
         return a
     return astype(a, np.complex64 if a.dtype.kind in "iu" and a.dtype.itemsize <= 2 else np.complex128)
+
+
+describe(
+    {
+        spacing: "The distance from x to the next floating-point number. >>> spacing([1.0]) -> array([2.22044605e-16])",
+        gcd: "The greatest common divisor. >>> gcd([12, 20], 8) -> array([4, 4])",
+        lcm: "The least common multiple. >>> lcm([4, 6], 10) -> array([20, 30])",
+        bitwise_count: "The number of bits that are set in the absolute value of x. "
+        ">>> bitwise_count([7, 8]) -> array([3, 1], dtype=uint8)",
+    }
+)

@@ -13,20 +13,23 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import CHEAP, CHOICE, Facts
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import as_operand
-from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal, refuse_out
+from wengert.ops.elementwise.predicates import equal, isnan, logical_not, not_equal
+
+__all__ = ["clip", "copysign", "fmax", "fmin", "heaviside", "maximum", "minimum", "nextafter", "relu", "where"]
 
 POSITIVE = (0.2, 3.0)
 UNIT = (-0.9, 0.9)
 
 
 def _infinite_if_zero(size: Any) -> Any:
-    """The denominator of the derivative of a size or an angle: at zero, where there is a kink, derivatives of all
-    orders are zero by it.
+    """A denominator that is infinite where it would be 0.
+
+    At the kink of a modulus or an angle, it makes derivatives of all orders zero.
     """
     return where(equal(size, 0), math.inf, size)
 
@@ -47,9 +50,12 @@ _where = elementwise(
 
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """x where the condition holds, else y.
+    """x where the condition is true, else y.
 
-    What is not taken gets no gradient, even where its derivative is infinite.
+    The other branch gets no gradient, even where its derivative is infinite.
+
+    >>> where([True, False], [1.0, 2.0], 9.0)
+    array([1., 9.])
     """
     condition = as_operand(condition)
     if x is None and y is None:
@@ -72,14 +78,14 @@ def _smaller_or_alone(t: Any, x: Any, y: Any) -> Any:
 
 
 def has_zero(x: Any) -> bool:
-    """Whether there is a zero, whose sign may be in question."""
+    """Whether there is a zero, of either sign."""
     return np.count_nonzero(x) < x.size if x.ndim else not x
 
 
 def _ignoring_nan(ufunc: np.ufunc, extreme: Callable) -> Callable:
-    """`fmax` and `fmin`: of 0.0 and -0.0 the second, as in `maximum` and `minimum`.
+    """The implementation of `fmax` and `fmin`: of 0.0 and -0.0, the second operand, as in `maximum` and `minimum`.
 
-    NumPy's choice depends on the place in the array.
+    NumPy's choice depends on the index in the array.
     """
 
     def run(x: Any, y: Any) -> Any:
@@ -137,10 +143,14 @@ heaviside = elementwise(
 
 @implements(np.clip)
 def clip(x: Any, /, min: Any = None, max: Any = None, out: None = None, *, a_min: Any = None, a_max: Any = None) -> Any:
-    """x, held between the bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`."""
+    """x held between two bounds, either of which may be None. Ties share equally, as in `maximum` and `minimum`.
+
+    >>> clip([-1.0, 0.5, 3.0], 0.0, 1.0)
+    array([0. , 0.5, 1. ])
+    """
     refuse_out(out)
     lower, upper = (a_min if min is None else min), (a_max if max is None else max)
-    if (x := as_operand(x)).dtype.kind in "iu":  # a number of Python's that no integer of x can reach is no bound
+    if (x := as_operand(x)).dtype.kind in "iu":  # a Python number that no integer of x can reach is no bound
         bounds = np.iinfo(x.dtype)
         lower = None if lower.__class__ is int and lower <= bounds.min else lower
         upper = None if upper.__class__ is int and upper >= bounds.max else upper
@@ -159,4 +169,22 @@ relu = elementwise(
     domain=POSITIVE,
     singular={(0.0,): (0.0,), (-1.0,): (0.0,)},
     facts=Facts(cost=1, saturates=True),
+)
+
+
+describe(
+    {
+        maximum: "The larger of x and y, NaN if one is; ties share the derivative. "
+        ">>> maximum([1.0, 5.0], 3.0) -> array([3., 5.])",
+        minimum: "The smaller of x and y, NaN if one is; ties share the derivative. "
+        ">>> minimum([1.0, 5.0], 3.0) -> array([1., 3.])",
+        fmax: "The larger of x and y, or the other one if one is NaN. >>> fmax([1.0, np.nan], 3.0) -> array([3., 3.])",
+        fmin: "The smaller of x and y, or the other one if one is NaN. >>> fmin([1.0, np.nan], 3.0) -> array([1., 3.])",
+        copysign: "The size of x with the sign of y. >>> copysign([1.0, 2.0], [-1.0, 1.0]) -> array([-1.,  2.])",
+        nextafter: "The next floating-point number after x in the direction of y. "
+        ">>> nextafter([1.0], 2.0) - 1.0 -> array([2.22044605e-16])",
+        heaviside: "0 for x < 0, 1 for x > 0, and y for x = 0. "
+        ">>> heaviside([-1.0, 0.0, 2.0], 0.5) -> array([0. , 0.5, 1. ])",
+        relu: "x where it is positive, else 0; the derivative at 0 is 0. >>> relu([-1.0, 2.0]) -> array([0., 2.])",
+    }
 )

@@ -9,12 +9,14 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.facts import CHEAP, Facts
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE, _infinite_if_zero, where
 from wengert.ops.elementwise.predicates import equal, isnan
 from wengert.ops.elementwise.predicates import sign as _sign
 from wengert.ops.elementwise.trigonometric import rad2deg
+
+__all__ = ["abs", "absolute", "angle", "conj", "conjugate", "fabs", "imag", "nan_to_num", "real", "sign"]
 
 absolute = elementwise(
     "absolute",
@@ -30,7 +32,11 @@ fabs = elementwise("fabs", np.fabs, lambda t, x: t * sign(x), domain=POSITIVE, s
 
 @implements(np.sign)
 def sign(x: Any, /) -> Any:
-    """-1, 0 or 1; for complex numbers x / abs(x)."""
+    """-1, 0 or 1; for complex numbers x / abs(x).
+
+    >>> sign([-2.0, 0.0, 3.0])
+    array([-1.,  0.,  1.])
+    """
     if as_operand(x).dtype.kind != "c" or not (isinstance(x, Array) and x.has_derivative):
         return _sign(x)
     return x / _infinite_if_zero(absolute(x))
@@ -40,7 +46,11 @@ def sign(x: Any, /) -> Any:
 def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    """x with NaN and infinities replaced; no gradient flows where that happened."""
+    """x with NaN and infinities replaced; no gradient flows through replaced elements.
+
+    >>> nan_to_num([1.0, np.nan, np.inf], posinf=9.0)
+    array([1., 0., 9.])
+    """
     x = as_operand(x)
     if x.dtype.kind == "c":
         return nan_to_num(real(x), copy, nan, posinf, neginf) + 1j * nan_to_num(imag(x), copy, nan, posinf, neginf)
@@ -71,5 +81,28 @@ implements(np.imag)(imag)
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
-    """The argument of a complex number; its derivative at 0 is taken as 0."""
+    """The argument of a complex number; its derivative at 0 is taken as 0.
+
+    >>> angle([1.0j, -1.0], deg=True)
+    array([ 90., 180.])
+    """
     return rad2deg(_angle(z)) if deg else _angle(z)
+
+
+describe(
+    {
+        absolute: "The absolute value of x, or the modulus of a complex number; its derivative at 0 is taken as 0. "
+        ">>> absolute([-1.5, 3.0 + 4.0j]) -> array([1.5, 5. ])",
+        fabs: "The absolute value of real x; its derivative at 0 is taken as 0. "
+        ">>> fabs([-1.5, 2.0]) -> array([1.5, 2. ])",
+        conj: "The complex conjugate of x. >>> conj([1.0 + 2.0j]) -> array([1.-2.j])",
+        real: "The real part of x. >>> real([1.0 + 2.0j]) -> array([1.])",
+        imag: "The imaginary part of x. >>> imag([1.0 + 2.0j]) -> array([2.])",
+    }
+)
+
+
+# Other names
+
+abs = absolute
+conjugate = conj

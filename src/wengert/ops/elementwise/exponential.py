@@ -10,12 +10,17 @@ import numpy as np
 from wengert.core import recurrences
 from wengert.core.array import implements
 from wengert.core.facts import FLAT
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply, reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.predicates import equal, isinf, logical_and
+
+__all__ = [
+    "exp", "exp2", "expm1", "float_power", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "pow", "power",
+    "sigmoid", "softplus",
+]  # fmt: skip
 
 LN2, LN10, PI = math.log(2.0), math.log(10.0), math.pi
 
@@ -41,14 +46,18 @@ _EXACT_POWERS = {2: square, 0.5: sqrt, -1: reciprocal}
 
 @implements(np.power)
 def power(x1: Any, x2: Any, /) -> Any:
-    """x1 ** x2. For an exponent that is constant, nothing but the base is kept."""
+    """x1 ** x2. For a constant exponent, only the base is kept.
+
+    >>> power([2.0, 3.0], 2)
+    array([4., 9.])
+    """
     if x2.__class__ in (int, float) and x2 in _EXACT_POWERS and as_operand(x1).dtype.kind in "fc":
         return _EXACT_POWERS[x2](x1)
     return _power(x1, x2)
 
 
 def raise_to(x: Any, y: Any, /) -> Any:
-    """x ** y, the operator: the same, but for the square of booleans, which NumPy's operator makes 8-bit integers of."""
+    """The operator x ** y: `power`, except that NumPy's operator makes the square of booleans 8-bit integers."""
     if (
         y.__class__ in (int, float)
         and y in _EXACT_POWERS
@@ -60,7 +69,11 @@ def raise_to(x: Any, y: Any, /) -> Any:
 
 @implements(np.float_power)
 def float_power(x1: Any, x2: Any, /) -> Any:
-    """x1 ** x2 in double precision."""
+    """x1 ** x2 in double precision.
+
+    >>> float_power([2, 3], 2)
+    array([4., 9.])
+    """
     return power(multiply(x1, np.float64(1.0)), x2)
 
 
@@ -119,3 +132,29 @@ softplus = elementwise(
     singular={(-800.0,): (0.0,), (800.0,): (1.0,)},
     facts=FLAT,
 )
+
+
+describe(
+    {
+        exp: "The exponential e ** x. >>> exp([0.0, 1.0]) -> array([1.        , 2.71828183])",
+        exp2: "2 ** x. >>> exp2([0.5, 3.0]) -> array([1.41421356, 8.        ])",
+        expm1: "exp(x) - 1, accurate for small x. >>> expm1([0.0, 1e-10]) -> array([0.e+00, 1.e-10])",
+        log: "The natural logarithm of x. >>> log([1.0, 10.0]) -> array([0.        , 2.30258509])",
+        log2: "The logarithm of x to base 2. >>> log2([0.5, 8.0]) -> array([-1.,  3.])",
+        log10: "The logarithm of x to base 10. >>> log10([0.1, 1000.0]) -> array([-1.,  3.])",
+        log1p: "log(1 + x), accurate for small x. >>> log1p([0.0, 1e-10]) -> array([0.e+00, 1.e-10])",
+        logaddexp: "log(exp(x) + exp(y)), without overflow. "
+        ">>> logaddexp([0.0, 1000.0], [0.0, 1000.0]) -> array([6.93147181e-01, 1.00069315e+03])",
+        logaddexp2: "log2(2 ** x + 2 ** y), without overflow. "
+        ">>> logaddexp2([0.0, 2000.0], [0.0, 2000.0]) -> array([1.000e+00, 2.001e+03])",
+        sigmoid: "The logistic function 1 / (1 + exp(-x)), without overflow. "
+        ">>> sigmoid([-1000.0, 0.0, 2.0]) -> array([0.        , 0.5       , 0.88079708])",
+        softplus: "log(1 + exp(x)), without overflow. "
+        ">>> softplus([-1.0, 0.0, 1000.0]) -> array([3.13261688e-01, 6.93147181e-01, 1.00000000e+03])",
+    }
+)
+
+
+# Other names
+
+pow = power

@@ -1,4 +1,4 @@
-"""Operations through which no gradient flows: comparisons, logic, tests, and functions that are constant in pieces."""
+"""Operations through which no gradient flows: comparisons, logic, tests, piecewise constant functions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out
 from wengert.core.facts import CHEAP, Facts
-from wengert.core.kinds import keep_params, nondifferentiable
+from wengert.core.kinds import describe, keep_params, nondifferentiable
 from wengert.core.primitive import as_operand
 
+__all__ = [
+    "allclose", "around", "array_equal", "array_equiv", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "equal", "fix", "floor",
+    "floor_divide", "greater", "greater_equal", "invert", "isclose", "iscomplex", "isfinite", "isinf", "isnan",
+    "isneginf", "isposinf", "isreal", "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "not_equal", "right_shift", "rint", "round", "signbit", "trunc",
+]  # fmt: skip
+
 STEPS = "piecewise constant: the derivative is zero wherever there is one"
-TRUTH = "the result is a truth value"
+TRUTH = "the result is a boolean"
 SAME = Facts(commutative=True, cost=1, tests_points=True)
 POINTS = Facts(cost=1, tests_points=True)
 BITS = "works on the bits of integers"
@@ -62,31 +70,44 @@ _isclose = nondifferentiable(
 )
 
 
-def refuse_out(out: Any) -> None:
-    """Operations have NumPy's parameter `out` for its place in the order, and write into no array."""
-    if out is not None:
-        raise user_error(TypeError, "A differentiable operation does not write into `out=`", "Use its result.")
-
-
 @implements(np.round, np.around)
 def round(a: Any, /, decimals: int = 0, out: None = None) -> Any:
-    """a to the given number of decimals; the gradient is zero."""
+    """x rounded to a number of decimals; its derivative is zero.
+
+    >>> round([1.234, 5.678], 1)
+    array([1.2, 5.7])
+    """
     refuse_out(out)
     return _round(a, decimals=decimals)
 
 
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether elements are equal within a tolerance: |a - b| <= atol + rtol |b|.
+
+    >>> isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
+    array([ True, False])
+    """
     return _isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @implements(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements of two arrays are equal within a tolerance: |a - b| <= atol + rtol |b|.
+
+    >>> allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+    True
+    """
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 @implements(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and the same elements.
+
+    >>> array_equal([1, 2], [1, 2]), array_equal([1, 2], [[1, 2]])
+    (True, False)
+    """
     if as_operand(a1).shape != as_operand(a2).shape:
         return False
     return bool((isclose(a1, a2, 0.0, 0.0, True) if equal_nan else equal(a1, a2)).all())
@@ -94,10 +115,66 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 @implements(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays are equal once one is broadcast to the other."""
+    """Whether two arrays are equal once one is broadcast to the other.
+
+    >>> array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
     a1, a2 = as_operand(a1), as_operand(a2)
     try:
         np.broadcast_shapes(a1.shape, a2.shape)
     except ValueError:
         return False
     return bool(equal(a1, a2).all())
+
+
+describe(
+    {
+        floor: "The largest integer <= x. >>> floor([-1.5, 1.5]) -> array([-2.,  1.])",
+        ceil: "The smallest integer >= x. >>> ceil([-1.5, 1.5]) -> array([-1.,  2.])",
+        trunc: "The integer next to x in the direction of 0. >>> trunc([-1.5, 1.5]) -> array([-1.,  1.])",
+        rint: "The nearest integer; of two that are equally near, the even one. "
+        ">>> rint([0.5, 1.5, 2.2]) -> array([0., 2., 2.])",
+        floor_divide: "The largest integer <= x / y. >>> floor_divide([-3.0, 5.0], 2.0) -> array([-2.,  2.])",
+        equal: "Whether x == y. >>> equal([1.0, 2.0], 2.0) -> array([False,  True])",
+        not_equal: "Whether x != y. >>> not_equal([1.0, 2.0], 2.0) -> array([ True, False])",
+        less: "Whether x < y. >>> less([1.0, 2.0], 2.0) -> array([ True, False])",
+        less_equal: "Whether x <= y. >>> less_equal([1.0, 2.0], 2.0) -> array([ True,  True])",
+        greater: "Whether x > y. >>> greater([2.0, 3.0], 2.0) -> array([False,  True])",
+        greater_equal: "Whether x >= y. >>> greater_equal([2.0, 1.0], 2.0) -> array([ True, False])",
+        logical_and: "Whether both x and y are true. "
+        ">>> logical_and([True, True], [True, False]) -> array([ True, False])",
+        logical_or: "Whether x or y or both are true. "
+        ">>> logical_or([True, False], [False, False]) -> array([ True, False])",
+        logical_xor: "Whether exactly one of x and y is true. "
+        ">>> logical_xor([True, True], [True, False]) -> array([False,  True])",
+        logical_not: "Whether x is false. >>> logical_not([True, False]) -> array([False,  True])",
+        isnan: "Whether x is NaN. >>> isnan([1.0, np.nan]) -> array([False,  True])",
+        isinf: "Whether x is infinite. >>> isinf([1.0, -np.inf]) -> array([False,  True])",
+        isfinite: "Whether x is neither infinite nor NaN. "
+        ">>> isfinite([1.0, np.inf, np.nan]) -> array([ True, False, False])",
+        signbit: "Whether the sign of x is negative, also that of -0.0. "
+        ">>> signbit([-0.0, 1.0]) -> array([ True, False])",
+        isposinf: "Whether x is positive infinity. >>> isposinf([np.inf, -np.inf]) -> array([ True, False])",
+        isneginf: "Whether x is negative infinity. >>> isneginf([np.inf, -np.inf]) -> array([False,  True])",
+        isreal: "Whether the imaginary part of x is 0. >>> isreal([1.0, 1.0j]) -> array([ True, False])",
+        iscomplex: "Whether the imaginary part of x is not 0. >>> iscomplex([1.0, 1.0j]) -> array([False,  True])",
+        bitwise_and: "The bits that are set in both x and y. >>> bitwise_and([12, 6], 10) -> array([8, 2])",
+        bitwise_or: "The bits that are set in x or y. >>> bitwise_or([12, 6], 10) -> array([14, 14])",
+        bitwise_xor: "The bits that are set in exactly one of x and y. >>> bitwise_xor([12, 6], 10) -> array([ 6, 12])",
+        invert: "The bits of x inverted; of booleans, the negation. >>> invert([0, 5]) -> array([-1, -6])",
+        left_shift: "The bits of x moved y places to the left: x * 2 ** y. "
+        ">>> left_shift([1, 5], 2) -> array([ 4, 20])",
+        right_shift: "The bits of x moved y places to the right: x // 2 ** y. "
+        ">>> right_shift([4, 20], 2) -> array([1, 5])",
+    }
+)
+
+
+# Other names
+
+around = round
+bitwise_invert = bitwise_not = invert
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
+fix = trunc

@@ -9,12 +9,18 @@ import numpy as np
 
 from wengert.core.array import implements
 from wengert.core.facts import FLAT
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import EXPENSIVE, parallel
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import POSITIVE, UNIT, _infinite_if_zero
 from wengert.ops.elementwise.exponential import PI
+
+__all__ = [
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",
+    "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "degrees", "hypot", "rad2deg", "radians", "sin", "sinc",
+    "sinh", "tan", "tanh",
+]  # fmt: skip
 
 # Trigonometric and hyperbolic functions, and their inverses
 
@@ -53,8 +59,9 @@ implements(np.degrees)(rad2deg)
 
 
 def _sinc_derivative(x: Any, order: int) -> Any:
-    """The derivative of sin(pi x) / (pi x): a Taylor series near 0, elsewhere the recurrence that x * sinc(x) = sin(pi
-    x) / pi gives.
+    """The derivative of sin(pi x) / (pi x).
+
+    It is a Taylor series near 0, and elsewhere the recurrence from x * sinc(x) = sin(pi x) / pi.
     """
     if order == 0:
         return np.sinc(x)
@@ -78,5 +85,48 @@ _sinc = elementwise("sinc", _sinc_derivative, lambda t, x, order: t * _sinc(x, o
 
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
-    """sin(pi x) / (pi x), smooth at 0 together with all its derivatives."""
+    """sin(pi x) / (pi x), smooth at 0 together with all its derivatives.
+
+    >>> sinc([0.0, 0.5])
+    array([1.        , 0.63661977])
+    """
     return _sinc(as_operand(x), order=0)
+
+
+describe(
+    {
+        sin: "The sine of x, an angle in radians. >>> sin([0.0, 1.0]) -> array([0.        , 0.84147098])",
+        cos: "The cosine of x, an angle in radians. >>> cos([0.0, 1.0]) -> array([1.        , 0.54030231])",
+        tan: "The tangent of x, an angle in radians. >>> tan([0.0, 1.0]) -> array([0.        , 1.55740772])",
+        arcsin: "The angle in [-pi/2, pi/2] whose sine is x. >>> arcsin([0.0, 1.0]) -> array([0.        , 1.57079633])",
+        arccos: "The angle in [0, pi] whose cosine is x. >>> arccos([0.0, 1.0]) -> array([1.57079633, 0.        ])",
+        arctan: "The angle in (-pi/2, pi/2) whose tangent is x. "
+        ">>> arctan([0.0, 1.0]) -> array([0.        , 0.78539816])",
+        sinh: "The hyperbolic sine of x. >>> sinh([0.0, 1.0]) -> array([0.        , 1.17520119])",
+        cosh: "The hyperbolic cosine of x. >>> cosh([0.0, 1.0]) -> array([1.        , 1.54308063])",
+        tanh: "The hyperbolic tangent of x. >>> tanh([0.0, 1.0]) -> array([0.        , 0.76159416])",
+        arcsinh: "The number whose hyperbolic sine is x. >>> arcsinh([0.0, 1.0]) -> array([0.        , 0.88137359])",
+        arccosh: "The number >= 0 whose hyperbolic cosine is x. "
+        ">>> arccosh([1.0, 2.0]) -> array([0.       , 1.3169579])",
+        arctanh: "The number whose hyperbolic tangent is x. >>> arctanh([0.0, 0.5]) -> array([0.        , 0.54930614])",
+        arctan2: "The angle in (-pi, pi] whose tangent is x / y, in the quadrant that their signs give. "
+        ">>> arctan2([0.0, 1.0], [-1.0, 1.0]) -> array([3.14159265, 0.78539816])",
+        hypot: "sqrt(x ** 2 + y ** 2), without overflow. "
+        ">>> hypot([3.0, 1e200], [4.0, 0.0]) -> array([5.e+000, 1.e+200])",
+        deg2rad: "Degrees to radians. >>> deg2rad([0.0, 180.0]) -> array([0.        , 3.14159265])",
+        rad2deg: "Radians to degrees. >>> rad2deg([0.0, np.pi]) -> array([  0., 180.])",
+    }
+)
+
+
+# Other names
+
+acos = arccos
+acosh = arccosh
+asin = arcsin
+asinh = arcsinh
+atan = arctan
+atan2 = arctan2
+atanh = arctanh
+degrees = rad2deg
+radians = deg2rad

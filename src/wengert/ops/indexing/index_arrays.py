@@ -1,4 +1,4 @@
-"""Integers that say where: the indices of triangles, diagonals and grids, and places of flat and of shaped arrays."""
+"""Index arrays: the indices of triangles, diagonals and grids, and flat indices to indices of axes and back."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from wengert.ops.indexing.taking import flatnonzero
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
 
+__all__ = [
+    "diag_indices", "diag_indices_from", "ix_", "mask_indices", "ravel_multi_index", "tril_indices",
+    "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+]  # fmt: skip
 
-def known(x: Any, what: str) -> Any:
-    """The numbers of integers or truth values, in which no derivative is lost, whatever the mode of the value that
-    carries them.
-    """
-    plain = bottom(x)
+
+def known_numbers(x: Any, what: str) -> Any:
+    """The numbers of integers or booleans, whatever the mode of the value: no derivative is lost."""
+    plain = bottom_array(x)
     if not isinstance(plain, np.ndarray | np.generic) or plain.shape != x.shape:
         raise user_error(
             TrackedValueError,
@@ -38,13 +41,21 @@ def known(x: Any, what: str) -> Any:
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr: Any, k: int = 0) -> tuple:
-    """The indices of the lower triangle of a matrix."""
+    """The indices of the lower triangle of a matrix.
+
+    >>> tril_indices_from(np.eye(2))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return tril_indices(*_rows_and_columns("tril_indices_from", arr, k))
 
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr: Any, k: int = 0) -> tuple:
-    """The indices of the upper triangle of a matrix."""
+    """The indices of the upper triangle of a matrix.
+
+    >>> triu_indices_from(np.eye(2))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return triu_indices(*_rows_and_columns("triu_indices_from", arr, k))
 
 
@@ -57,7 +68,11 @@ def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
 
 @implements(np.diag_indices_from)
 def diag_indices_from(arr: Any) -> tuple:
-    """The indices of the main diagonal of an array whose axes are equally long."""
+    """The indices of the main diagonal of an array whose axes are equally long.
+
+    >>> diag_indices_from(np.eye(2))
+    (array([0, 1]), array([0, 1]))
+    """
     shape = as_operand(arr).shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise user_error(ValueError, f"diag_indices_from needs two axes or more, equally long, and got shape {shape}")
@@ -66,26 +81,27 @@ def diag_indices_from(arr: Any) -> tuple:
 
 @implements(np.ix_)
 def ix_(*args: Any) -> tuple:
-    """Indices that select rows, columns and so on of an array, from a vector for each: `x[ix_([0, 2], [1, 3])]` is a 2
-    x 2 part.
+    """Indices that select a grid of elements, from one vector for each axis.
+
+    `x[ix_([0, 2], [1, 3])]` is a 2 x 2 array of rows 0 and 2 and columns 1 and 3.
 
     >>> np.arange(6).reshape(2, 3)[ix_([1], [0, 2])]
     array([[3, 5]])
     """
     out = []
-    for axis, places in enumerate(map(as_operand, args)):
-        if places.ndim != 1:
-            raise user_error(ValueError, f"ix_ needs vectors, and got shape {places.shape}")
-        if places.dtype.kind == "b":
-            places = flatnonzero(places)
-        elif not places.size:
-            places = astype(places, np.intp)
-        out.append(reshape(places, (1,) * axis + (-1,) + (1,) * (len(args) - 1 - axis)))
+    for axis, indices in enumerate(map(as_operand, args)):
+        if indices.ndim != 1:
+            raise user_error(ValueError, f"ix_ needs vectors, and got shape {indices.shape}")
+        if indices.dtype.kind == "b":
+            indices = flatnonzero(indices)
+        elif not indices.size:
+            indices = astype(indices, np.intp)
+        out.append(reshape(indices, (1,) * axis + (-1,) + (1,) * (len(args) - 1 - axis)))
     return tuple(out)
 
 
 def _strides(shape: Sequence[int], order: str) -> list[int]:
-    """By how many places the flat array goes on with a step along each axis."""
+    """The distance in the flat array between neighbours along each axis."""
     if order not in ("C", "F"):
         raise user_error(ValueError, f"order must be 'C' or 'F', not {order!r}")
     if order == "F":
@@ -95,14 +111,13 @@ def _strides(shape: Sequence[int], order: str) -> list[int]:
 
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
-    """Where in an array of a shape the places of the flat one are, an index for each axis: what `argmax` without an
-    axis means.
+    """Flat indices as indices of the axes of an array, for example those from `argmax` without an axis.
 
     >>> unravel_index(5, (2, 3))
     (np.int64(1), np.int64(2))
     """
     if not isinstance(indices, Array):
-        return np.unravel_index(as_operand(indices), shape, order)  # type: ignore[call-overload]  # any text, checked by NumPy
+        return np.unravel_index(as_operand(indices), shape, order)  # type: ignore[call-overload]  # NumPy checks it
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     _refuse_outside("unravel_index", indices, prod(shape))
     return tuple(
@@ -112,7 +127,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple:
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    """The place in the flat array for an index along each axis of an array of shape `dims`.
+    """The index in the flat array for an index along each axis of an array of shape `dims`.
 
     >>> ravel_multi_index(([0, 1], [2, 0]), (2, 3))
     array([2, 3])
@@ -124,7 +139,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         raise user_error(
             ValueError, f"ravel_multi_index needs an index for each of {len(dims)} axes, and got {len(parts)}"
         )
-    place: Any = 0
+    offset: Any = 0
     modes = mode if isinstance(mode, tuple) else (mode,) * len(dims)
     for i, n, step, way in zip(parts, dims, _strides(dims, order), modes, strict=True):
         if way == "wrap":
@@ -133,30 +148,16 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
             i = clip(i, 0, n - 1)
         else:
             _refuse_outside("ravel_multi_index", i, n)
-        place = place + i * step
-    return place
+        offset = offset + i * step
+    return offset
 
 
-def _refuse_outside(name: str, places: Any, n: int) -> None:
-    if places.dtype.kind not in "iu":
-        raise user_error(TypeError, f"{name} is for integers, and got {places.dtype}")
+def _refuse_outside(name: str, indices: Any, n: int) -> None:
+    if indices.dtype.kind not in "iu":
+        raise user_error(TypeError, f"{name} is for integers, and got {indices.dtype}")
     try:
-        outside = bool(logical_or(less(places, 0), less(n - 1, places)).any())
+        outside = bool(logical_or(less(indices, 0), less(n - 1, indices)).any())
     except TrackedValueError:  # the numbers are not known
         return
     if outside:
         raise user_error(ValueError, f"An index given to {name} is not between 0 and {n - 1}")
-
-
-__all__ = [
-    "diag_indices",
-    "diag_indices_from",
-    "ix_",
-    "mask_indices",
-    "ravel_multi_index",
-    "tril_indices",
-    "tril_indices_from",
-    "triu_indices",
-    "triu_indices_from",
-    "unravel_index",
-]

@@ -1,7 +1,7 @@
-"""Keys: what stands between the brackets of `x[...]`, taken apart.
+"""Keys: the part between the brackets of `x[...]`, taken apart.
 
-The arrays in a key (integers or booleans) are arguments of an operation like any other; what remains is an `Index`, its
-metadata.
+The arrays in a key (integers or booleans) are arguments of an operation like any other; the rest is an `Index`, its
+parameter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Hole(enum.Enum):
 class Index:
     """A key without its arrays: hashable, and cheap to make.
 
-    `repeats` says whether it may select a place more than once.
+    `repeats` says whether it may select an element more than once.
 
     >>> Index((slice(1, None), 0)) == Index((slice(1, None), 0))
     True
@@ -43,17 +43,15 @@ class Index:
         self.key = key
         self.repeats = repeats
 
-    def filled(self, indices: Sequence[Any]) -> Any:
-        """The key again, with arrays in the holes."""
+    def fill(self, indices: Sequence[Any]) -> Any:
+        """The key with arrays in its holes."""
         if not indices:
             return self.key
         arrays = iter(indices)
         return tuple([next(arrays) if part.__class__ is Hole else part for part in self.key])
 
     def without_masks(self, shape: tuple[int, ...], indices: Sequence[Any]) -> tuple[Index, list]:
-        """The key, and its arrays, with the places of known masks in their stead: then the shape of what it selects is
-        known.
-        """
+        """The key and its arrays, with known masks as indices, so that the shape of the selection is known."""
         remaining = iter(indices)
         given: list[tuple[Any, Any]] = [
             (part, next(remaining) if isinstance(part, Hole) else None) for part in self.key
@@ -71,9 +69,9 @@ class Index:
                         IndexError,
                         f"A mask of shape {index.shape} does not match an array of shape {shape} at axis {axis}",
                     )
-                places = np.nonzero(index)
-                parts += [Hole.ARRAY] * len(places)
-                arrays += places
+                nonzero = np.nonzero(index)
+                parts += [Hole.ARRAY] * len(nonzero)
+                arrays += nonzero
             else:
                 parts.append(part)
                 arrays += [index] * isinstance(part, Hole)
@@ -81,20 +79,20 @@ class Index:
         return Index(tuple(parts), self.repeats), arrays
 
     def parts(self, ndim: int) -> list:
-        """One part for each axis of an array and each new axis: the ellipsis written out, what is missing added."""
+        """One part for each axis of an array and each new axis: without an ellipsis, and complete."""
         given = list(self.key) if isinstance(self.key, tuple) else [self.key]
         missing = [slice(None)] * (ndim - sum(p is not None and p is not Ellipsis for p in given))
         at = next((i for i, p in enumerate(given) if p is Ellipsis), None)
         return given + missing if at is None else given[:at] + missing + given[at + 1 :]
 
     def array_axes(self, ndim: int) -> list[int]:
-        """The axes that integer arrays stand at."""
+        """The axes that are indexed by integer arrays."""
         return [
             axis for axis, part in enumerate(p for p in self.parts(ndim) if p is not None) if isinstance(part, Hole)
         ]
 
     def after(self, *first: Any) -> Index:
-        """The key behind other parts, for an array with more axes in front."""
+        """The key after other parts, for an array with more axes in front."""
         return Index((*first, *(self.key if isinstance(self.key, tuple) else (self.key,))), self.repeats)
 
     def _parts(self) -> tuple:
@@ -108,13 +106,13 @@ class Index:
         return hash(self._parts())
 
     def __repr__(self) -> str:
-        def text(part: Any) -> str:
+        def part_text(part: Any) -> str:
             if isinstance(part, slice):
                 bounds = ["" if b is None else str(b) for b in (part.start, part.stop, part.step)]
                 return ":".join(bounds if bounds[2] else bounds[:2])
             return part.value if isinstance(part, Hole) else "..." if part is ... else str(part)
 
-        return f"[{', '.join(map(text, self.key if isinstance(self.key, tuple) else (self.key,)))}]"
+        return f"[{', '.join(map(part_text, self.key if isinstance(self.key, tuple) else (self.key,)))}]"
 
 
 ARRAYS = (Array, np.ndarray)
@@ -122,8 +120,8 @@ BASIC = frozenset((int, NoneType, EllipsisType))
 BOUNDS = frozenset((int, NoneType))
 
 
-def split(key: Any) -> tuple[Index, list]:
-    """A key as metadata and the arrays that belong into its holes."""
+def split_key(key: Any) -> tuple[Index, list]:
+    """A key as an `Index` and the arrays for its holes."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if part.__class__ is slice:
@@ -139,7 +137,7 @@ def split(key: Any) -> tuple[Index, list]:
 
 
 def _part(part: Any, indices: list) -> Any:
-    """One part of a key as metadata; an array is put in the list, and leaves a hole."""
+    """One part of an `Index`; an array is appended to the list, and leaves a hole."""
     if part is None or part is Ellipsis:
         return part
     if isinstance(part, slice):

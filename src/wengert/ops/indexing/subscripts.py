@@ -1,6 +1,6 @@
 """Indexing: everything that NumPy's `[]` takes, to read, to overwrite and to add.
 
-To read is linear, and its transpose adds into zeros; the transpose of that is to read again.
+Reading is linear, and its transpose adds into zeros; the transpose of that is reading again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.choices import maximum, minimum, where
-from wengert.ops.indexing.key import Hole, Index, split
+from wengert.ops.indexing.key import Hole, Index, split_key
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
 EVERY_OTHER, TWO_ROWS, COLUMNS, MASK = (
@@ -33,14 +33,14 @@ TRIANGLE = np.array([[True, False], [True, True]])
 
 
 def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
-    """`out[key] += v` where each occurrence of a place counts.
+    """`out[key] += v` where each occurrence of an index counts.
 
     `np.add.at` is fast for flat arrays, so a dense key is flattened.
     """
     if out.ndim > 1 and 2 * np.size(v) >= out.size:
-        places = np.arange(out.size).reshape(out.shape)[key]
-        v = np.broadcast_to(v, places.shape).reshape(-1)
-        np.add.at(out.reshape(-1), places.reshape(-1), v)
+        offsets = np.arange(out.size).reshape(out.shape)[key]
+        v = np.broadcast_to(v, offsets.shape).reshape(-1)
+        np.add.at(out.reshape(-1), offsets.reshape(-1), v)
     else:
         np.add.at(out, key, np.broadcast_to(v, out[key].shape) if out.ndim == 1 and np.ndim(v) else v)
     return out
@@ -49,29 +49,31 @@ def _accumulate(out: np.ndarray, key: Any, v: Any) -> np.ndarray:
 def _scatter_impl(t: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> np.ndarray:
     out = np.zeros(shape, t.dtype)
     if key.repeats:
-        return _accumulate(out, key.filled(indices), t)
-    out[key.filled(indices)] = t
+        return _accumulate(out, key.fill(indices), t)
+    out[key.fill(indices)] = t
     return out
 
 
-def _refuse_more_axes(v: Any, place: Any) -> None:
-    """What is written may have leading axes of length one that its place has not.
+def _refuse_more_axes(v: Any, selected: Any) -> None:
+    """Raise an error if v has more axes than the selection.
 
-    What is added or the like may not, as in `np.add.at`.
+    Values that are written may have additional leading axes of length one; those that are added may not, as in
+    `np.add.at`.
     """
-    if as_operand(v).ndim > place.ndim:
+    if as_operand(v).ndim > selected.ndim:
         raise user_error(
-            ValueError, f"A value of shape {as_operand(v).shape} does not broadcast to a place of shape {place.shape}"
+            ValueError,
+            f"A value of shape {as_operand(v).shape} does not broadcast to a selection of shape {selected.shape}",
         )
 
 
 def _add_at_impl(x: Any, v: Any, *indices: Any, key: Index) -> np.ndarray:
     out = np.array(x, order="C")
     if key.repeats:
-        return _accumulate(out, key.filled(indices), v)
-    selected = out[key.filled(indices)]
+        return _accumulate(out, key.fill(indices), v)
+    selected = out[key.fill(indices)]
     _refuse_more_axes(v, selected)
-    out[key.filled(indices)] = np.add(selected, v, dtype=out.dtype, casting="same_kind")
+    out[key.fill(indices)] = np.add(selected, v, dtype=out.dtype, casting="same_kind")
     return out
 
 
@@ -79,17 +81,17 @@ def _set_at_impl(x: Any, v: Any, *indices: Any, key: Index, reuse: bool) -> np.n
     out = x if reuse else np.array(x)
     if key.repeats:  # NumPy writes in the order of memory; this makes it the order of the key, as `_winners` has it
         indices, v = tuple([np.asarray(i, order="C") for i in indices]), np.asarray(v, order="C")
-    out[key.filled(indices)] = v
+    out[key.fill(indices)] = v
     return out
 
 
 def _winners_impl(*indices: Any, key: Index, shape: tuple[int, ...]) -> np.ndarray:
-    place = key.filled([np.asarray(i, order="C") for i in indices])
+    complete = key.fill([np.asarray(i, order="C") for i in indices])
     last = np.zeros(shape, np.intp)
-    order = last[place]
+    order = last[complete]
     order = np.arange(order.size).reshape(order.shape)
-    last[place] = order
-    return last[place] == order
+    last[complete] = order
+    return last[complete] == order
 
 
 def _read(x: Any, indices: Sequence[Any], key: Index) -> Any:
@@ -97,9 +99,9 @@ def _read(x: Any, indices: Sequence[Any], key: Index) -> Any:
 
 
 def _pull_written(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
-    """The cotangent of what was written at a key: where it wrote a place repeatedly, what was written last remained.
+    """The cotangent of a value written at a key: where indices repeat, only the last element remained.
 
-    v may have had more axes, of length one, than the place.
+    v may have had more axes, of length one, than the selection.
     """
     if key.key == (Hole.MASK,) and not v_spec.shape:  # a number: no array is needed whose length depends on the mask
         (mask,) = indices
@@ -111,7 +113,7 @@ def _pull_written(t: Any, v_spec: Any, indices: tuple, key: Index) -> Any:
 
 
 def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) -> None:
-    """Add a cotangent at its place: a loop over the elements of an array does not pay for all of it each time."""
+    """Add a cotangent to a part of the buffer: a loop over elements costs nothing for the others."""
     key = params["key"].key
     part = buffer[key]
     if isinstance(part, np.ndarray):
@@ -121,13 +123,13 @@ def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) 
 
 
 def _gathered_spec(x: Any, *indices: Any, key: Index) -> Spec:
-    """Indices are examples that take no memory, except for truth values, whose count would have to be known."""
+    """Indices are examples that take no memory, except for masks, whose count would have to be known."""
     if Hole.MASK in key.key:
-        return _of_truths(x)
-    places = [np.broadcast_to(np.zeros((), i.dtype), i.shape) for i in indices]
+        return _of_mask(x)
+    examples = [np.broadcast_to(np.zeros((), i.dtype), i.shape) for i in indices]
     if 0 in x.shape and any(i.size for i in indices):  # out of bounds is an error of the numbers, not of the shapes
         x = Spec(tuple([max(n, 1) if axis in key.array_axes(x.ndim) else n for axis, n in enumerate(x.shape)]), x.dtype)
-    return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.filled(places)].shape, x.dtype)
+    return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.fill(examples)].shape, x.dtype)
 
 
 def _scattered_spec(x: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
@@ -142,7 +144,7 @@ def _winners_spec(*indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
     return Spec(_gathered_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
 
 
-_of_truths = data_dependent_shape("what a mask of truth values selects")
+_of_mask = data_dependent_shape("what a boolean mask selects")
 
 _getitem = linear(
     "getitem",
@@ -160,7 +162,7 @@ _getitem = linear(
 )
 gather = linear(
     "gather",
-    lambda x, *indices, key: x[key.filled(indices)],
+    lambda x, *indices, key: x[key.fill(indices)],
     lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
     inputs=("x", "*indices"),
     spec=_gathered_spec,
@@ -216,7 +218,7 @@ _winners = nondifferentiable(
     takes_params=True,
     spec=_winners_spec,
     cases=(case(ROWS, key=TWO_ROWS, shape=(4, 2)),),
-    reason="a truth value for each place of a key: whether what is written there stays",
+    reason="a boolean for each index of a key: whether the value written there remains",
     facts=MOVES,
 )
 
@@ -228,17 +230,17 @@ def getitem(x: Any, key: Any) -> Any:
     array([[2, 0],
            [5, 3]])
     """
-    index, indices = split(key)
+    index, indices = split_key(key)
     return gather(x, *indices, key=index) if indices else _getitem(x, key=index)
 
 
 def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
-    """x with `x[key] = v`, in a new array, unless x's own may be reused. Where a key repeats, what comes last stays.
+    """A copy of x with `x[key] = v`; with `reuse`, x itself. Where indices repeat, the last value remains.
 
     >>> set_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 3.])
     """
-    index, indices = split(key)
+    index, indices = split_key(key)
     if isinstance(v, list | tuple):
         v = as_operand(v)
     if isinstance(v, Array) and v.dtype.kind in "fc" and as_operand(x).dtype.kind not in "fc":
@@ -252,17 +254,17 @@ def set_at(x: Any, key: Any, v: Any, reuse: bool = False) -> Any:
 
 
 def add_at(x: Any, key: Any, v: Any) -> Any:
-    """x with v added at a key, in a new array. Where a key repeats, every occurrence counts.
+    """A copy of x with v added at a key. Where indices repeat, every occurrence counts.
 
     >>> add_at(np.zeros(3), [0, 2, 2], [1.0, 2.0, 3.0])
     array([1., 0., 5.])
     """
-    index, indices = split(key)
+    index, indices = split_key(key)
     return _add_at(x, as_operand(v) if isinstance(v, list | tuple) else v, *indices, key=index)
 
 
 class At:
-    """`x.at[key].set(v)` and its like: x with a change at one place, as a new value."""
+    """`x.at[key].set(v)` and its like: a new value that differs from x at a key."""
 
     __slots__ = ("x",)
 
@@ -274,9 +276,9 @@ class At:
 
 
 class AtKey:
-    """One place of x.
+    """The elements of x at a key, to make new values from.
 
-    Each method gives a new value; where the key repeats, `set` keeps the last, the others apply all.
+    Where indices repeat, `set` keeps the last value, and the other methods apply all.
     """
 
     __slots__ = ("key", "x")
@@ -303,16 +305,16 @@ class AtKey:
 def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
     """x with `op(x[key], v)` at a key.
 
-    Where it repeats, in rounds: the first occurrences of all places, then the second ...
+    Where indices repeat, in rounds: the first occurrence of each index, then the second, and so on.
     """
-    x, (index, indices) = as_operand(x), split(key)
+    x, (index, indices) = as_operand(x), split_key(key)
     if not index.repeats:
-        place = getitem(x, key)
-        _refuse_more_axes(v, place)
-        return set_at(x, key, op(place, v))
-    places = np.arange(x.size).reshape(x.shape)[index.filled([_concrete(i) for i in indices])]
-    unique, slots, counts = np.unique(places.reshape(-1), return_inverse=True, return_counts=True)
-    v = reshape(broadcast_to(as_operand(v), places.shape), (-1,))
+        selected = getitem(x, key)
+        _refuse_more_axes(v, selected)
+        return set_at(x, key, op(selected, v))
+    offsets = np.arange(x.size).reshape(x.shape)[index.fill([_concrete(i) for i in indices])]
+    unique, slots, counts = np.unique(offsets.reshape(-1), return_inverse=True, return_counts=True)
+    v = reshape(broadcast_to(as_operand(v), offsets.shape), (-1,))
     order = np.argsort(slots, kind="stable")
     occurrence = np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)
     flat = reshape(x, (-1,))
@@ -324,8 +326,8 @@ def _update(x: Any, key: Any, op: Callable, v: Any) -> Any:
 
 
 def _concrete(index: Any) -> np.ndarray:
-    """The numbers of an index, whatever the mode of the value that carries them."""
-    plain = bottom(index)
+    """The numbers of an index, whatever the mode of the value."""
+    plain = bottom_array(index)
     if plain is None or plain.shape != index.shape:
         raise user_error(
             TypeError,

@@ -22,11 +22,13 @@ from wengert.ops.linear_algebra.triangular import (
     triangular_solution,
 )
 
+__all__ = ["cho_solve", "cholesky"]
+
 # Cholesky
 
 
-def _halved(x: Any) -> Any:
-    """The lower triangle with half of the diagonal: of a Hermitian matrix H the part with `P + P^H = H`."""
+def _halve(x: Any) -> Any:
+    """The lower triangle P with half of the diagonal: for a Hermitian matrix H, `P + P^H = H`."""
     return x * _half(x.shape[-1], np.finfo(x.dtype).dtype)
 
 
@@ -47,15 +49,15 @@ def _cholesky_rule(t: Any, out: Any) -> Any:
     # From dA = dL L^H + L dL^H: L^-1 dA L^-H = M is Hermitian and dL = L halved(M). The transpose of that, for a
     # cotangent g = conj(t) of L, is S = L^-H (P + P^H) L^-1 / 2 with P = halved(L^H g); an element below the diagonal
     # stands for two of A.
-    p = _halved(adjoint(out) @ conjugate(t))
+    p = _halve(adjoint(out) @ conjugate(t))
     s = conjugate(_between_inverses(p + adjoint(p), out))
-    return _halved(s)
+    return _halve(s)
 
 
 def _cholesky_push(t: Any, out: Any) -> Any:
-    p = _halved(t)
+    p = _halve(t)
     left = triangular_solution(out, p + adjoint(p), True)
-    return out @ _halved(adjoint(triangular_solution(out, adjoint(left), True)))
+    return out @ _halve(adjoint(triangular_solution(out, adjoint(left), True)))
 
 
 _cholesky = general(

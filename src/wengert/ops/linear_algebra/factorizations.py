@@ -1,4 +1,4 @@
-"""The factors L U and Q R of matrices.
+"""The factorizations L U and Q R of matrices.
 
 Each is one operation with one result, in which both factors lie side by side.
 """
@@ -18,7 +18,7 @@ from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import real
 from wengert.ops.elementwise.predicates import equal
-from wengert.ops.indexing.taking import permuted
+from wengert.ops.indexing.taking import permute
 from wengert.ops.linear_algebra.cholesky import cholesky
 from wengert.ops.linear_algebra.triangular import (
     adjoint,
@@ -34,6 +34,8 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, tril, triu
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["lu", "qr"]
+
 # L U
 
 
@@ -43,8 +45,9 @@ def _by_scipy(x: Any) -> tuple:
 
 
 def _eliminate(x: Any) -> Any:
-    """L and U of matrices whose rows are in the order of the pivots, in one array: L below the diagonal, of ones, and U
-    above.
+    """L and U of matrices whose rows are in the order of the pivots.
+
+    Both are in one array: L, with ones on its diagonal, below the diagonal, and U on and above it.
     """
     rows, columns = x.shape[-2:]
     out = np.array(x, factor_dtype(x.dtype))
@@ -181,13 +184,13 @@ def lu(
     if check_finite and not isinstance(a, Array) and not np.isfinite(a).all():
         raise user_error(ValueError, "lu: array must not contain infs or NaNs", "Or pass check_finite=False.")
     order = _lu_order(a)
-    lower, upper = _lower_and_upper(_lu(permuted(a, expand_dims(order, -1), a.ndim - 2)))
-    places = argsort(order, -1)
+    lower, upper = _lower_and_upper(_lu(permute(a, expand_dims(order, -1), a.ndim - 2)))
+    rows = argsort(order, -1)
     if permute_l:
-        return permuted(lower, expand_dims(places, -1), a.ndim - 2), upper
+        return permute(lower, expand_dims(rows, -1), a.ndim - 2), upper
     if p_indices:
-        return places, lower, upper
-    return astype(equal(expand_dims(places, -1), np.arange(a.shape[-2])), np.finfo(a.dtype).dtype), lower, upper
+        return rows, lower, upper
+    return astype(equal(expand_dims(rows, -1), np.arange(a.shape[-2])), np.finfo(a.dtype).dtype), lower, upper
 
 
 # Q R
@@ -213,10 +216,10 @@ def _q_and_r(packed: Any, x_spec: Any) -> tuple[Any, Any]:
 
 
 def _refuse_dependent(r: Any) -> Any:
-    """Ones to multiply with, unless a column is a combination of those before it.
+    """Ones to multiply with; an error if a column is a linear combination of those before it.
 
-    What is left of it, on the diagonal of R, is then a rounding error of Householder's reflections: some units in the
-    last place of the column, however long it is. Which ones depends on the machine, so the bound is well above them.
+    Its element on the diagonal of R is then a rounding error of Householder's reflections: some units in the last place
+    of the norm of the column. They depend on the machine, so the bound is well above them.
     """
     dtype, sizes = factor_dtype(r.dtype), np.abs(r)
     rounding = (10 + r.shape[-1]) * np.finfo(dtype).eps

@@ -1,11 +1,11 @@
-"""What the vectors of eigenvalues and singular values leave open, and how their derivatives deal with it.
+"""The freedom in the choice of eigenvectors and singular vectors, and how their derivatives deal with it.
 
 Eigenvectors and singular vectors are determined up to a factor of modulus one, their *gauge*, and those of equal values
 up to a rotation among them. Where values are distinct, vectors follow NumPy's own choice as the matrix moves. Where
 values coincide (up to rounding), the terms that would rotate their vectors into each other are left out. That is right
 and finite for
 
-* functions that treat coinciding values alike, such as the sum of their squares, the logarithm of the determinant, the nuclear norm;
+* functions that treat coinciding values alike: the sum of their squares, the log-determinant, the nuclear norm;
 * functions that see coinciding values' vectors through the projector on their span only.
 
 Anything else depends on the gauge there: the larger of two equal eigenvalues, one vector of several, and V f(w) V^T,
@@ -31,6 +31,8 @@ from wengert.ops.elementwise.predicates import equal, logical_and
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["GaugeWarning"]
+
 
 class GaugeWarning(UserWarning):
     """A derivative depends on how the vectors of coinciding values were chosen, or on holding the rank of a matrix."""
@@ -52,7 +54,7 @@ def is_negligible(x: Any) -> Any:
 
 
 def _margin(size: Any) -> Any:
-    """How far values of these sizes, computed together, may be off."""
+    """The rounding error of values of these sizes that are computed together."""
     return 8 * size.shape[-1] * np.finfo(size.dtype).eps * size.max(-1, keepdims=True, initial=0)
 
 
@@ -98,25 +100,25 @@ def inverse_differences(x: Any) -> Any:
     return 1.0 / where(_coincident(x), inf, as_columns(x) - as_rows(x))
 
 
-def _held(vectors: Any) -> tuple[Any, Any]:
-    """A mark at the component of each vector that NumPy holds real, and that component, infinite where none is held."""
+def _hold_phase(vectors: Any) -> tuple[Any, Any]:
+    """A mask of the component of each vector that NumPy holds real, and that component, infinite if there is none."""
     held = _anchor(vectors)
     component = sum_(held * real(vectors), -2, keepdims=True)
     return held, where(equal(component, 0), inf, component)
 
 
 def phase_drift(moved: Any, vectors: Any) -> Any:
-    """The angle by which each moved vector must be turned back for that component to stay real."""
-    held, component = _held(vectors)
+    """The angle by which each moved vector must be rotated back to keep that component real."""
+    held, component = _hold_phase(vectors)
     return sum_(held * imag(moved), -2, keepdims=True) / component
 
 
-def phase_drift_transposed(turn: Any, vectors: Any) -> Any:
-    """What that adds to the vectors' cotangents.
+def transpose_phase_drift(turn: Any, vectors: Any) -> Any:
+    """The transpose of `phase_drift`: what it adds to the cotangents of the vectors.
 
     The imaginary part of `turn` says how the result changes as each vector turns.
     """
-    held, component = _held(vectors)
+    held, component = _hold_phase(vectors)
     return held * (-1j * imag(turn) / component)
 
 
@@ -132,7 +134,7 @@ def inverses(x: Any) -> Any:
 
 
 def _is_degenerate(x: np.ndarray, kink: bool = False) -> bool:
-    """Whether any two values coincide, as far as real ones tell, which come sorted; with `kink`, or any one is 0."""
+    """Whether any two sorted real values coincide; with `kink`, also whether one is 0."""
     if x.dtype.kind == "c":
         return True
     size = np.abs(x)
@@ -141,19 +143,19 @@ def _is_degenerate(x: np.ndarray, kink: bool = False) -> bool:
 
 
 def is_absent(t: Any) -> bool:
-    """Whether a cotangent is known to be zero, so that what would be made of it need not be computed."""
+    """Whether a cotangent is known to be zero, so that nothing need be computed from it."""
     return not isinstance(t, Array) and not t.any()
 
 
 def _numbers(x: Any) -> tuple[Any, bool]:
-    """The numbers of a value, None if they are not known yet, and whether it is itself being differentiated."""
-    numbers = bottom(x)
-    differentiated = any(layer.extra is not None for layer in layers(x))
+    """The numbers of a value (None if they are not known yet), and whether it is being differentiated."""
+    numbers = bottom_array(x)
+    differentiated = any(payload.extra is not None for payload in iterate_payloads(x))
     return (numbers, differentiated) if isinstance(numbers, np.ndarray) else (None, False)
 
 
 def warn_of_second_derivative(name: str, what: str, values: Any) -> None:
-    """Warn where a rule that leaves out what coinciding values have in common is differentiated again."""
+    """Warn if a rule that leaves out terms between coinciding values is differentiated again."""
     numbers, differentiated = _numbers(values)
     if differentiated and _is_degenerate(numbers) and _pairs(numbers).any():
         warnings.warn(
@@ -171,7 +173,7 @@ def _pairs(values: np.ndarray) -> np.ndarray:
 
 
 def warn_of_gauge(name: str, what: str, values: Any, t: Any, turned: Any, kink: bool = False) -> None:
-    """Warn where cotangents tell coinciding values apart, as far as these are known.
+    """Warn if cotangents distinguish coinciding values, as far as these are known.
 
     `t` are the cotangents of the values, `turned` those of turning vectors into each other, whose skew part should
     vanish. What is left is right for a projector. With cotangents of the values beside it, it may also be that of V

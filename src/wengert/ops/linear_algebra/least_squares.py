@@ -29,6 +29,8 @@ from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
 
+__all__ = ["cond", "lstsq", "matrix_rank", "pinv"]
+
 NOT_GIVEN: Any = inspect.signature(np.linalg.pinv).parameters["rtol"].default
 """NumPy's default for `rtol`, where None has a meaning."""
 
@@ -82,6 +84,9 @@ def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     """The pseudo-inverse.
 
     Where the matrix does not have full rank, it jumps, and the derivative is that among matrices of that rank.
+
+    >>> pinv([[2.0], [0.0]])
+    array([[0.5, 0. ]])
     """
     a = as_operand(a)
     if not isinstance(a, Array):
@@ -98,7 +103,7 @@ def pinv(a: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
 
 
 def with_limits(x: Any, limits: Any, function: Callable[[Any, float], Any]) -> Any:
-    """A function of matrices and a number: the same for a whole stack, or one for each of its matrices."""
+    """Call a function of matrices and a number, which is the same for a whole stack or one for each matrix."""
     limits = np.asarray(limits)
     if not limits.ndim:
         return function(x, limits.item())
@@ -128,7 +133,7 @@ def _lstsq_pull_a(t: Any, x: Any, y: Any, out: Any, rcond: float | None) -> Any:
 
 
 def _cutoff(x: Any, rcond: float | None) -> float:
-    """What lstsq takes a singular value for 0 below, beside the largest."""
+    """The ratio to the largest singular value below which `lstsq` takes one as 0."""
     return float(np.finfo(x.dtype).eps) * max(x.shape) if rcond is None else max(rcond, float(np.finfo(x.dtype).eps))
 
 
@@ -145,12 +150,16 @@ _lstsq: Callable = general(
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple:
-    """The shortest x among those that make |a x - b| least, the sums of squares that remain, the rank of a and its
-    singular values.
+    """The least-squares solution x of a x = b, the shortest one if there are several.
+
+    Returns x, the remaining sums of squares, the rank of a and its singular values.
 
     The derivative of x where a does not have full rank is that among matrices of the same rank (see `pinv`). Under
     vmap, and where a function is traced, the rank is taken to be full, as far as it decides about the shape of what
     remains.
+
+    >>> lstsq([[1.0], [1.0]], [1.0, 3.0])[0]
+    array([2.])
     """
     a, b = as_operand(a), as_operand(b)
     if not isinstance(a, Array) and not isinstance(b, Array):
@@ -196,9 +205,12 @@ _matrix_rank = nondifferentiable(
 
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """How many singular values are larger than `tol`, or than `rtol` times the largest.
+    """The number of singular values that are larger than `tol`, or than `rtol` times the largest.
 
     An integer, without a gradient.
+
+    >>> int(matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    1
     """
     A = as_operand(A)
     if tol is not None and rtol is not None:
@@ -212,7 +224,11 @@ def matrix_rank(A: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
 
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
-    """The condition number: the norm of order p of a matrix times that of its inverse. Infinite for a singular one."""
+    """The condition number: the norm of order p of a matrix times that of its inverse; infinite if it is singular.
+
+    >>> float(cond([[2.0, 0.0], [0.0, 1.0]]))
+    2.0
+    """
     x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.cond(x, p)

@@ -23,8 +23,10 @@ from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spe
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to
 
+__all__ = ["expm", "logm", "sqrtm"]
 
-def _each(function: Callable, *stacks: Any) -> Any:
+
+def _each_matrix(function: Callable, *stacks: Any) -> Any:
     """A function of single matrices, on stacks that broadcast.
 
     The result has the dtype in which NumPy factors such matrices.
@@ -38,15 +40,15 @@ def _each(function: Callable, *stacks: Any) -> Any:
             for x in stacks
         ]
     )
-    for place in np.ndindex(shape[:-2]) if out.size else ():
-        out[place] = function(*[x[place] for x in stacks])
+    for index in np.ndindex(shape[:-2]) if out.size else ():
+        out[index] = function(*[x[index] for x in stacks])
     return out
 
 
 # Blocks
 
 
-def _aligned(*stacks: Any) -> list:
+def _align_stacks(*stacks: Any) -> list:
     """Stacks of matrices with the same axes in front, so that they can be joined."""
     leading = np.broadcast_shapes(*[x.shape[:-2] for x in stacks])
     return [x if x.shape[:-2] == leading else broadcast_to(x, (*leading, *x.shape[-2:])) for x in stacks]
@@ -57,8 +59,8 @@ def _zeros(like: Any) -> np.ndarray:
 
 
 def _twice(x: Any, e: Any) -> Any:
-    """[[x, e], [0, x]]"""
-    x, e = _aligned(x, e)
+    """The block matrix [[x, e], [0, x]]."""
+    x, e = _align_stacks(x, e)
     return concatenate([concatenate([x, e], -1), concatenate([_zeros(x), x], -1)], -2)
 
 
@@ -68,8 +70,9 @@ def _corner(x: Any, n: int) -> Any:
 
 
 def _of_series(op: Callable) -> Callable:
-    """The recurrence of Taylor mode for a function of matrices: coefficient k is in the corner, if the blocks in the
-    first row of each argument are its coefficients.
+    """The recurrence of Taylor mode for a function of matrices.
+
+    Coefficient k is in the corner, if the blocks in the first row of the argument are its coefficients.
     """
 
     def recurrence(*series: Any) -> Callable:
@@ -83,7 +86,7 @@ def _of_series(op: Callable) -> Callable:
 
 def _series_as_blocks(terms: Any, k: int) -> Any:
     none = _zeros(terms[0])
-    blocks = _aligned(*[none if terms[i] is None else terms[i] for i in range(k + 1)])
+    blocks = _align_stacks(*[none if terms[i] is None else terms[i] for i in range(k + 1)])
     rows = [concatenate([*[_zeros(blocks[0])] * i, *blocks[: k + 1 - i]], -1) for i in range(k + 1)]
     return concatenate(rows, -2)
 
@@ -98,7 +101,7 @@ def _frechet_spec(x: Spec, e: Spec) -> Spec:
 def _matrix_function(
     name: str, impl: Callable, frechet_impl: Callable, arguments: Sequence[Any]
 ) -> tuple[Callable, Callable]:
-    """Enter in the table a function of matrices and, under `name`_frechet, its derivative L(x, e) at x along e."""
+    """Enter a function of matrices in the table, and as `name`_frechet its derivative L(x, e) at x along e."""
     first = arguments[0]
 
     def second(x: Any, e: Any, h: Any) -> Any:
@@ -110,7 +113,7 @@ def _matrix_function(
 
     frechet: Callable = general(
         f"{name}_frechet",
-        lambda x, e: _each(frechet_impl, x, e),
+        lambda x, e: _each_matrix(frechet_impl, x, e),
         lambda t, x, e: second(transposed(x), transposed(e), t),
         lambda t, x: frechet(transposed(x), t),
         inputs=("x", "e"),
@@ -122,7 +125,7 @@ def _matrix_function(
     )
     op: Callable = general(
         name,
-        lambda x: _each(impl, x),
+        lambda x: _each_matrix(impl, x),
         lambda t, x: frechet(transposed(x), t),
         jvps=(lambda t, x: frechet(x, t),),
         taylor=_of_series(lambda x: op(x)),
@@ -145,7 +148,7 @@ def _linalg() -> Any:
 
 
 def _exponential_frechet(x: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """By the blocks, e scaled so that it does not decide about theirs.
+    """The derivative of the exponential from the block matrix, with e scaled so that x decides about its norm.
 
     Large matrices of moderate norm by SciPy's function for it, which costs a third but squares as often as the norm of
     x asks for, even if its powers are small.
@@ -201,8 +204,9 @@ def _schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_real(x: np.ndarray) -> np.ndarray:
-    """A matrix of complex dtype as a real one, if it is: then eigenvalues on the negative axis are computed to be
-    there, not beside it.
+    """A matrix of complex dtype as a real one, if it is real.
+
+    Then eigenvalues on the negative axis are computed to be on it, not beside it.
     """
     return x.real if x.dtype.kind == "c" and not x.imag.any() else x
 
@@ -228,14 +232,15 @@ def _not_real(name: str) -> np.linalg.LinAlgError:
 
 
 def _back(u: np.ndarray, t: np.ndarray, *given: np.ndarray) -> np.ndarray:
-    """u t u^H, real if all that is given is."""
+    """u t u^H, real if u and t are."""
     out = u @ t @ u.conj().T
     return out if any(x.dtype.kind == "c" for x in given) else out.real
 
 
 def _root_of_triangle(t: np.ndarray, of: str = "logm", is_singular: bool = False) -> np.ndarray:
-    """The principal square root of an upper triangular matrix, by halves: [[a, b], [0, d]] has [[p, q], [0, r]] with p
-    q + q r = b.
+    """The principal square root of an upper triangular matrix, by halves.
+
+    The root of [[a, b], [0, d]] is [[p, q], [0, r]] with p q + q r = b.
 
     Where the matrix is singular, there may be no q, or many; one of them is taken then, which the caller has to check.
     """
@@ -268,8 +273,9 @@ _POINTS, _WEIGHTS = (np.polynomial.legendre.leggauss(7) + np.array([[1.0], [0.0]
 
 
 def _logarithm(x: np.ndarray) -> np.ndarray:
-    """Not by SciPy's function: it draws from NumPy's global generator, so that the last digits differ from call to
-    call.
+    """The principal logarithm.
+
+    SciPy's function draws from NumPy's global generator, so that the last digits differ from call to call.
     """
     t, u = _logarithm_schur(x)
     roots, y = _roots_to_one(t)
@@ -316,8 +322,9 @@ def logm(A: Any) -> Any:
 
 
 def _root(x: np.ndarray) -> np.ndarray:
-    """Not by SciPy's function: whether it warns of a singular matrix, and whether the result is complex, is decided by
-    rounding.
+    """The principal square root.
+
+    With SciPy's function, rounding decides whether a singular matrix is noticed and whether the result is complex.
     """
     t, u = _schur(x)
     eps, size, is_exact = np.finfo(t.dtype).eps, np.abs(t).max(), np.array_equal(t, x)
@@ -339,7 +346,7 @@ def _root(x: np.ndarray) -> np.ndarray:
 
 _sqrtm: Callable = general(
     "sqrtm",
-    lambda x: _each(_root, x),
+    lambda x: _each_matrix(_root, x),
     lambda t, out: sylvester_solution(transposed(out), transposed(out), t, "sqrtm"),
     jvps=(lambda t, out: sylvester_solution(out, out, t, "sqrtm"),),
     batch=keep_params,
@@ -349,8 +356,9 @@ _sqrtm: Callable = general(
 
 
 def sqrtm(A: Any) -> Any:
-    """The principal square root of a square matrix, or of each of a stack: the r with `r r = A` and eigenvalues of no
-    negative real part.
+    """The principal square root of a square matrix, or of each of a stack.
+
+    It is the r with `r r = A` whose eigenvalues have no negative real part.
 
     That of a real matrix with negative eigenvalues is complex, and an error unless the matrix is of a complex dtype.
     Singular matrices may have a root; its derivative does not exist, and asking for it is an error.

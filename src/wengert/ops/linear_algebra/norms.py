@@ -24,6 +24,8 @@ from wengert.ops.linear_algebra.spectral import svdvals
 from wengert.ops.linear_algebra.systems import inv
 from wengert.ops.shape import rearranging, reshaping
 
+__all__ = ["cross", "diagonal", "matrix_norm", "matrix_power", "multi_dot", "norm", "outer", "trace", "vector_norm"]
+
 # Norms
 
 
@@ -86,7 +88,11 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
 
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of all numbers along the given axes, as one vector."""
+    """The norm along the given axes, as of one vector.
+
+    >>> float(vector_norm([3.0, 4.0]))
+    5.0
+    """
     x = as_operand(x)
     if not isinstance(x, Array):
         return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)  # type: ignore[arg-type]  # None is fine
@@ -95,7 +101,11 @@ def vector_norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
 
 @implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of matrices in the last two axes."""
+    """The norm of matrices in the last two axes.
+
+    >>> float(matrix_norm([[3.0, 0.0], [0.0, 4.0]]))
+    5.0
+    """
     return norm(x, ord, (-2, -1), keepdims)
 
 
@@ -151,7 +161,11 @@ implements(np.linalg.vecdot)(products.vecdot)
 
 @implements(np.linalg.outer)
 def outer(x1: Any, x2: Any, /) -> Any:
-    """All products of an element of one vector and one of the other."""
+    """All products of an element of one vector with one of the other.
+
+    >>> outer([1.0, 2.0], [3.0, 4.0]).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
     x1, x2 = as_operand(x1), as_operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise user_error(ValueError, f"outer needs vectors, and got arrays of {x1.ndim} and {x2.ndim} axes")
@@ -160,7 +174,11 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.linalg.cross)
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The vector product of 3-vectors along an axis."""
+    """The vector product of 3-vectors along an axis.
+
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    array([0., 0., 1.])
+    """
     x1, x2 = as_operand(x1), as_operand(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise user_error(
@@ -171,19 +189,31 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @implements(np.linalg.trace)
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of the diagonal of each matrix in the last two axes."""
+    """The sum of the diagonal of each matrix in the last two axes.
+
+    >>> float(trace([[1.0, 2.0], [3.0, 4.0]]))
+    5.0
+    """
     return rearranging.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 @implements(np.linalg.diagonal)
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonal of each matrix in the last two axes."""
+    """The diagonal of each matrix in the last two axes.
+
+    >>> diagonal([[1.0, 2.0], [3.0, 4.0]])
+    array([1., 4.])
+    """
     return rearranging.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any]) -> Any:
-    """The product of two or more matrices, in an order that saves work; the first and the last may be vectors."""
+    """The product of two or more matrices, in an order that saves work; the first and the last may be vectors.
+
+    >>> multi_dot([[1.0, 2.0], np.eye(2), [3.0, 4.0]])
+    array(11.)
+    """
     arrays = [as_operand(x) for x in arrays]
     if len(arrays) < 2:
         raise user_error(ValueError, f"multi_dot needs at least two arrays, and got {len(arrays)}")
@@ -207,6 +237,9 @@ def matrix_power(a: Any, /, n: int) -> Any:
     """A square matrix, or each of a stack, to the power of an integer, by repeated squaring.
 
     For n < 0 of the inverse.
+
+    >>> matrix_power([[1, 1], [0, 1]], 3).tolist()
+    [[1, 3], [0, 1]]
     """
     a = as_operand(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:

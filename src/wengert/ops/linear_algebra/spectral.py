@@ -1,6 +1,6 @@
 """Eigenvalues and singular values, with their vectors.
 
-What is open in the choice of these, and what follows for derivatives, is said in `gauge.py`.
+`gauge.py` describes the freedom in the choice of vectors, and what follows for derivatives.
 
 With X = V^H dA V and F_ij = 1 / (w_j - w_i), the eigenvalues of a Hermitian A = V diag(w) V^H move by diag(X), the
 vectors by V (F * X). The primitives give values and vectors in one array, so that the rules keep nothing else.
@@ -27,7 +27,7 @@ from wengert.ops.linear_algebra.gauge import (
     inverses,
     is_absent,
     phase_drift,
-    phase_drift_transposed,
+    transpose_phase_drift,
     warn_of_gauge,
     warn_of_second_derivative,
 )
@@ -35,6 +35,8 @@ from wengert.ops.linear_algebra.systems import inv
 from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dtype, inexact, square, transposed
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.rearranging import concatenate, diagonal
+
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 
 
 class EighResult(NamedTuple):
@@ -73,7 +75,7 @@ def _on_diagonal(x: Any) -> Any:
 
 
 def _over(*rows: Any) -> Any:
-    """One above the other: matrices, and vectors as one row."""
+    """Matrices, and vectors as single rows, one above the other."""
     return concatenate(rows, -2)
 
 
@@ -101,7 +103,7 @@ def from_triangle(x: Any, UPLO: str = "L") -> Any:
 
 def _eigh_impl(x: Any, UPLO: str) -> Any:
     """The eigenvalues in the first row, the vectors below."""
-    w, v = np.linalg.eigh(x, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
+    w, v = np.linalg.eigh(x, UPLO)  # type: ignore[call-overload]  # NumPy checks it
     return np.concatenate([w[..., None, :], v], -2)
 
 
@@ -122,7 +124,7 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
         pulled = (conjugate(v) * as_columns(t)) @ transposed(v)
     else:
         if v.dtype.kind == "c":
-            vectors = vectors + phase_drift_transposed(sum_(vectors * v, -2, keepdims=True), v)
+            vectors = vectors + transpose_phase_drift(sum_(vectors * v, -2, keepdims=True), v)
         turned = transposed(v) @ vectors
         warn_of_gauge("eigh", "eigenvalues", w, t, turned)
         pulled = (conjugate(v) @ (turned * inverse_differences(w)) + conjugate(v) * as_columns(t)) @ transposed(v)
@@ -130,7 +132,7 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
 
 
 def _eigen_spec(impl: Callable) -> Callable:
-    """The dtype as NumPy has it for a matrix of one element."""
+    """The result's spec, with the dtype that NumPy gives for a matrix of one element."""
     return lambda x, **params: Spec(
         (*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), impl(np.ones((1, 1), x.dtype), **params).dtype
     )
@@ -168,16 +170,20 @@ def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
         raise user_error(ValueError, "UPLO argument must be 'L' or 'U'")
     a = square("eigh", a)
     if not isinstance(a, Array):
-        return EighResult(*np.linalg.eigh(a, UPLO))  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
+        return EighResult(*np.linalg.eigh(a, UPLO))  # type: ignore[call-overload]  # NumPy checks it
     out = _eigh(a, UPLO=UPLO)
     return EighResult(_real(out[..., 0, :]), out[..., 1:, :])
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, /, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, ascending; which triangle has the gradient is said under `eigh`."""
+    """The eigenvalues of Hermitian matrices, ascending; `eigh` says which triangle has the gradient.
+
+    >>> eigvalsh([[0.0, 1.0], [1.0, 0.0]])
+    array([-1.,  1.])
+    """
     a = as_operand(a)
-    return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
+    return eigh(a, UPLO).eigenvalues if isinstance(a, Array) else np.linalg.eigvalsh(a, UPLO)  # type: ignore[call-overload]  # NumPy checks it
 
 
 # Matrices of any kind: with V^-1 in place of V^H, and columns held at length one
@@ -200,7 +206,7 @@ def _eig_push(t: Any, out: Any) -> Any:
 def _eig_pull(t: Any, out: Any, x_spec: Any) -> Any:
     w, v, t, vectors = out[..., 0, :], out[..., 1:, :], t[..., 0, :], t[..., 1:, :]
     along = sum_(vectors * v, -2, keepdims=True)
-    vectors = vectors - real(along) * conj(v) + phase_drift_transposed(along, v)
+    vectors = vectors - real(along) * conj(v) + transpose_phase_drift(along, v)
     turned = (transposed(v) @ vectors) * inverse_differences(w)
     warn_of_gauge("eig", "eigenvalues", w, t, _on_diagonal(t))
     pulled = transposed(inv(v)) @ (_on_diagonal(t) + turned) @ transposed(v)
@@ -222,10 +228,14 @@ _eig: Callable = general(
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
-    """Eigenvalues and eigenvectors, of length one with their largest component real, of matrices that have a basis of
-    them.
+    """Eigenvalues and eigenvectors of diagonalizable matrices.
 
-    Results are complex always, so that their dtype does not depend on the numbers.
+    Eigenvectors have length one, and their largest component is real.
+
+    Results are always complex, so that their dtype does not depend on the numbers.
+
+    >>> eig(np.diag([1.0, 2.0])).eigenvalues
+    array([1.+0.j, 2.+0.j])
     """
     out = _eig(square("eig", a))
     return EigResult(out[..., 0, :], out[..., 1:, :])
@@ -233,7 +243,11 @@ def eig(a: Any) -> EigResult:
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
-    """The eigenvalues, complex always."""
+    """The eigenvalues, always complex.
+
+    >>> eigvals(np.diag([1.0, 2.0]))
+    array([1.+0.j, 2.+0.j])
+    """
     return eig(a).eigenvalues
 
 
@@ -268,21 +282,21 @@ def _svd_spec(x: Spec, full_matrices: bool) -> Spec:
     return Spec((*stack, m + 1 + n, max(m, n) if full_matrices else min(m, n)), factor_dtype(x.dtype))
 
 
-def _unpacked(out: Any, shape: tuple[int, ...], full_matrices: bool) -> _Factors:
+def _unpack(out: Any, shape: tuple[int, ...], full_matrices: bool) -> _Factors:
     m, n = shape[-2:]
     k, u, v = min(m, n), out[..., :m, :], out[..., m + 1 :, :]
     width_u, width_v = (m, n) if full_matrices else (k, k)
     return _Factors(u[..., :k], _real(out[..., m, :k]), v[..., :k], u[..., k:width_u], v[..., k:width_v])
 
 
-def _packed(f: _Factors, width: int) -> Any:
+def _pack(f: _Factors, width: int) -> Any:
     parts = concatenate((f.u, f.u_rest), -1), as_columns(f.s), concatenate((f.v, f.v_rest), -1)
     fill = [np.zeros((*part.shape[:-1], width - part.shape[-1]), f.u.dtype) for part in parts]
     return _over(*[concatenate(pair, -1) for pair in zip(parts, fill, strict=True)])
 
 
 def _svd_push(t: Any, out: Any, full_matrices: bool) -> Any:
-    u, s, v, u_rest, v_rest = _unpacked(out, t.shape, full_matrices)
+    u, s, v, u_rest, v_rest = _unpack(out, t.shape, full_matrices)
     warn_of_second_derivative("svd", "singular values", s)
     inverse = as_columns(inverses(s))
     m = adjoint(u) @ t @ v
@@ -297,24 +311,24 @@ def _svd_push(t: Any, out: Any, full_matrices: bool) -> Any:
         drift = 1j * phase_drift(_over(du, dv), _over(u, v))
         du, dv = du - u * drift, dv - v * drift
     rests = -(u @ (adjoint(outside_u) @ u_rest)), -(v @ (adjoint(outside_v) @ v_rest))
-    return _packed(_Factors(du, _real(_diagonal(m)), dv, *rests), out.shape[-1])
+    return _pack(_Factors(du, _real(_diagonal(m)), dv, *rests), out.shape[-1])
 
 
-def _turned(v: Any, t: Any) -> Any:
+def _turn(v: Any, t: Any) -> Any:
     return np.zeros((*v.shape[:-2], v.shape[-1], v.shape[-1]), v.dtype) if is_absent(t) else transposed(v) @ t
 
 
 def _svd_pull(t: Any, out: Any, x_spec: Any, full_matrices: bool) -> Any:
-    u, s, v, u_rest, v_rest = _unpacked(out, x_spec.shape, full_matrices)
-    tu, ts, tv, tu_rest, tv_rest = _unpacked(t, x_spec.shape, full_matrices)
+    u, s, v, u_rest, v_rest = _unpack(out, x_spec.shape, full_matrices)
+    tu, ts, tv, tu_rest, tv_rest = _unpack(t, x_spec.shape, full_matrices)
     if all(map(is_absent, (tu, tv, tu_rest, tv_rest))):
         warn_of_gauge("svd", "singular values", s, ts, _on_diagonal(ts), kink=True)
         return (conjugate(u) * as_columns(ts)) @ transposed(v)
     if u.dtype.kind == "c":
         turn = sum_(tu * u, -2, keepdims=True) + sum_(tv * v, -2, keepdims=True)
-        back, rows = phase_drift_transposed(turn, _over(u, v)), u.shape[-2]
+        back, rows = transpose_phase_drift(turn, _over(u, v)), u.shape[-2]
         tu, tv = tu + back[..., :rows, :], tv + back[..., rows:, :]
-    ku, kv = _turned(u, tu), _turned(v, tv)
+    ku, kv = _turn(u, tu), _turn(v, tv)
     warn_of_gauge("svd", "singular values", s, ts, ku + kv, kink=True)
     symmetric, skew = (ku + kv) * inverse_differences(s), (ku - kv) * inverse_sums(s)
     turning = (symmetric + adjoint(symmetric) + skew - adjoint(skew)) / 2
@@ -353,10 +367,13 @@ def svd(a: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
     With `full_matrices`, the vectors that complete a basis have no derivative of their own within their span: they
     follow it without turning. A singular value of 0 has a kink; its derivative there is that of a number that goes on
     to be negative.
+
+    >>> svd([[0.0, 2.0], [1.0, 0.0]]).S
+    array([2., 1.])
     """
     a = matrices("svd", a)
     if not isinstance(a, Array):
-        out = np.linalg.svd(a, full_matrices, compute_uv, hermitian)  # type: ignore[call-overload]  # any text or truth value, checked by NumPy
+        out = np.linalg.svd(a, full_matrices, compute_uv, hermitian)  # type: ignore[call-overload]  # NumPy checks it
         return SVDResult(*out) if compute_uv else out
     if hermitian:
         a = from_triangle(square("svd", a))
@@ -371,6 +388,10 @@ def svd(a: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
-    """The singular values, descending. One that is 0 has a kink there, see `svd`."""
+    """The singular values, descending. One that is 0 has a kink there, see `svd`.
+
+    >>> svdvals([[0.0, 2.0], [1.0, 0.0]])
+    array([2., 1.])
+    """
     x = matrices("svdvals", x)
-    return _unpacked(_svd(x, full_matrices=False), x.shape, False).s if isinstance(x, Array) else np.linalg.svdvals(x)
+    return _unpack(_svd(x, full_matrices=False), x.shape, False).s if isinstance(x, Array) else np.linalg.svdvals(x)

@@ -33,12 +33,14 @@ from wengert.ops.linear_algebra.triangular import (
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
 
-# Bands. With a banded matrix A, `banded` is A y, and `band_of_product` has the elements of x y^T at the places of the
+__all__ = ["block_diag", "solve_banded", "solve_sylvester", "tensorinv", "tensorsolve", "toeplitz"]
+
+# Bands. With a banded matrix A, `banded` is A y, and `band_of_product` has the elements of x y^T at the indices of the
 # band.
 
 
 def _diagonals(below: int, above: int, n: int) -> list[tuple[int, slice, slice]]:
-    """The place in `ab` of each diagonal, the rows of the matrix that it meets, and the columns."""
+    """For each diagonal, its row in `ab`, and the rows and columns of the matrix that it covers."""
     offsets = [(d, d - above) for d in range(below + above + 1) if abs(d - above) < n]
     return [(d, slice(max(k, 0), n + min(k, 0)), slice(max(-k, 0), n - max(k, 0))) for d, k in offsets]
 
@@ -100,12 +102,12 @@ def _solve_banded_impl(x: Any, y: Any, below: int, above: int, trans: int) -> An
     room = np.zeros(
         (2 * below + above + 1, x.shape[-1]), spec.dtype, order="F"
     )  # more above: exchanges of rows fill in
-    for place in np.ndindex(spec.shape[:-2]):
-        room[below:] = x[place]
+    for index in np.ndindex(spec.shape[:-2]):
+        room[below:] = x[index]
         factors, pivots, info = factor(room, below, above)
         if info > 0:
             raise user_error(np.linalg.LinAlgError, "Singular matrix")
-        out[place] = solve(factors, below, above, y[place], pivots, trans)[0]
+        out[index] = solve(factors, below, above, y[index], pivots, trans)[0]
     return out
 
 
@@ -191,8 +193,8 @@ def _sylvester_impl(x: Any, y: Any, q: Any, of: str) -> Any:
     out = np.empty(spec.shape, spec.dtype)
     leading = spec.shape[:-2]
     x, y, q = [np.broadcast_to(a, (*leading, *a.shape[-2:])).astype(spec.dtype, copy=False) for a in (x, y, q)]
-    for place in np.ndindex(leading) if out.size else ():
-        out[place] = _sylvester_one(x[place], y[place], q[place], of)
+    for index in np.ndindex(leading) if out.size else ():
+        out[index] = _sylvester_one(x[index], y[index], q[index], of)
     return out
 
 
@@ -265,7 +267,9 @@ def sylvester_solution(a: Any, b: Any, q: Any, of: str) -> Any:
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """The x with `a x + x b = q`, for matrices or stacks of them. No eigenvalue of `a` may be that of `-b`: an error.
+    """The x with `a x + x b = q`, for matrices or stacks of them.
+
+    It is an error if `a` has an eigenvalue of `-b`.
 
     >>> solve_sylvester([[1.0]], [[3.0]], [[8.0]])
     array([[2.]])
@@ -300,8 +304,9 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 @implements(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse for `tensordot(a, ., ind)`: the first `ind` axes of `a` are the rows of a matrix, the others its
-    columns.
+    """The inverse of an array for `tensordot(a, ., ind)`.
+
+    The first `ind` axes of `a` are the rows of a matrix, the others its columns.
 
     >>> tensorinv([[[2.0], [0.0]], [[0.0], [4.0]]], ind=1).shape
     (2, 1, 2)
@@ -339,16 +344,16 @@ def block_diag(*arrs: Any) -> Any:
 
 
 def _constant_diagonals_impl(x: Any, rows: int) -> Any:
-    """The matrix with these diagonals, from that in its last row and first column to that in its first row and last
-    column.
-    """
+    """The matrix with these diagonals, from the bottom left to the top right corner."""
     windows = np.lib.stride_tricks.sliding_window_view(x, x.shape[-1] - rows + 1, axis=-1)
     return np.ascontiguousarray(windows[..., ::-1, :])
 
 
 def _diagonal_sums_impl(x: Any) -> Any:
-    """Rows, from the last one, lie in memory one place further than there are diagonals: cut at their number, each is
-    one place behind.
+    """The sums along the diagonals, from the bottom left to the top right corner.
+
+    The rows, from the last one on, are padded to one more element than there are diagonals. Reshaped to rows without
+    that element, each row moves to the right by one more than the row before.
     """
     *leading, m, n = x.shape
     length = m + n - 1

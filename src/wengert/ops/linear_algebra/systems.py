@@ -1,7 +1,7 @@
 """Systems of linear equations, inverses and determinants.
 
-One factorisation of a matrix serves all systems with it: `factored` finds it, without a derivative, and it goes along
-with the matrix to the solution, to the rules of the solution, and to theirs.
+One factorization of a matrix serves all systems with it. `factored` computes it, without a derivative, and it is passed
+with the matrix to the solution and to its rules.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from wengert.ops.linear_algebra.triangular import (
     transposed,
 )
 from wengert.ops.shape.reshaping import expand_dims
+
+__all__ = ["det", "inv", "slogdet", "solve"]
 
 # The factorisation of one matrix
 
@@ -61,7 +63,7 @@ def _is_factored(x: Any, factors: Any) -> bool:
 
 
 def _spread(out: Any, factors: Any, rank: int) -> Any:
-    """A result with the axes of a stack of factors, where there is one."""
+    """A result broadcast over the axes of a stack of factors, if there is one."""
     shape = np.broadcast_shapes(out.shape[: out.ndim - rank], factors.shape[:-2]) + out.shape[out.ndim - rank :]
     return out if out.shape == shape else np.broadcast_to(out, shape)
 
@@ -173,7 +175,7 @@ def inv(a: Any, /) -> Any:
 
 
 def _of_matrices(t: Any) -> Any:
-    """A number for each matrix, to be multiplied with them."""
+    """Numbers, one for each matrix, in a shape that multiplies with the matrices."""
     return expand_dims(t, (-2, -1))
 
 
@@ -182,7 +184,7 @@ def _number_spec(x: Spec, *factors: Spec) -> Spec:
 
 
 def _cofactor_impl(x: Any) -> Any:
-    """By the inverse where it is accurate; else by the singular values, each replaced by the product of the others."""
+    """The matrix of cofactors: from the inverse where it is accurate, else from the singular values."""
     try:
         determinant, inverse = _det_and_inverse(x)
         sizes = np.abs(inverse).sum((-2, -1)) * np.abs(x).sum((-2, -1))
@@ -212,7 +214,7 @@ def _det_and_inverse(x: Any) -> tuple[Any, Any]:
 
 
 def _swaps(packed: Any) -> int:
-    """How many exchanges of rows a factorisation made."""
+    """The number of row exchanges in a factorization."""
     n = packed.shape[-1]
     return int(np.count_nonzero(packed[n].real != np.arange(n)))
 

@@ -20,6 +20,8 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import tril, triu
 from wengert.ops.shape.reshaping import expand_dims
 
+__all__ = ["solve_triangular"]
+
 # What every factorisation needs
 
 
@@ -42,12 +44,12 @@ def of_vectors(x: Any, y: Any) -> Any:
 
 @cache
 def factor_dtype(*dtypes: np.dtype) -> np.dtype:
-    """The dtype in which NumPy factors matrices of these; it refuses some."""
+    """The dtype in which NumPy factors matrices of these dtypes; an error for some."""
     return np.linalg.solve(*[np.eye(1, dtype=d) for d in (dtypes * 2)[:2]]).dtype
 
 
 def inexact(x: Any) -> Any:
-    """Integers as floating-point numbers, as NumPy's linear algebra takes them; what it does not take is an error."""
+    """Integers as floating-point numbers, as in NumPy's linear algebra; an error for other dtypes."""
     return (
         astype(x, factor_dtype(x.dtype), copy=False) if isinstance(x, Array) else np.asarray(x, factor_dtype(x.dtype))
     )
@@ -67,12 +69,14 @@ def same_spec(x: Spec, **params: Any) -> Spec:
 
 def solution_spec(x: Spec, y: Spec, *_: Spec, **params: Any) -> Spec:
     if x.shape[-1] != y.shape[-2]:
-        raise ValueError(f"matrices of shape {x.shape[-2:]} and right-hand sides of shape {y.shape[-2:]} do not match")
+        raise user_error(
+            ValueError, f"Matrices of shape {x.shape[-2:]} and right-hand sides of shape {y.shape[-2:]} do not match"
+        )
     return Spec((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), factor_dtype(x.dtype, y.dtype))
 
 
 def as_columns(name: str, a: Any, b: Any, solve: Callable[[Any, Any], Any]) -> Any:
-    """Solve with b as a stack of matrices: one of a single axis is one column."""
+    """Solve with b as a stack of matrices; a vector is one column."""
     a, b = square(name, a), as_operand(b)
     if not b.ndim:
         raise user_error(ValueError, f"{name} needs a right-hand side of at least one axis")
@@ -104,8 +108,8 @@ def _triangular_impl(x: Any, y: Any, lower: bool, trans: int, unit_diagonal: boo
         return out
     x = np.broadcast_to(x, (*spec.shape[:-2], *x.shape[-2:]))
     y = np.broadcast_to(y, spec.shape)
-    for place in np.ndindex(spec.shape[:-2]):
-        out[place] = _triangular_one(trsm, x[place], y[place], lower, trans, unit_diagonal)
+    for index in np.ndindex(spec.shape[:-2]):
+        out[index] = _triangular_one(trsm, x[index], y[index], lower, trans, unit_diagonal)
     return out
 
 
@@ -122,9 +126,9 @@ def _triangular_one(trsm: Callable, x: Any, y: Any, lower: bool, trans: int, uni
     An array whose rows lie together is read as its transpose, whose columns do: BLAS then copies nothing but y.
     """
     if not unit_diagonal and not x.diagonal().all():
-        place = np.flatnonzero(x.diagonal() == 0)[0]
+        index = np.flatnonzero(x.diagonal() == 0)[0]
         raise user_error(
-            np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at place {place} of its diagonal"
+            np.linalg.LinAlgError, f"Singular matrix: the triangular matrix has a zero at index {index} of its diagonal"
         )
     if len(x) >= LARGE and (x.flags.c_contiguous or x.flags.f_contiguous):
         out = np.array(y, order="C")

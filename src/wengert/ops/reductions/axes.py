@@ -23,7 +23,7 @@ CASES = (
     case((), axis=(), keepdims=False),
 )
 EMPTY = case((0, 3), axis=(0,), keepdims=False)
-PLACES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
+INDEX_CASES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
 
 
 def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:
@@ -44,23 +44,23 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
     return count
 
 
-def masked(a: Any, mask: Any, fill: Any) -> Any:
-    """a, with a number instead of what the argument `where` of a reduction leaves out."""
+def apply_mask(a: Any, mask: Any, fill: Any) -> Any:
+    """a with a number in place of the elements that the argument `where` of a reduction excludes."""
     return a if mask is True else where(broadcast_to(as_operand(mask), a.shape), a, fill)
 
 
 def begun(initial: Any, combine: Callable, result: Any) -> Any:
-    """A reduction that begins with the number `initial`, if there is one; the dtype is that of the reduction."""
+    """The result of a reduction combined with the number `initial`, if it is given, in the dtype of the result."""
     return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
 
 
-def narrowed(result: Any, dtype: Any) -> Any:
-    """The result of a reduction in the dtype that was asked for, if any: NumPy's widens small integers."""
+def narrow(result: Any, dtype: Any) -> Any:
+    """The result of a reduction in the given dtype, if any: NumPy's reductions widen small integers."""
     return result if dtype is None else astype(result, dtype, copy=False)
 
 
 def reducing(function: Callable) -> Callable:
-    """A reduction called as a method of a ufunc, along the first axis unless told otherwise."""
+    """A reduction as a method of a ufunc, such as `np.add.reduce`: along the first axis by default."""
 
     def reduce(a: Any, axis: Axis = 0, dtype: Any = None, **options: Any) -> Any:
         return function(a if dtype is None else astype(a, dtype), axis, **options)

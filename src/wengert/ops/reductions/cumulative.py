@@ -1,7 +1,7 @@
 """Products, cumulative sums and cumulative products.
 
-The derivative of a product in one factor is the product of all the others, exact where factors are zero: nothing is
-divided by.
+The derivative of a product with respect to one factor is the product of the others, computed without division, so that
+it is exact where factors are zero.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import PRODUCT
 from wengert.core.kinds import case, general, linear, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.elementwise.predicates import refuse_out
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, axes_of, begun, masked, narrowed, reducing
-from wengert.ops.reductions.extremes import collapsed
+from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, narrow, reducing
+from wengert.ops.reductions.extremes import collapse
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import along, moveaxis, reshape
 
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "prod"]
+
 
 def _product_of_others(t: Any, x: Any, axis: tuple[int, ...]) -> Any:
-    rows = collapsed(x, axis)
+    rows = collapse(x, axis)
     others = exclusive(cumprod(rows, -1)) * flip(exclusive(cumprod(flip(rows, -1), -1)), -1)
     kept = [i for i in range(x.ndim) if i not in axis]
     others = reshape(others, tuple(x.shape[i] for i in (*kept, *axis)))
@@ -60,15 +61,19 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The product of the elements."""
+    """The product of the elements.
+
+    >>> float(prod([2.0, 3.0, 4.0]))
+    24.0
+    """
     refuse_out(out)
-    a = masked(as_operand(a), where, 1)
+    a = apply_mask(as_operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, multiply, narrowed(product, dtype))
+    return begun(initial, multiply, narrow(product, dtype))
 
 
 def scan(factors: Any, terms: Any) -> Any:
-    """Along the last axis, s with s[k] = factors[k] * s[k-1] + terms[k], in as many steps as the length has bits."""
+    """s with s[k] = factors[k] * s[k-1] + terms[k] along the last axis, in log2 of its length steps."""
     length, step = terms.shape[-1], 1
     while step < length:
         earlier = np.zeros((*terms.shape[:-1], step), terms.dtype)
@@ -117,18 +122,26 @@ _cumprod = general(
 
 @implements(np.cumsum)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The sums of all elements up to each one."""
+    """The sums of all elements up to each one.
+
+    >>> cumsum([1.0, 2.0, 3.0])
+    array([1., 3., 6.])
+    """
     refuse_out(out)
     a, axis = along(a, axis)
-    return narrowed(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+    return narrow(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
 
 
 @implements(np.cumprod)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of all elements up to each one."""
+    """The products of all elements up to each one.
+
+    >>> cumprod([1.0, 2.0, 3.0])
+    array([1., 2., 6.])
+    """
     refuse_out(out)
     a, axis = along(a, axis)
-    return narrowed(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+    return narrow(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
 
 
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:
@@ -150,7 +163,11 @@ def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, star
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False
 ) -> Any:
-    """The sums of all elements up to each one, with a zero in front if `include_initial`."""
+    """The sums of all elements up to each one, with a zero in front if `include_initial`.
+
+    >>> cumulative_sum([2.0, 3.0], include_initial=True)
+    array([0., 2., 5.])
+    """
     refuse_out(out)
     return _from_start(cumsum, x, axis, dtype, 0 if include_initial else None)
 
@@ -159,7 +176,11 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None, include_initial: bool = False
 ) -> Any:
-    """The products of all elements up to each one, with a one in front if `include_initial`."""
+    """The products of all elements up to each one, with a one in front if `include_initial`.
+
+    >>> cumulative_prod([2.0, 3.0], include_initial=True)
+    array([1., 2., 6.])
+    """
     refuse_out(out)
     return _from_start(cumprod, x, axis, dtype, 1 if include_initial else None)
 

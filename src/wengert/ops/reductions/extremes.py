@@ -9,16 +9,18 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import Facts
 from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
 from wengert.core.primitive import operand
 from wengert.ops.elementwise.choices import has_zero, where
-from wengert.ops.elementwise.predicates import STEPS, equal, isnan, refuse_out
-from wengert.ops.reductions.axes import CASES, PLACES, Axis, axes_of, count_along, masked, reducing
+from wengert.ops.elementwise.predicates import STEPS, equal, isnan
+from wengert.ops.reductions.axes import CASES, INDEX_CASES, Axis, apply_mask, axes_of, count_along, reducing
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.reductions.sums import mean, per
 from wengert.ops.shape.reshaping import along, expand_dims, moveaxis, reshape
+
+__all__ = ["amax", "amin", "argmax", "argmin", "max", "median", "min", "ptp"]
 
 # Extremes: ties share equally.
 
@@ -29,9 +31,9 @@ def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
 
 
 def _furthest(extreme: np.ufunc, preferred: float) -> Callable:
-    """The reduction by `maximum` or `minimum` that takes 0.0 for larger than -0.0.
+    """The reduction by `maximum` or `minimum`, in which 0.0 is larger than -0.0.
 
-    NumPy's choice depends on how it cuts the array.
+    NumPy's result depends on how it divides the array.
     """
 
     def run(x: Any, axis: tuple[int, ...], keepdims: bool, initial: Any = None) -> Any:
@@ -54,7 +56,11 @@ _min = reduction("min", _furthest(np.minimum, -0.0), _extreme, cases=CASES, fact
 def max(
     a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The largest element, or the number `initial` if that is larger."""
+    """The largest element, or the number `initial` if that is larger.
+
+    >>> max([[1.0, 5.0], [4.0, 2.0]], axis=0)
+    array([4., 5.])
+    """
     return furthest(_max, a, axis, out, keepdims, initial, where)
 
 
@@ -62,7 +68,11 @@ def max(
 def min(
     a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The smallest element, or the number `initial` if that is smaller."""
+    """The smallest element, or the number `initial` if that is smaller.
+
+    >>> min([[1.0, 5.0], [4.0, 2.0]], axis=0)
+    array([1., 2.])
+    """
     return furthest(_min, a, axis, out, keepdims, initial, where)
 
 
@@ -73,23 +83,31 @@ def furthest(extreme: Callable, a: Any, axis: Axis, out: None, keepdims: bool, i
         raise user_error(
             ValueError, f"{extreme.__name__} with `where` needs a number to begin with", "Pass it as `initial`."
         )
-    a = masked(as_operand(a), mask, initial)
+    a = apply_mask(as_operand(a), mask, initial)
     return extreme(a, axis=axes_of(a, axis), keepdims=keepdims, initial=initial)
 
 
 @implements(np.ptp)
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The range of the values, largest minus smallest."""
+    """The range of the values, largest minus smallest.
+
+    >>> float(ptp([2.0, 7.0, 4.0]))
+    5.0
+    """
     return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
 
 
 @implements(np.median)
 def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """The middle value, or the mean of the two middle ones. If there is a NaN, it is that, and of nothing it is NaN."""
+    """The middle value, or the mean of the two middle ones; NaN if there is a NaN or nothing at all.
+
+    >>> float(median([5.0, 1.0, 2.0]))
+    2.0
+    """
     refuse_out(out)
     a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    rows = collapsed(a, axes)
+    rows = collapse(a, axes)
     n = rows.shape[-1]
     if n == 0:
         return mean(a, axes, keepdims=keepdims)
@@ -99,7 +117,7 @@ def median(a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = 
     return expand_dims(result, axes) if keepdims else result
 
 
-def collapsed(x: Any, axes: tuple[int, ...]) -> Any:
+def collapse(x: Any, axes: tuple[int, ...]) -> Any:
     """x with these axes moved to the end and made one."""
     x = moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
     return reshape(x, (*x.shape[: x.ndim - len(axes)], count_along(x, tuple(range(x.ndim - len(axes), x.ndim)))))
@@ -116,7 +134,7 @@ _argmax = nondifferentiable(
     lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
     takes_params=True,
     batch=shift_axis,
-    cases=PLACES,
+    cases=INDEX_CASES,
     reason=STEPS,
 )
 _argmin = nondifferentiable(
@@ -124,21 +142,29 @@ _argmin = nondifferentiable(
     lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
     takes_params=True,
     batch=shift_axis,
-    cases=PLACES,
+    cases=INDEX_CASES,
     reason=STEPS,
 )
 
 
 @implements(np.argmax)
 def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the largest element, in the flattened array if no axis is given."""
+    """The index of the largest element, in the flattened array if no axis is given.
+
+    >>> argmax([[1.0, 5.0], [4.0, 2.0]], axis=1)
+    array([1, 0])
+    """
     refuse_out(out)
     return _place(_argmax, a, axis, keepdims)
 
 
 @implements(np.argmin)
 def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the smallest element, in the flattened array if no axis is given."""
+    """The index of the smallest element, in the flattened array if no axis is given.
+
+    >>> argmin([[1.0, 5.0], [4.0, 2.0]], axis=1)
+    array([0, 1])
+    """
     refuse_out(out)
     return _place(_argmin, a, axis, keepdims)
 
@@ -146,9 +172,15 @@ def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bo
 def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
     a = as_operand(a)
     row, along_axis = along(a, axis)
-    place = find(row, axis=along_axis, keepdims=keepdims)
-    return reshape(place, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else place
+    found = find(row, axis=along_axis, keepdims=keepdims)
+    return reshape(found, (1,) * a.ndim) if keepdims and (axis is None or not a.ndim) else found
 
 
 UFUNC_METHODS[np.maximum, "reduce"] = reducing(max)
 UFUNC_METHODS[np.minimum, "reduce"] = reducing(min)
+
+
+# Other names
+
+amax = max
+amin = min

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
+from wengert.core.errors import refuse_out
 from wengert.core.kinds import nondifferentiable, shift_axes
 from wengert.core.primitive import as_operand
-from wengert.ops.elementwise.predicates import STEPS, TRUTH, refuse_out
-from wengert.ops.reductions.axes import CASES, Axis, axes_of, masked, reducing
+from wengert.ops.elementwise.predicates import STEPS, TRUTH
+from wengert.ops.reductions.axes import CASES, Axis, apply_mask, axes_of, reducing
 
-# Without gradient: truth values, counts and places
+__all__ = ["all", "any", "count_nonzero"]
+
+# Without gradient: booleans and counts
 
 _all = nondifferentiable(
     "all",
@@ -42,23 +45,35 @@ _count_nonzero = nondifferentiable(
 
 @implements(np.all)
 def all(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Whether all elements are true."""
+    """Whether all elements are true.
+
+    >>> all([[True, False], [True, True]], axis=1)
+    array([False,  True])
+    """
     refuse_out(out)
-    a = masked(as_operand(a), where, True)
+    a = apply_mask(as_operand(a), where, True)
     return _all(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.any)
 def any(a: Any, /, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Any:
-    """Whether some element is true."""
+    """Whether some element is true.
+
+    >>> any([[True, False], [False, False]], axis=1)
+    array([ True, False])
+    """
     refuse_out(out)
-    a = masked(as_operand(a), where, False)
+    a = apply_mask(as_operand(a), where, False)
     return _any(a, axis=axes_of(a, axis), keepdims=keepdims)
 
 
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """How many elements are not zero."""
+    """The number of elements that are not zero.
+
+    >>> count_nonzero([[0, 1], [2, 3]], axis=1)
+    array([1, 2])
+    """
     a = as_operand(a)
     return _count_nonzero(a, axis=axes_of(a, axis), keepdims=keepdims)
 

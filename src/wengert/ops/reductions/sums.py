@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, Array, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import FLAT, Facts
 from wengert.core.kinds import elementwise, linear, reduction, shifted_axes
 from wengert.core.primitive import operand
@@ -18,11 +18,13 @@ from wengert.ops.elementwise.arithmetic import add, square
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp
-from wengert.ops.elementwise.predicates import equal, refuse_out
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, axes_of, begun, count_along, masked, narrowed, reducing
+from wengert.ops.elementwise.predicates import equal
+from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, count_along, narrow, reducing
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape, transpose
+
+__all__ = ["average", "logsumexp", "mean", "std", "sum", "var"]
 
 
 def per(total: Any, count: Any) -> Any:
@@ -66,18 +68,26 @@ def sum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The sum of the elements, over all axes or the given ones."""
+    """The sum of the elements, over all axes or the given ones.
+
+    >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
+    array([4., 6.])
+    """
     refuse_out(out)
-    a = masked(as_operand(a), where, 0)
+    a = apply_mask(as_operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, add, narrowed(total, dtype))
+    return begun(initial, add, narrow(total, dtype))
 
 
 @implements(np.mean)
 def mean(
     a: Any, /, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """The arithmetic mean."""
+    """The arithmetic mean.
+
+    >>> mean([[1.0, 3.0], [5.0, 7.0]], axis=0)
+    array([3., 5.])
+    """
     a = as_operand(a)
     if where is True and dtype is None and out is None and a.dtype.kind in "fc" and a.size:
         return _mean(a, axis=axes_of(a, axis), keepdims=keepdims)
@@ -89,7 +99,11 @@ def mean(
 
 @implements(np.average)
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
-    """The weighted mean; differentiable in the weights too."""
+    """The weighted mean, differentiable with respect to the weights too.
+
+    >>> average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0])
+    np.float64(2.75)
+    """
     a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     if weights is None:
@@ -127,7 +141,11 @@ def var(
     *,
     correction: float | None = None,
 ) -> Any:
-    """The variance, with `ddof` degrees of freedom taken off the count."""
+    """The variance, with `ddof` subtracted from the number of elements.
+
+    >>> float(var([1.0, 3.0]))
+    1.0
+    """
     refuse_out(out)
     a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
@@ -161,7 +179,11 @@ def std(
     *,
     correction: float | None = None,
 ) -> Any:
-    """The standard deviation. Where it is 0, its derivative is taken to be 0."""
+    """The standard deviation. Where it is 0, its derivative is taken as 0.
+
+    >>> float(std([1.0, 3.0]))
+    1.0
+    """
     return root(var(a, axis, dtype, out, ddof, keepdims, correction=correction))
 
 

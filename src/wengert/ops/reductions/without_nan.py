@@ -1,4 +1,4 @@
-"""Reductions that leave NaNs out: they get no gradient, and the others get the gradient of a reduction without them."""
+"""Reductions without NaNs: NaNs get no gradient, and other elements that of the reduction without them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import UFUNC_METHODS, implements
-from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.facts import Facts
 from wengert.core.kinds import reduction
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import maximum, where
 from wengert.ops.elementwise.complex_numbers import absolute
-from wengert.ops.elementwise.predicates import equal, floor_divide, isnan, logical_not, refuse_out
-from wengert.ops.reductions.axes import CASES, Axis, masked, reducing
+from wengert.ops.elementwise.predicates import equal, floor_divide, isnan, logical_not
+from wengert.ops.reductions.axes import CASES, Axis, apply_mask, reducing
 from wengert.ops.reductions.cumulative import cumprod, cumsum, prod
-from wengert.ops.reductions.extremes import argmax, argmin, collapsed, furthest, take_last
+from wengert.ops.reductions.extremes import argmax, argmin, collapse, furthest, take_last
 from wengert.ops.reductions.logical import all, any, count_nonzero
 from wengert.ops.reductions.sums import mean, per, root, sum
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import expand_dims
+
+__all__ = [
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar",
+]  # fmt: skip
 
 # Extremes: ties share equally, and where all are NaN the result is, too
 
@@ -53,7 +58,11 @@ _nanmin = reduction(
 def nanmax(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The largest element that is not NaN."""
+    """The largest element that is not NaN.
+
+    >>> float(nanmax([1.0, np.nan, 3.0]))
+    3.0
+    """
     return furthest(_nanmax, a, axis, out, keepdims, initial, where)
 
 
@@ -61,19 +70,31 @@ def nanmax(
 def nanmin(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """The smallest element that is not NaN."""
+    """The smallest element that is not NaN.
+
+    >>> float(nanmin([1.0, np.nan, 3.0]))
+    1.0
+    """
     return furthest(_nanmin, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanargmax)
 def nanargmax(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the largest element that is not NaN."""
+    """The index of the largest element that is not NaN.
+
+    >>> int(nanargmax([1.0, np.nan, 3.0]))
+    2
+    """
     return argmax(_comparable(a, axis, -np.inf), axis, out, keepdims=keepdims)
 
 
 @implements(np.nanargmin)
 def nanargmin(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
-    """The place of the smallest element that is not NaN."""
+    """The index of the smallest element that is not NaN.
+
+    >>> int(nanargmin([2.0, np.nan, 1.0]))
+    2
+    """
     return argmin(_comparable(a, axis, np.inf), axis, out, keepdims=keepdims)
 
 
@@ -86,7 +107,7 @@ def _comparable(a: Any, axis: int | None, last: float) -> Any:
     except TrackedValueError:  # the numbers are not known
         nothing = False
     if nothing:
-        raise user_error(ValueError, "All-NaN slice encountered", because="there is no place of an extreme element.")
+        raise user_error(ValueError, "All-NaN slice encountered", because="there is no index of an extreme element.")
     return where(isnan(a), last, a)
 
 
@@ -103,17 +124,25 @@ def nansum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The sum without NaNs, which get no gradient."""
-    return sum(_replaced(a, 0.0), axis, dtype, out, keepdims, initial, where)
+    """The sum without NaNs, which get no gradient.
+
+    >>> float(nansum([1.0, np.nan, 3.0]))
+    4.0
+    """
+    return sum(_replace_nan(a, 0.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nanmean)
 def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    """The mean without NaNs, which get no gradient."""
+    """The mean without NaNs, which get no gradient.
+
+    >>> float(nanmean([1.0, np.nan, 3.0]))
+    2.0
+    """
     a = as_operand(a)
-    counted = masked(logical_not(isnan(a)), where, False)
+    counted = apply_mask(logical_not(isnan(a)), where, False)
     return per(nansum(a, axis, dtype, out, keepdims, where=where), count_nonzero(counted, axis, keepdims=keepdims))
 
 
@@ -127,23 +156,35 @@ def nanprod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The product without NaNs."""
-    return prod(_replaced(a, 1.0), axis, dtype, out, keepdims, initial, where)
+    """The product without NaNs.
+
+    >>> float(nanprod([2.0, np.nan, 3.0]))
+    6.0
+    """
+    return prod(_replace_nan(a, 1.0), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nancumsum)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The sums of all elements up to each one, with zeros for NaNs."""
-    return cumsum(_replaced(a, 0.0), axis, dtype, out)
+    """The sums of all elements up to each one, with zeros for NaNs.
+
+    >>> nancumsum([2.0, np.nan, 3.0])
+    array([2., 2., 5.])
+    """
+    return cumsum(_replace_nan(a, 0.0), axis, dtype, out)
 
 
 @implements(np.nancumprod)
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of all elements up to each one, with ones for NaNs."""
-    return cumprod(_replaced(a, 1.0), axis, dtype, out)
+    """The products of all elements up to each one, with ones for NaNs.
+
+    >>> nancumprod([2.0, np.nan, 3.0])
+    array([2., 2., 6.])
+    """
+    return cumprod(_replace_nan(a, 1.0), axis, dtype, out)
 
 
-def _replaced(a: Any, number: float) -> Any:
+def _replace_nan(a: Any, number: float) -> Any:
     """a with a number for NaNs."""
     a = as_operand(a)
     return where(isnan(a), number, a) if a.dtype.kind in "fc" else a
@@ -165,14 +206,18 @@ def nanvar(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The variance of what is not NaN, with `ddof` degrees of freedom taken off the count; NaN where none is left."""
+    """The variance of the elements that are not NaN, with `ddof` subtracted from their number; NaN if none is left.
+
+    >>> float(nanvar([1.0, np.nan, 3.0]))
+    1.0
+    """
     refuse_out(out)
     a = as_operand(a)
     a = a if dtype is None else astype(a, dtype)
     a = a if a.dtype.kind in "fc" else astype(a, float)
-    counted = masked(logical_not(isnan(a)), where, False)
+    counted = apply_mask(logical_not(isnan(a)), where, False)
     middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else as_operand(mean)
-    deviation = masked(a - middle, counted, 0.0)
+    deviation = apply_mask(a - middle, counted, 0.0)
     squares = square(absolute(deviation)) if a.dtype.kind == "c" else square(deviation)
     freedom = count_nonzero(counted, axis, keepdims=keepdims) - (ddof if correction is None else correction)
     return per(sum(squares, axis, keepdims=keepdims), _without_zero(freedom))
@@ -195,7 +240,11 @@ def nanstd(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The standard deviation of what is not NaN. Where it is 0, its derivative is taken to be 0."""
+    """The standard deviation of the elements that are not NaN. Where it is 0, its derivative is taken as 0.
+
+    >>> float(nanstd([1.0, np.nan, 3.0]))
+    1.0
+    """
     return root(nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
@@ -203,11 +252,15 @@ def nanstd(
 def nanmedian(
     a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """The middle value of what is not NaN, or the mean of the two middle ones; NaN where there is nothing else."""
+    """The middle value of the elements that are not NaN, or the mean of the two middle ones; NaN if all are.
+
+    >>> float(nanmedian([1.0, np.nan, 3.0]))
+    2.0
+    """
     refuse_out(out)
     a = as_operand(a)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    rows = collapsed(a, axes)
+    rows = collapse(a, axes)
     if rows.shape[-1] == 0:
         return mean(a, axes, keepdims=keepdims)
     n = count_nonzero(equal(rows, rows), -1, keepdims=True)

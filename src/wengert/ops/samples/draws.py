@@ -1,4 +1,4 @@
-"""Random draws that follow their parameters, and counts, which follow nothing.
+"""Random draws that are differentiable with respect to their parameters, and counts, which are not.
 
 A draw is the quantile of a probability that the generator chose, and has the derivative of that quantile
 (`ops/special/quantile.py`). A `*_draw` takes the number that was drawn and gives it this derivative. The number itself
@@ -43,7 +43,7 @@ def draw(name: str, *rules: Callable, inputs: tuple[str, ...]) -> Callable:
 
 
 def wald_slope(shape: Any, x: Any) -> Any:
-    """How the quantile x of the inverse Gaussian distribution of mean 1 moves with its shape.
+    """The derivative of a quantile x of the inverse Gaussian distribution of mean 1 with respect to its shape.
 
     With r = sqrt(shape / x) its distribution function is ndtr(r (x - 1)) + exp(2 shape) ndtr(-r (x + 1)). In its
     derivative over the density all that is large cancels, and x / shape - sqrt(2 pi) x erfcx(r (x + 1) / sqrt(2)) / r
@@ -89,7 +89,7 @@ def scaled_mean(kappa: Any) -> Any:
 
 
 def vonmises_slope(kappa: Any, z: Any) -> Any:
-    """How the quantile z of the von Mises distribution moves with kappa.
+    """The derivative of a quantile z of the von Mises distribution with respect to kappa.
 
     That is the integral of (cos u - mean) exp(kappa (cos u - cos z)) from z outwards to pi, which is also that inwards
     to 0, since that from 0 to pi vanishes; for z < 0 it is mirrored.
@@ -121,7 +121,7 @@ counts = with_constants(
     lambda k, x: np.broadcast_to(k, np.broadcast_shapes(k.shape, x.shape)),
     lambda t, out_spec: broadcast_to(t * 0.0, out_spec.shape),
     ("k", "x"),
-    ("count k, a whole number,",),
+    ("count k, an integer,",),
     (case(np.array([0, 1, 2]), np.array(0.5)), case(np.array([[3], [4]]), np.array([0.1, 0.2]))),
 )
-"""Whole numbers k in the precision of x. Probabilities have no derivative in them."""
+"""Integers k in the precision of x. Probabilities have no derivative with respect to them."""

@@ -1,6 +1,6 @@
-"""Counting: numbers in bins, in one dimension or several.
+"""Counting of numbers in bins, in one dimension or several.
 
-Counts have no derivative in the numbers; they have one in their weights.
+Counts have no derivative with respect to the numbers, but one with respect to the weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wengert.core.primitive import as_operand
 from wengert.ops.calculus.differences import diff
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.predicates import equal, greater_equal, less, logical_and
-from wengert.ops.indexing.index_arrays import known
+from wengert.ops.indexing.index_arrays import known_numbers
 from wengert.ops.indexing.subscripts import add_at, getitem
 from wengert.ops.reductions.logical import all as all_
 from wengert.ops.reductions.sums import sum as sum_
@@ -27,11 +27,14 @@ from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 
+__all__ = ["bincount", "digitize", "histogram2d", "histogramdd"]
+
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 on occurs, or the sum of the weights of its occurrences, in which it is
-    differentiable.
+    """The number of occurrences of each integer from 0 on, or the sum of their weights.
+
+    It is differentiable with respect to the weights.
 
     >>> bincount([0, 2, 2], weights=[0.5, 1.0, 2.0])
     array([0.5, 0. , 3. ])
@@ -43,7 +46,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise user_error(TypeError, f"bincount needs a vector of integers, and got {x.dtype} of shape {x.shape}")
     if minlength < 0:
         raise user_error(ValueError, f"'minlength' must not be negative, and is {minlength}")
-    numbers = known(x, "The length of what bincount gives")
+    numbers = known_numbers(x, "The length of what bincount gives")
     if (numbers < 0).any():
         raise user_error(ValueError, "bincount counts numbers from 0 on, and one is negative")
     zeros = np.zeros(
@@ -65,6 +68,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """The number of the bin that each x lies in, between edges that rise or fall.
 
     `right` says that a bin has its right edge.
+
+    >>> digitize([0.5, 1.5, 2.5], [0.0, 1.0, 2.0])
+    array([1, 2, 3])
     """
     x, bins = as_operand(x), as_operand(bins)
     if x.dtype.kind == "c":
@@ -84,10 +90,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple:
-    """How many points lie in each box of a grid, and the edges of the boxes, a tuple with those of each axis.
+    """The number of points in each box of a grid, and the edges of the boxes, an array for each axis.
 
     The points are the rows of a matrix, or a sequence has their coordinates. No gradient flows to the points; it does
     to `weights`.
+
+    >>> histogramdd(np.eye(2), bins=2)[0].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     columns = _coordinates(sample)
     number = len(columns)
@@ -100,10 +109,10 @@ def histogramdd(
     box: Any = 0
     inside: Any = True
     for x, edge, n in zip(columns, edges, shape, strict=True):
-        place = searchsorted(edge, x, "right") - 1 - equal(x, edge[-1])  # the last bin has its right edge
-        within = logical_and(greater_equal(place, 0), less(place, n))
+        i = searchsorted(edge, x, "right") - 1 - equal(x, edge[-1])  # the last bin has its right edge
+        within = logical_and(greater_equal(i, 0), less(i, n))
         inside = logical_and(inside, within)
-        box = box * n + where(within, place, 0)
+        box = box * n + where(within, i, 0)
     weights = np.ones(columns[0].shape) if weights is None else astype(as_operand(weights), float, copy=False)
     if weights.shape != columns[0].shape:
         raise user_error(
@@ -141,9 +150,12 @@ def _edges(x: Any, bins: Any, range: Any) -> Any:
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple:
-    """How many points (x, y) lie in each box of a grid, and its edges along x and y.
+    """The number of points (x, y) in each box of a grid, and its edges along x and y.
 
     Gradients are as in `histogramdd`.
+
+    >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     x, y = as_operand(x), as_operand(y)
     if x.shape != y.shape:

@@ -1,4 +1,4 @@
-"""Sets of numbers: which elements are unique is found without a gradient; the elements themselves have one."""
+"""Sets of numbers: no gradient flows through the search for unique elements, but through the elements."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from wengert.ops.samples.statistics import COUNTS
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 
-# Sets. Which elements are unique is found without a gradient; the elements themselves have one.
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
+
 
 _UNIQUE = {"axis": None, "equal_nan": True}
-_first_places = nondifferentiable(
+_first_indices = nondifferentiable(
     "unique_places",
     lambda x, axis, equal_nan: np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1],
     params=_UNIQUE,
@@ -47,7 +51,7 @@ _isin = nondifferentiable(
     2,
     takes_params=True,
     cases=(case(np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([1.0, 3.0]), invert=False), case((), (2,), invert=True)),
-    reason="the result is a truth value",
+    reason="the result is a boolean",
 )
 
 
@@ -62,16 +66,16 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """The different elements of an array, sorted. The gradient of each goes to the first of its like.
+    """The distinct elements of an array, sorted. The gradient of each goes to its first occurrence.
 
     >>> unique([3.0, 1.0, 3.0])
     array([1., 3.])
     """
     ar = as_operand(ar)
     axis = None if axis is None else normalize_axis_index(axis, ar.ndim)
-    places = _first_places(ar, axis=axis, equal_nan=equal_nan)
-    out = [take(ar, places, axis)]
-    out += [places] if return_index else []
+    indices = _first_indices(ar, axis=axis, equal_nan=equal_nan)
+    out = [take(ar, indices, axis)]
+    out += [indices] if return_index else []
     out += [_inverse(ar, axis=axis, equal_nan=equal_nan)] if return_inverse else []
     out += [_multiplicities(ar, axis=axis, equal_nan=equal_nan)] if return_counts else []
     return out[0] if len(out) == 1 else tuple(out)
@@ -96,28 +100,41 @@ class UniqueInverse(NamedTuple):
 
 @implements(np.unique_all)
 def unique_all(x: Any, /) -> UniqueAll:
-    """The different elements, where each is first, which of them each element is, and how often it occurs.
+    """The distinct elements, the first index of each, the inverse indices, and the counts; NaNs are distinct.
 
-    NaNs differ.
+    >>> unique_all([3, 1, 3]).counts
+    array([1, 2])
     """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 @implements(np.unique_counts)
 def unique_counts(x: Any, /) -> UniqueCounts:
-    """The different elements, and how often each occurs; NaNs differ."""
+    """The distinct elements, and how often each occurs; NaNs are distinct.
+
+    >>> unique_counts([3, 1, 3]).counts
+    array([1, 2])
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 @implements(np.unique_inverse)
 def unique_inverse(x: Any, /) -> UniqueInverse:
-    """The different elements, and which of them each element is; NaNs differ."""
+    """The distinct elements, and the index among them of each element; NaNs are distinct.
+
+    >>> unique_inverse([3, 1, 3]).inverse_indices
+    array([1, 0, 1])
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @implements(np.unique_values)
 def unique_values(x: Any, /) -> Any:
-    """The different elements, sorted; NaNs differ."""
+    """The distinct elements, sorted; NaNs are distinct.
+
+    >>> unique_values([3, 1, 3])
+    array([1, 3])
+    """
     return unique(x, equal_nan=False)
 
 
@@ -125,19 +142,31 @@ def unique_values(x: Any, /) -> Any:
 def isin(
     element: Any, test_elements: Any, /, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
 ) -> Any:
-    """Whether each element is one of the others."""
+    """Whether each element is one of the others.
+
+    >>> isin([1, 2, 3], [2, 5])
+    array([False,  True, False])
+    """
     return _isin(as_operand(element), as_operand(test_elements), invert=invert)
 
 
 @implements(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> Any:
-    """The different elements of both arrays, sorted."""
+    """The distinct elements of both arrays, sorted.
+
+    >>> union1d([3, 1], [1, 2])
+    array([1, 2, 3])
+    """
     return unique(concatenate([ar1, ar2], None))
 
 
 @implements(np.intersect1d)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The elements that both arrays have, sorted; their gradient goes to the first array."""
+    """The elements that both arrays have, sorted; their gradient goes to the first array.
+
+    >>> intersect1d([3, 1, 2], [2, 3, 5])
+    array([2, 3])
+    """
     sets = _set(ar1, assume_unique), _set(ar2, assume_unique)
     x, y = sets[0][0], sets[1][0]
     common = sort(getitem(x, isin(x, y)))
@@ -152,19 +181,27 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The elements of the first array that the second does not have, sorted unless they are said to be unique."""
+    """The elements of the first array that are not in the second, sorted unless `assume_unique`.
+
+    >>> setdiff1d([3, 1, 2], [2])
+    array([1, 3])
+    """
     x = _set(ar1, assume_unique)[0]
     return getitem(x, isin(x, ar2, invert=True))
 
 
 @implements(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The elements that only one of both arrays has, sorted."""
+    """The elements that are in only one of two arrays, sorted.
+
+    >>> setxor1d([3, 1, 2], [2, 5])
+    array([1, 3, 5])
+    """
     x, y = _set(ar1, assume_unique)[0], _set(ar2, assume_unique)[0]
     return sort(concatenate([getitem(x, isin(x, y, invert=True)), getitem(y, isin(y, x, invert=True))]))
 
 
 def _set(x: Any, assume_unique: bool) -> tuple[Any, Any]:
-    """The different elements in a row, and where they are in the array."""
+    """The distinct elements in one vector, and their first indices in the array."""
     x = reshape(as_operand(x), (-1,))
     return (x, np.arange(x.size)) if assume_unique else unique(x, return_index=True)

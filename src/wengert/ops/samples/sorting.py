@@ -1,4 +1,4 @@
-"""Sorting: the order is found without a gradient, and what is put in that order has one."""
+"""Sorting: no gradient flows through the order, and gradients follow the elements that are sorted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, implements
+from wengert.core.errors import user_error
 from wengert.core.kinds import case, nondifferentiable, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
-from wengert.ops.indexing.taking import permuted, take_along_axis
+from wengert.ops.indexing.taking import permute, take_along_axis
 from wengert.ops.shape.joining import unstack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
+
+__all__ = ["argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort"]
 
 ORDER = "the result is integer indices"
 
@@ -28,14 +31,15 @@ _argpartition = nondifferentiable(
 )  # fmt: skip
 _searchsorted = nondifferentiable(
     "searchsorted", np.searchsorted, 2, takes_params=True,
-    cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")), reason=ORDER,
+    cases=(case(np.array([-1.0, 0.0, 1.0]), (4,), side="left"), case(np.array([0.0, 0.0]), (), side="right")),
+    reason=ORDER,
 )  # fmt: skip
 
 
 def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
-    """The array and the axis to sort along: None is the only axis of the flattened array."""
+    """The array and the axis to sort along, flattened if the axis is None."""
     if order is not None:
-        raise ValueError("Cannot specify order when the array has no fields.")
+        raise user_error(ValueError, "Cannot specify order when the array has no fields")
     a = as_operand(a)
     if axis is None:
         return reshape(a, (-1,)), 0
@@ -43,14 +47,16 @@ def _line(a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
 
 
 def _at_least_a_row(a: Any) -> Any:
-    """NumPy does not sort a number, but gives it the order [0]."""
+    """A number as a vector: NumPy does not sort numbers, but gives their order as [0]."""
     a = as_operand(a)
     return a if a.ndim else reshape(a, (1,))
 
 
 def _kind(kind: str | None, stable: bool | None) -> str | None:
     if stable is not None and kind is not None:
-        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+        raise user_error(
+            ValueError, "`kind` and `stable` parameters can't be provided at the same time", "Use only one of them."
+        )
     return "stable" if kind is None and stable in (None, True) else kind
 
 
@@ -74,7 +80,7 @@ def sort(
     """
     a, axis = _line(a, axis, order)
     if isinstance(a, Array):
-        return permuted(a, _order(a, axis, _kind(kind, stable), descending), axis)
+        return permute(a, _order(a, axis, _kind(kind, stable), descending), axis)
     ascending = np.sort(a, axis, kind, stable=stable)  # type: ignore[arg-type]  # any kind, checked by NumPy
     return np.flip(ascending, axis) if descending else ascending
 
@@ -93,6 +99,9 @@ def argsort(
     """The indices that sort an array.
 
     Equal elements stay in their order, unless a `kind` is chosen or `stable=False`.
+
+    >>> argsort([3.0, 1.0, 2.0])
+    array([1, 2, 0])
     """
     a, axis = _line(_at_least_a_row(a), axis, order)
     return _order(a, axis, _kind(kind, stable), descending)
@@ -107,19 +116,25 @@ def _order(a: Any, axis: int, kind: str | None, descending: bool) -> Any:
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
-    """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind."""
+    """A copy with the elements `kth` where sorting would put them, smaller ones before and larger ones behind.
+
+    >>> float(partition([3.0, 1.0, 2.0], 0)[0])
+    1.0
+    """
     a, axis = _line(a, axis, order)
     kth = _places(kth)
-    return (
-        permuted(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
-        if isinstance(a, Array)
-        else np.partition(a, kth, axis, kind)
-    )  # type: ignore[call-overload]  # the same
+    if isinstance(a, Array):
+        return permute(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
+    return np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # it is NumPy's only kind
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None) -> Any:
-    """The indices that partition an array."""
+    """The indices that partition an array.
+
+    >>> int(argpartition([3.0, 1.0, 2.0], 0)[0])
+    1
+    """
     a, axis = _line(_at_least_a_row(a), axis, order)
     return _argpartition(a, kth=_places(kth), axis=axis, kind=kind)
 
@@ -131,7 +146,11 @@ def _places(kth: Any) -> int | tuple[int, ...]:
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, /, side: str = "left", sorter: Any = None) -> Any:
-    """Where v would have to be inserted to keep a sorted."""
+    """The indices at which v would have to be inserted to keep a sorted.
+
+    >>> searchsorted([1.0, 2.0, 3.0], [1.5, 9.0])
+    array([1, 3])
+    """
     a = as_operand(a)
     return _searchsorted(a if sorter is None else getitem(a, as_operand(sorter)), as_operand(v), side=side)
 
@@ -145,7 +164,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """
     rows = [as_operand(key) for key in (unstack(keys) if isinstance(keys, Array) else keys)]
     if not rows:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise user_error(TypeError, "Need sequence of keys with len > 0 in lexsort")
     order = argsort(rows[0], axis)
     for key in rows[1:]:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)

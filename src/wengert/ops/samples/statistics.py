@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
@@ -29,14 +29,13 @@ from wengert.ops.elementwise.predicates import (
     less,
     less_equal,
     logical_and,
-    refuse_out,
     rint,
 )
 from wengert.ops.indexing.subscripts import add_at, getitem
 from wengert.ops.indexing.taking import take_along_axis
 from wengert.ops.reductions.axes import Axis
 from wengert.ops.reductions.cumulative import cumsum
-from wengert.ops.reductions.extremes import collapsed, take_last
+from wengert.ops.reductions.extremes import collapse, take_last
 from wengert.ops.reductions.logical import count_nonzero
 from wengert.ops.reductions.sums import average
 from wengert.ops.reductions.sums import sum as sum_
@@ -45,6 +44,10 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import atleast_2d
 from wengert.ops.shape.rearranging import concatenate, diag
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, moveaxis, reshape, squeeze
+
+__all__ = [
+    "corrcoef", "cov", "histogram", "histogram_bin_edges", "nanpercentile", "nanquantile", "percentile", "quantile",
+]  # fmt: skip
 
 # Covariance
 
@@ -63,7 +66,7 @@ def cov(
 ) -> Any:
     """The covariances of variables, one in each row (or column), over their observations.
 
-    Differentiable in `aweights` too.
+    They are differentiable with respect to `aweights` too.
 
     >>> cov([1.0, 2.0, 4.0], [1.0, 3.0, 2.0]).round(3)
     array([[2.333, 0.5  ],
@@ -108,7 +111,12 @@ def _weights_of_observations(fweights: Any, aweights: Any, n: int) -> Any:
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """The correlation coefficients of variables, one in each row (or column), over their observations."""
+    """The correlation coefficients of variables, one in each row (or column), over their observations.
+
+    >>> corrcoef([[1.0, 2.0, 3.0], [1.0, 0.0, -1.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -117,7 +125,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return clip(real(c), -1, 1) + 1j * clip(imag(c), -1, 1) if c.dtype.kind == "c" else clip(c, -1, 1)
 
 
-# Quantiles. A method gives a place in the sorted sample of n numbers, between two of them, and the weight of the upper
+# Quantiles. A method gives a position between two of the n sorted numbers, and the weight of the upper
 # one.
 
 
@@ -125,14 +133,16 @@ def _between(alpha: float, beta: float) -> Callable:
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _whole_place(place: Any, stays: Any) -> Any:
-    """The next place above, or this one where it stays."""
-    return clip(floor(place) + where(stays, 0.0, 1.0), 0.0, None)
+def _integer_position(position: Any, stays: Any) -> Any:
+    """The next integer above a position, or the position itself where `stays`."""
+    return clip(floor(position) + where(stays, 0.0, 1.0), 0.0, None)
 
 
 def _closest(n: Any, q: Any) -> Any:
-    place = n * q - 1.5
-    return _whole_place(place, logical_and(equal(place, floor(place)), equal(remainder(floor(place), 2), 1)))
+    position = n * q - 1.5
+    return _integer_position(
+        position, logical_and(equal(position, floor(position)), equal(remainder(floor(position), 2), 1))
+    )
 
 
 CONTINUOUS: dict[str, Callable] = {
@@ -146,7 +156,7 @@ CONTINUOUS: dict[str, Callable] = {
     "midpoint": lambda n, q: 0.5 * (floor((n - 1) * q) + ceil((n - 1) * q)),
 }
 DISCRETE: dict[str, Callable] = {
-    "inverted_cdf": lambda n, q: _whole_place(n * q - 1, equal(n * q - 1, floor(n * q - 1))),
+    "inverted_cdf": lambda n, q: _integer_position(n * q - 1, equal(n * q - 1, floor(n * q - 1))),
     "closest_observation": _closest,
     "lower": lambda n, q: floor((n - 1) * q),
     "higher": lambda n, q: ceil((n - 1) * q),
@@ -170,7 +180,9 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The q-th quantiles by any of NumPy's methods, differentiable in a, and in q where the method is continuous.
+    """The q-th quantiles by any of NumPy's methods.
+
+    They are differentiable with respect to a, and to q if the method is continuous.
 
     >>> float(quantile([1.0, 2.0, 4.0], 0.75))
     3.0
@@ -190,7 +202,11 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Quantiles in hundredths."""
+    """Quantiles in hundredths.
+
+    >>> percentile([1.0, 2.0, 3.0], [50, 100])
+    array([2., 3.])
+    """
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, False)
 
 
@@ -206,7 +222,11 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Quantiles of what is not NaN; NaN where nothing is."""
+    """Quantiles of the elements that are not NaN; NaN if all are.
+
+    >>> nanquantile([1.0, np.nan, 3.0], [0.0, 0.5])
+    array([1., 2.])
+    """
     return _quantile(a, q, 1, axis, out, method, keepdims, weights, True)
 
 
@@ -222,7 +242,11 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Percentiles of what is not NaN; NaN where nothing is."""
+    """Percentiles of the elements that are not NaN; NaN if all are.
+
+    >>> nanpercentile([1.0, np.nan, 3.0], [0, 50])
+    array([1., 2.])
+    """
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
 
 
@@ -239,7 +263,7 @@ def _quantile(
     if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
         raise user_error(ValueError, f"Quantiles must be between 0 and {parts}")
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    rows = collapsed(a, axes)
+    rows = collapse(a, axes)
     if not rows.shape[-1]:
         raise user_error(IndexError, "There are no quantiles of no numbers")
     order = argsort(rows)  # NaNs come last
@@ -264,11 +288,11 @@ def _quantile(
 def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool) -> Any:
     if method in DISCRETE or (method == "linear" and q.dtype.kind in "iu"):
         return _at(ordered, (DISCRETE.get(method) or CONTINUOUS[method])(n, q), n)
-    place = CONTINUOUS[method](n, inexact(q))
-    lower = floor(place)
+    position = CONTINUOUS[method](n, inexact(q))
+    lower = floor(position)
     below = _at(ordered, lower, n)
-    fraction = place - lower
-    weight = astype(UPPER[method](fraction), place.dtype, copy=False) if method in UPPER else fraction
+    fraction = position - lower
+    weight = astype(UPPER[method](fraction), position.dtype, copy=False) if method in UPPER else fraction
     if yields and ordered.dtype.kind == "f":
         weight = astype(weight, ordered.dtype, copy=False)
     above = _at(ordered, lower + 1, n)
@@ -276,10 +300,10 @@ def _unweighted_quantile(ordered: Any, n: Any, q: Any, method: str, yields: bool
     return where(greater_equal(weight, 0.5), above - step * (1 - weight), below + step * weight)
 
 
-def _at(ordered: Any, place: Any, n: Any) -> Any:
-    """Elements of sorted rows at places that hold for all rows, or that differ with the number n of those that count."""
-    place = astype(clip(place, 0, n - 1), np.intp)
-    return getitem(ordered, (..., place)) if place.ndim == 1 else take_last(ordered, place)
+def _at(ordered: Any, position: Any, n: Any) -> Any:
+    """The elements of sorted rows at positions, one array for all rows, or one for each row if n differs."""
+    position = astype(clip(position, 0, n - 1), np.intp)
+    return getitem(ordered, (..., position)) if position.ndim == 1 else take_last(ordered, position)
 
 
 def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -> Any:
@@ -290,11 +314,11 @@ def _rows_of_weights(weights: Any, a: Any, axes: tuple[int, ...], method: str) -
         raise user_error(ValueError, f"weights of shape {weights.shape} fit neither {a.shape} nor its axes {axes}")
     if not isinstance(weights, Array) and (weights < 0).any():
         raise user_error(ValueError, "Weights must be non-negative")
-    return collapsed(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
+    return collapse(weights, axes) if weights.shape == a.shape else reshape(weights, (-1,))
 
 
 def _weighted_quantile(ordered: Any, order: Any, q: Any, weights: Any, skips_nan: bool) -> Any:
-    """The first number up to which the weights are the q-th part of all; in the weights it is constant in pieces."""
+    """The first number up to which the weights are the q-th part of their sum; piecewise constant in the weights."""
     weights = take_along_axis(broadcast_to(weights, ordered.shape), order)
     if skips_nan:
         weights = where(isnan(ordered), 0.0, weights)
@@ -312,11 +336,11 @@ COUNTS = "counts are piecewise constant: the derivative is zero wherever there i
 def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
     if isinstance(bins, str):
         return data_dependent_shape(f"a histogram with bins={bins!r}")()
-    return Spec.of(np.histogram_bin_edges(_ordered(np.zeros(1, x.dtype)), bins, range))
+    return Spec.of(np.histogram_bin_edges(_order(np.zeros(1, x.dtype)), bins, range))
 
 
-def _ordered(x: Any) -> Any:
-    """Numbers for a histogram: NumPy takes truth values as integers, with a warning."""
+def _order(x: Any) -> Any:
+    """Numbers for a histogram: NumPy takes booleans as integers, with a warning."""
     if x.dtype.kind == "c":
         raise user_error(TypeError, "A histogram is of real numbers, which have an order")
     return x.astype(np.uint8) if x.dtype.kind == "b" else x
@@ -324,7 +348,7 @@ def _ordered(x: Any) -> Any:
 
 _bin_edges = nondifferentiable(
     "histogram_bin_edges",
-    lambda x, bins, range: np.histogram_bin_edges(_ordered(x), bins, range),
+    lambda x, bins, range: np.histogram_bin_edges(_order(x), bins, range),
     takes_params=True,
     spec=_edges_spec,
     cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
@@ -332,7 +356,7 @@ _bin_edges = nondifferentiable(
 )
 _histogram = nondifferentiable(
     "histogram",
-    lambda x, y: np.histogram(_ordered(x), y)[0],
+    lambda x, y: np.histogram(_order(x), y)[0],
     2,
     cases=(case((9,), np.array([-1.0, 0.0, 2.0])), case((2, 3), np.array([-1.0, 1.0]))),
     reason=COUNTS,
@@ -341,7 +365,11 @@ _histogram = nondifferentiable(
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins of a histogram, through which no gradient flows."""
+    """The edges of the bins of a histogram, through which no gradient flows.
+
+    >>> histogram_bin_edges([0.0, 3.0, 4.0], bins=2)
+    array([0., 2., 4.])
+    """
     if not isinstance(bins, int | np.integer | str):
         return as_operand(bins)
     return _bin_edges(as_operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
@@ -349,9 +377,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
-    """How many numbers lie in each bin, and the edges of the bins.
+    """The number of elements in each bin, and the edges of the bins.
 
     No gradient flows to the numbers; it does to `weights`.
+
+    >>> histogram([1.0, 2.0, 2.5], bins=2)
+    (array([1, 2]), array([1.  , 1.75, 2.5 ]))
     """
     a = as_operand(a)
     edges = histogram_bin_edges(a, bins, range)
@@ -366,5 +397,5 @@ def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
         )
     a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
     inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
-    place = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
-    return add_at(np.zeros(n, weights.dtype), place, where(inside, weights, weights.dtype.type(0)))
+    position = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
+    return add_at(np.zeros(n, weights.dtype), position, where(inside, weights, weights.dtype.type(0)))

@@ -12,6 +12,8 @@ from wengert.core.facts import MOVES, VIEW, Facts
 from wengert.core.kinds import case, keep_params, linear, nondifferentiable
 from wengert.core.primitive import as_operand
 
+__all__ = ["astype", "copy"]
+
 _astype = linear(
     "astype",
     lambda x, dtype: x.astype(dtype),
@@ -58,6 +60,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     """The numbers in another dtype.
 
     A gradient flows back in the dtype of x; none flows through integers and booleans.
+
+    >>> astype([1.7, 2.2], int)
+    array([1, 2])
     """
     check_device(device)
     x, dtype = as_operand(x), np.dtype(dtype)
@@ -68,5 +73,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """A new value with the same numbers, through which the gradient flows unchanged."""
+    """A new value with the same numbers, through which the gradient flows unchanged.
+
+    >>> copy([1.0, 2.0])
+    array([1., 2.])
+    """
     return _copy(as_operand(a))

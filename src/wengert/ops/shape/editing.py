@@ -1,4 +1,4 @@
-"""Arrays with parts put in, taken out or exchanged, and arrays made of blocks or by a function of each line."""
+"""Arrays with parts inserted, deleted or replaced, and arrays made of blocks or by a function of each row."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.core.array import Array, implements
-from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.errors import TrackedValueError, refuse_out, user_error
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip
-from wengert.ops.elementwise.predicates import less, logical_or, refuse_out
-from wengert.ops.indexing.index_arrays import known
+from wengert.ops.elementwise.predicates import less, logical_or
+from wengert.ops.indexing.index_arrays import known_numbers
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import argwhere, put, take, take_along_axis
 from wengert.ops.shape.casting import astype
@@ -33,12 +33,17 @@ from wengert.ops.shape.reshaping import (
     transpose,
 )
 
-# Entries put in and taken out
+__all__ = [
+    "append", "apply_along_axis", "apply_over_axes", "block", "choose", "delete", "fill_diagonal", "insert", "resize",
+    "rollaxis", "trim_zeros",
+]  # fmt: skip
+
+# Elements inserted and deleted
 
 
 @implements(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Values behind an array, along an axis or in one row.
+    """Values appended to an array, along an axis or flattened.
 
     >>> append([1, 2], [[3], [4]])
     array([1, 2, 3, 4])
@@ -48,38 +53,38 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Values before the places `obj` of an array, along an axis or in one row.
+    """An array with values inserted before the indices `obj`, along an axis or flattened.
 
     >>> insert([1.0, 2.0, 3.0], [1, 3], [8.0, 9.0])
     array([1., 8., 2., 3., 9.])
     """
     arr, axis = _line(arr, axis)
-    values, places, n = as_operand(values), _plain_places(obj), arr.shape[axis]
+    values, indices, n = as_operand(values), _plain_indices(obj), arr.shape[axis]
     if isinstance(values, Array) and values.dtype.kind in "fc" and arr.dtype.kind not in "fc":
         raise user_error(
             TypeError,
             f"A {values.dtype} value put into an array of dtype {arr.dtype} would be rounded and lose its gradient",
             "Make the array floating-point first: x = x.astype(float).",
         )
-    count = np.insert(np.arange(n), places, 0).size - n
+    count = np.insert(np.arange(n), indices, 0).size - n
     if count == 1:  # then as many as there are values
         values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
-        values = values if np.ndim(places) or isinstance(places, slice) else moveaxis(values, 0, axis)
+        values = values if np.ndim(indices) or isinstance(indices, slice) else moveaxis(values, 0, axis)
         count = values.shape[axis]
     new = broadcast_to(astype(values, arr.dtype, copy=False), (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
-    order = np.insert(np.arange(n), places, np.arange(n, n + count))
+    order = np.insert(np.arange(n), indices, np.arange(n, n + count))
     return take(concatenate([arr, new], axis), order, axis)
 
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """An array without what is at the places `obj`, along an axis or in one row.
+    """An array without the elements at the indices `obj`, along an axis or flattened.
 
     >>> delete([1.0, 2.0, 3.0], 1)
     array([1., 3.])
     """
     arr, axis = _line(arr, axis)
-    return take(arr, np.delete(np.arange(arr.shape[axis]), _plain_places(obj)), axis)
+    return take(arr, np.delete(np.arange(arr.shape[axis]), _plain_indices(obj)), axis)
 
 
 def _line(arr: Any, axis: int | None) -> tuple[Any, int]:
@@ -87,13 +92,19 @@ def _line(arr: Any, axis: int | None) -> tuple[Any, int]:
     return (ravel(arr), 0) if axis is None else (arr, normalize_axis_index(axis, arr.ndim))
 
 
-def _plain_places(obj: Any) -> Any:
-    return known(obj, "The shape of an array with entries put in or taken out") if isinstance(obj, Array) else obj
+def _plain_indices(obj: Any) -> Any:
+    return (
+        known_numbers(obj, "The shape of an array with elements inserted or deleted") if isinstance(obj, Array) else obj
+    )
 
 
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
-    """An array of another size, with the entries of the old one over and over."""
+    """An array of another size, with the elements of the old one repeated as often as needed.
+
+    >>> resize([1, 2], 5)
+    array([1, 2, 1, 2, 1])
+    """
     flat, shape = ravel(as_operand(a)), extents(new_shape)
     if any(n < 0 for n in shape):
         raise user_error(ValueError, f"all elements of `new_shape` must be non-negative, and it is {shape}")
@@ -105,18 +116,22 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
-    """An array without the zeros at its front, its back, or both, along all axes or the given ones."""
+    """An array without the zeros at its front, its back, or both, along all axes or the given ones.
+
+    >>> trim_zeros([0, 1, 2, 0])
+    [1, 2]
+    """
     x, sides = as_operand(filt), trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise user_error(ValueError, f"`trim` is 'f', 'b' or 'fb', and not {trim!r}")
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    places = known(argwhere(x), "The shape of what trim_zeros leaves")
+    indices = known_numbers(argwhere(x), "The shape of what trim_zeros leaves")
     key = [slice(None)] * x.ndim
     for i in axes:
-        first, last = (places[:, i].min(), places[:, i].max() + 1) if len(places) else (0, 0)
+        first, last = (indices[:, i].min(), indices[:, i].max() + 1) if len(indices) else (0, 0)
         key[i] = slice(
-            int(first) if "f" in sides or not len(places) else None,
-            int(last) if "b" in sides or not len(places) else None,
+            int(first) if "f" in sides or not len(indices) else None,
+            int(last) if "b" in sides or not len(indices) else None,
         )
     return filt[key[0]] if isinstance(filt, list | tuple) and len(key) == 1 else getitem(x, tuple(key))
 
@@ -126,8 +141,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
 @implements(np.block)
 def block(arrays: Any) -> Any:
-    """An array of blocks: the innermost lists are joined along the last axis, those around them along the one before,
-    and so on.
+    """An array of blocks, given as nested lists.
+
+    The innermost lists are joined along the last axis, those around them along the one before, and so on.
 
     >>> block([[np.eye(2), np.zeros((2, 1))], [1.0, 2.0, 3.0]])
     array([[1., 0., 0.],
@@ -148,7 +164,7 @@ def block(arrays: Any) -> Any:
 
 
 def _depth(part: Any) -> tuple[int, int]:
-    """How deep the lists are nested, all alike, and the largest number of axes of a block."""
+    """The depth of the nested lists, which must be the same everywhere, and the largest number of axes of a block."""
     if isinstance(part, tuple):
         raise user_error(TypeError, "block takes lists of blocks, and got a tuple", "Write [...] instead of (...).")
     if not isinstance(part, list):
@@ -164,7 +180,7 @@ def _depth(part: Any) -> tuple[int, int]:
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """From several arrays, element by element, that of the number a.
+    """Elements chosen from several arrays: a holds the number of the array for each element.
 
     >>> choose([0, 1, 0], [[1.0, 2.0, 3.0], 9.0])
     array([1., 9., 3.])
@@ -199,7 +215,13 @@ def _refuse_outside(number: Any, n: int) -> None:
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Write on the main diagonal, in place; `wrap` begins it again below, in a tall matrix."""
+    """Write to the main diagonal, in place; with `wrap`, it starts again below itself in a tall matrix.
+
+    >>> x = np.zeros((2, 2))
+    >>> fill_diagonal(x, 5.0)
+    >>> x.tolist()
+    [[5.0, 0.0], [0.0, 5.0]]
+    """
     if a.ndim < 2:
         raise user_error(ValueError, f"fill_diagonal needs at least two axes, and got shape {a.shape}")
     if a.ndim > 2 and len(set(a.shape)) > 1:
@@ -213,7 +235,11 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 @implements(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """An axis moved to stand before the place `start`; `moveaxis` says it more plainly."""
+    """An axis moved in front of the axis `start`; `moveaxis` is easier to read.
+
+    >>> rollaxis(np.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
@@ -229,7 +255,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @implements(np.apply_along_axis)
 def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a function gives for each line along an axis, in the place of that line; `wg.vmap` calls it once for all.
+    """The results of a function of each row along an axis, in place of the rows; `wg.vmap` calls it once for all.
 
     >>> apply_along_axis(lambda line: line[:2] * 10, 0, np.eye(3)).tolist()
     [[10.0, 0.0, 0.0], [0.0, 10.0, 0.0]]
@@ -250,6 +276,9 @@ def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
     """A function of an array and an axis, such as `sum`, applied for one axis after the other.
 
     The axes stay, of length one.
+
+    >>> apply_over_axes(np.sum, np.ones((2, 3)), [0, 1])
+    array([[6.]])
     """
     value = as_operand(a)
     ndim = value.ndim

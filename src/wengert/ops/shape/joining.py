@@ -1,4 +1,4 @@
-"""Arrays made of several others, or of one many times over: stacked, split, tiled, padded, filled."""
+"""Arrays made of several others, or of one many times over: stacked, tiled, padded, filled."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, check_device, implements
-from wengert.core.errors import user_error
-from wengert.core.facts import MOVES, PART, Facts
+from wengert.core.errors import refuse_out, user_error
+from wengert.core.facts import Facts, MOVES, PART
 from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
 from wengert.core.primitive import operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.shape.casting import astype, cast
-from wengert.ops.shape.rearranging import array_split, concatenate
+from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_arrays, broadcast_to, extents, reshape
 
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dstack", "empty_like", "full_like", "hstack", "kron",
+    "meshgrid", "ones_like", "pad", "stack", "tile", "unstack", "vstack", "zeros_like",
+]  # fmt: skip
 
-def _unstacked(x: Any, axis: int) -> tuple:
+
+def _unstack_impl(x: Any, axis: int) -> tuple:
     lead = (slice(None),) * axis
     return tuple(x[(*lead, i)] for i in range(x.shape[axis]))
 
 
-def _filled(slices: Sequence[Any], whole: Spec, axis: int) -> list:
-    """The cotangents of all slices, with zeros for those that nothing came back to."""
+def _fill_slices(slices: Sequence[Any], whole: Spec, axis: int) -> list:
+    """The cotangents of all slices, zeros for those without one."""
     shape = whole.shape[:axis] + whole.shape[axis + 1 :]
     return [np.zeros(shape, whole.dtype) if t is None else t for t in slices]
 
@@ -54,8 +58,8 @@ _stack = linear(
 )
 _unstack: Callable = linear(
     "unstack",
-    _unstacked,
-    lambda t, x_spec, axis: _stack(*_filled(t, x_spec, axis), axis=axis),
+    _unstack_impl,
+    lambda t, x_spec, axis: _stack(*_fill_slices(t, x_spec, axis), axis=axis),
     outputs=0,  # as many as there are slices
     batch=shift_axis,
     cases=(case((3, 2), axis=0), case((2, 3), axis=1), case((2,), axis=0)),
@@ -89,16 +93,31 @@ def _at_least(arys: tuple, ndim: int, shape: Any) -> Any:
 
 @implements(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
+    """Arrays with at least one axis.
+
+    >>> atleast_1d(3.0)
+    array([3.])
+    """
     return _at_least(arys, 1, lambda shape: (1,))
 
 
 @implements(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
+    """Arrays with at least two axes; new ones are in front.
+
+    >>> atleast_2d([1.0, 2.0]).shape
+    (1, 2)
+    """
     return _at_least(arys, 2, lambda shape: (1,) * (2 - len(shape)) + shape)
 
 
 @implements(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
+    """Arrays with at least three axes; a vector becomes the middle one.
+
+    >>> atleast_3d([1.0, 2.0]).shape
+    (1, 2, 1)
+    """
     return _at_least(arys, 3, lambda shape: (*((1,) * (2 - len(shape)) + shape), 1))
 
 
@@ -112,7 +131,7 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
     refuse_out(out)
     parts = [as_operand(a) for a in arrays]
     if not parts:
-        raise ValueError("need at least one array to stack")
+        raise user_error(ValueError, "Need at least one array to stack")
     if dtype is not None:
         parts = [cast(a, dtype, casting) for a in parts]
     return _stack(*parts, axis=normalize_axis_index(axis, parts[0].ndim + 1))
@@ -120,66 +139,61 @@ def stack(arrays: Any, /, axis: int = 0, out: None = None, *, dtype: Any = None,
 
 @implements(np.unstack)
 def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+    """The slices of an array along an axis, as a tuple.
+
+    >>> unstack([[1, 2], [3, 4]])
+    (array([1, 2]), array([3, 4]))
+    """
     x = as_operand(x)
     return _unstack(x, axis=normalize_axis_index(axis, x.ndim))
 
 
-def _each(at_least: Any, tup: Any) -> list:
+def _each_array(at_least: Any, tup: Any) -> list:
     return [at_least(a) for a in tup]
 
 
 @implements(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    return concatenate(_each(atleast_2d, tup), 0, dtype=dtype, casting=casting)
+    """Arrays joined along the first axis; vectors become rows.
+
+    >>> vstack([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
+    return concatenate(_each_array(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    parts = _each(atleast_1d, tup)
+    """Arrays joined along the second axis, vectors along their only one.
+
+    >>> hstack([[1, 2], [3]])
+    array([1, 2, 3])
+    """
+    parts = _each_array(atleast_1d, tup)
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
 def dstack(tup: Any) -> Any:
-    return concatenate(_each(atleast_3d, tup), 2)
+    """Arrays joined along a third axis.
+
+    >>> dstack([[1, 2], [3, 4]]).shape
+    (1, 2, 2)
+    """
+    return concatenate(_each_array(atleast_3d, tup), 2)
 
 
 @implements(np.column_stack)
 def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix, or matrices side by side.
+
+    >>> column_stack([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in map(as_operand, tup)], 1)
 
 
-@implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    ary = as_operand(ary)
-    if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
-        raise ValueError("array split does not result in an equal division")
-    return array_split(ary, indices_or_sections, axis)
-
-
-def _split_from(name: str, ary: Any, indices_or_sections: Any, ndim: int, axis: int) -> list:
-    ary = as_operand(ary)
-    if ary.ndim < ndim:
-        raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
-    return split(ary, indices_or_sections, axis)
-
-
-@implements(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list:
-    return _split_from("hsplit", ary, indices_or_sections, 1, 1 if as_operand(ary).ndim > 1 else 0)
-
-
-@implements(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list:
-    return _split_from("vsplit", ary, indices_or_sections, 2, 0)
-
-
-@implements(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Any) -> list:
-    return _split_from("dsplit", ary, indices_or_sections, 3, 2)
-
-
-def _interleaved(outer: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
+def _interleave(outer: tuple[int, ...], inner: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n for pair in zip(outer, inner, strict=True) for n in pair)
 
 
@@ -189,16 +203,21 @@ def _leading_ones(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 @implements(np.tile)
 def tile(A: Any, /, reps: Any) -> Any:
+    """An array repeated along its axes.
+
+    >>> tile([1, 2], 2)
+    array([1, 2, 1, 2])
+    """
     A, reps = as_operand(A), extents(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = _leading_ones(A.shape, ndim), _leading_ones(reps, ndim)
-    blocks = broadcast_to(reshape(A, _interleaved((1,) * ndim, shape)), _interleaved(reps, shape))
+    blocks = broadcast_to(reshape(A, _interleave((1,) * ndim, shape)), _interleave(reps, shape))
     return reshape(blocks, tuple(map(mul, reps, shape)))
 
 
 @implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product: every entry of `a` times the whole of `b`.
+    """The Kronecker product: every element of `a` times the whole of `b`.
 
     >>> kron([1, 10], [[1, 2]]).tolist()
     [[1, 2, 10, 20]]
@@ -207,14 +226,19 @@ def kron(a: Any, b: Any) -> Any:
     ndim = max(a.ndim, b.ndim)
     outer, inner = _leading_ones(a.shape, ndim), _leading_ones(b.shape, ndim)
     ones = (1,) * ndim
-    blocks = multiply(reshape(a, _interleaved(outer, ones)), reshape(b, _interleaved(ones, inner)))
+    blocks = multiply(reshape(a, _interleave(outer, ones)), reshape(b, _interleave(ones, inner)))
     return reshape(blocks, tuple(map(mul, outer, inner)))
 
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
+    """The coordinates of the points of a grid, an array for each axis.
+
+    >>> [x.tolist() for x in meshgrid([1, 2], [3, 4])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
     if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+        raise user_error(ValueError, "Valid values for `indexing` are 'xy' and 'ij'")
     axes = list(range(len(xi)))
     if indexing == "xy":
         axes[:2] = axes[:2][::-1]
@@ -228,7 +252,7 @@ STATISTICS: dict[str, Callable] = {"maximum": np.max, "minimum": np.min, "mean":
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """A border around an array: of zeros (also for mode="empty") or other constants, or continued from its entries.
+    """An array with a border: zeros (also for mode="empty"), other constants, or a continuation of its elements.
 
     >>> pad([1, 2, 3], (2, 1), mode="reflect").tolist()
     [3, 2, 1, 2, 3, 2]
@@ -247,7 +271,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         if not before and not after:
             continue
         if not array.shape[axis] and mode != "constant":
-            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+            raise user_error(ValueError, f"Can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         if mode in ("edge", "reflect", "symmetric", "wrap"):
             array = array[(*(slice(None),) * axis, np.pad(np.arange(array.shape[axis]), (before, after), mode))]
         else:
@@ -262,14 +286,14 @@ def _pad_widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
         pad_width = [np.broadcast_to(by_axis.get(i, 0), 2) for i in range(ndim)] or 0
     pad_width = np.asarray(pad_width)
     if pad_width.dtype.kind != "i":
-        raise TypeError("`pad_width` must be of integral type.")
+        raise user_error(TypeError, "`pad_width` must be of integral type")
     if (pad_width < 0).any():
-        raise ValueError("index can't contain negative values")
+        raise user_error(ValueError, "Index can't contain negative values")
     return tuple(map(tuple, np.broadcast_to(pad_width, (ndim, 2)).tolist()))
 
 
 def _border(array: Any, axis: int, width: int, side: int, mode: str, options: dict[str, Any]) -> Any:
-    """What goes before (side 0) or after (side 1) the entries along an axis, where it is computed rather than copied."""
+    """The padding before (side 0) or after (side 1) the elements along an axis, if it is computed, not copied."""
     lead, length, trail = array.shape[:axis], array.shape[axis], array.shape[axis + 1 :]
     shape = (*lead, width, *trail)
 
@@ -326,6 +350,11 @@ def full_like(
 def zeros_like(
     a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
+    """An array of zeros with the shape and dtype of another.
+
+    >>> zeros_like([1.0, 2.0])
+    array([0., 0.])
+    """
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
@@ -333,6 +362,11 @@ def zeros_like(
 def ones_like(
     a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
+    """An array of ones with the shape and dtype of another.
+
+    >>> ones_like([1.0, 2.0])
+    array([1., 1.])
+    """
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
@@ -340,5 +374,9 @@ def ones_like(
 def empty_like(
     prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """An array like `prototype`. Its numbers are zeros, so that a program gives the same result each time."""
+    """An array like `prototype`. Its numbers are zeros, so that a program gives the same result each time.
+
+    >>> empty_like([1.0, 2.0])
+    array([0., 0.])
+    """
     return full_like(prototype, 0, dtype, order, subok, shape, device=device)

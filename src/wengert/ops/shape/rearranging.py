@@ -19,6 +19,11 @@ from wengert.core.spec import Spec
 from wengert.ops.shape.casting import _copy, cast
 from wengert.ops.shape.reshaping import Axes, _broadcast_to, _reshape, along, ravel, swapaxes
 
+__all__ = [
+    "concat", "concatenate", "diag", "diagflat", "diagonal", "flip", "fliplr", "flipud", "repeat", "roll", "rot90",
+    "tril", "triu",
+]  # fmt: skip
+
 
 def _on_diagonal(x: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> np.ndarray:
     whole = np.zeros(shape, x.dtype)
@@ -37,8 +42,8 @@ def _pieces(x: Any, bounds: tuple[int, ...], axis: int) -> tuple:
     return tuple(x[(*lead, slice(i, j))] for i, j in _spans(x.shape[axis], bounds))
 
 
-def _filled(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axis: int) -> list:
-    """The cotangents of all pieces, with zeros for those that nothing came back to."""
+def _fill_parts(pieces: Sequence[Any], whole: Spec, bounds: tuple[int, ...], axis: int) -> list:
+    """The cotangents of all pieces, zeros for those without one."""
     lead, trail = whole.shape[:axis], whole.shape[axis + 1 :]
     spans = _spans(whole.shape[axis], bounds)
     return [
@@ -115,7 +120,7 @@ _concatenate = linear(
 _split: Callable = linear(
     "split",
     _pieces,
-    lambda t, x_spec, bounds, axis: _concatenate(*_filled(t, x_spec, bounds, axis), axis=axis),
+    lambda t, x_spec, bounds, axis: _concatenate(*_fill_parts(t, x_spec, bounds, axis), axis=axis),
     outputs=0,  # as many as there are pieces
     batch=shift_axis,
     cases=(case((5,), bounds=(2, 2), axis=0), case((2, 3, 2), bounds=(1,), axis=1), case((0,), bounds=(0,), axis=0)),
@@ -125,9 +130,14 @@ _split: Callable = linear(
 
 @implements(np.concatenate)
 def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays joined along an existing axis.
+
+    >>> concatenate([[1.0, 2.0], [3.0]])
+    array([1., 2., 3.])
+    """
     parts = [as_operand(a) for a in arrays]
     if not parts:
-        raise ValueError("need at least one array to concatenate")
+        raise user_error(ValueError, "Need at least one array to concatenate")
     if dtype is not None:
         parts = [cast(a, dtype, casting) for a in parts]
     if axis is None:
@@ -137,28 +147,9 @@ def concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, cast
     return _concatenate(*parts, axis=normalize_axis_index(axis, parts[0].ndim))
 
 
-@implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    ary = as_operand(ary)
-    axis = normalize_axis_index(axis, ary.ndim)
-    length = ary.shape[axis]
-    if np.ndim(indices_or_sections):
-        bounds = tuple(slice(index(i)).indices(length)[1] for i in indices_or_sections)
-        if list(bounds) != sorted(bounds):
-            lead = (slice(None),) * axis
-            return [ary[(*lead, slice(i, j))] for i, j in _spans(length, bounds)]
-    else:
-        sections = index(indices_or_sections)
-        if sections <= 0:
-            raise ValueError("number sections must be larger than 0.")
-        each, extra = divmod(length, sections)
-        bounds = tuple(i * each + min(i, extra) for i in range(1, sections))
-    return list(_split(ary, bounds=bounds, axis=axis))
-
-
 @implements(np.repeat)
 def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
-    """Each entry several times over: `repeats` is one number, or one for each entry along the axis.
+    """Each element repeated: `repeats` is one number, or one for each element along the axis.
 
     >>> repeat([1, 2, 3], [0, 1, 2]).tolist()
     [2, 3, 3]
@@ -174,42 +165,67 @@ def repeat(a: Any, /, repeats: Any, axis: int | None = None) -> Any:
 
 @implements(np.flip)
 def flip(m: Any, /, axis: Axes | None = None) -> Any:
+    """An array with its elements in reverse order along axes, all if none is given.
+
+    >>> flip([1, 2, 3])
+    array([3, 2, 1])
+    """
     m = as_operand(m)
     return _flip(m, axis=tuple(range(m.ndim)) if axis is None else normalize_axis_tuple(axis, m.ndim))
 
 
 @implements(np.fliplr)
 def fliplr(m: Any) -> Any:
+    """An array with its elements in reverse order along the second axis.
+
+    >>> fliplr([[1, 2], [3, 4]]).tolist()
+    [[2, 1], [4, 3]]
+    """
     m = as_operand(m)
     if m.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
+        raise user_error(ValueError, "Input must be >= 2-d")
     return _flip(m, axis=(1,))
 
 
 @implements(np.flipud)
 def flipud(m: Any) -> Any:
+    """An array with its elements in reverse order along the first axis.
+
+    >>> flipud([[1, 2], [3, 4]]).tolist()
+    [[3, 4], [1, 2]]
+    """
     m = as_operand(m)
     if m.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
+        raise user_error(ValueError, "Input must be >= 1-d")
     return _flip(m, axis=(0,))
 
 
 @implements(np.roll)
 def roll(a: Any, /, shift: Axes, axis: Axes | None = None) -> Any:
+    """An array with its elements moved along axes; those that leave at the end come in at the front.
+
+    >>> roll([1, 2, 3], 1)
+    array([3, 1, 2])
+    """
     a = as_operand(a)
     if axis is None:
         return _reshape(roll(ravel(a), shift, 0), shape=a.shape)
     shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     if shifts.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        raise user_error(ValueError, "'shift' and 'axis' should be scalars or 1D sequences")
     return _roll(a, shift=tuple(map(index, shifts)), axis=tuple(map(index, axes)))
 
 
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """An array rotated by k quarter turns in the plane of two axes.
+
+    >>> rot90([[1, 2], [3, 4]]).tolist()
+    [[2, 4], [1, 3]]
+    """
     m = as_operand(m)
     if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
+        raise user_error(ValueError, "len(axes) must be 2")
     i, j = normalize_axis_tuple(axes, m.ndim, "axes")
     match k % 4:
         case 0:
@@ -224,9 +240,14 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of matrices in two axes.
+
+    >>> diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
     a = as_operand(a)
     if a.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
+        raise user_error(ValueError, "diag requires an array of at least two dimensions")
     axis1, axis2 = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
     return _diagonal(a, offset=index(offset), axis1=axis1, axis2=axis2)
 
@@ -243,12 +264,17 @@ def diag(v: Any, k: int = 0) -> Any:
         n = v.shape[0] + abs(k)
         return _embed_diagonal(v, shape=(n, n), offset=index(k), axis1=0, axis2=1)
     if v.ndim != 2:
-        raise ValueError("Input must be 1- or 2-d.")
+        raise user_error(ValueError, "Input must be 1- or 2-d")
     return diagonal(v, k)
 
 
 @implements(np.diagflat)
 def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with the elements of an array on its k-th diagonal.
+
+    >>> diagflat([[1, 2]]).tolist()
+    [[1, 0], [0, 2]]
+    """
     return diag(ravel(v), k)
 
 
@@ -259,9 +285,24 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 @implements(np.tril)
 def tril(m: Any, /, k: int = 0) -> Any:
+    """Matrices with zeros above the k-th diagonal.
+
+    >>> tril([[1, 2], [3, 4]]).tolist()
+    [[1, 0], [3, 4]]
+    """
     return _tril(as_operand(m), k=index(k))
 
 
 @implements(np.triu)
 def triu(m: Any, /, k: int = 0) -> Any:
+    """Matrices with zeros below the k-th diagonal.
+
+    >>> triu([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [0, 4]]
+    """
     return _triu(as_operand(m), k=index(k))
+
+
+# Other names
+
+concat = concatenate

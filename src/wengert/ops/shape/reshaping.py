@@ -20,6 +20,11 @@ from wengert.core.facts import VIEW
 from wengert.core.kinds import case, linear, shift_axes
 from wengert.core.primitive import as_operand
 
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis",
+    "permute_dims", "ravel", "reshape", "squeeze", "swapaxes", "transpose",
+]  # fmt: skip
+
 Axes = int | Sequence[int]
 
 
@@ -31,8 +36,8 @@ def _with_axes(x: Any, axis: tuple[int, ...]) -> Any:
     return x.reshape(shape)
 
 
-def _stretched(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """`np.broadcast_to`; for a few numbers as a copy, which is made faster than the view."""
+def _stretch(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """`np.broadcast_to`; a few numbers are copied, which is faster than a view."""
     if math.prod(shape) > 4096 or np.ndim(x) > len(shape):
         return np.broadcast_to(x, shape)
     out = np.empty(shape, x.dtype)
@@ -71,7 +76,7 @@ _transpose: Callable = linear(
 )
 _broadcast_to = linear(
     "broadcast_to",
-    _stretched,
+    _stretch,
     lambda t: t,
     conforms=True,
     cases=(case((1, 3), shape=(2, 2, 3)), case((), shape=(2, 3)), case((3, 1), shape=(3, 0)), case((2,), shape=(2,))),
@@ -111,11 +116,16 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
 
 @implements(np.ravel)
 def ravel(a: Any, order: Any = "C") -> Any:
+    """The elements of an array in one vector.
+
+    >>> ravel([[1, 2], [3, 4]])
+    array([1, 2, 3, 4])
+    """
     return reshape(a, -1, order)
 
 
 def along(a: Any, axis: int | None) -> tuple[Any, int]:
-    """An array and one of its axes; without an axis, the array in one row, which a single number is in any case."""
+    """An array and one of its axes; flattened if the axis is None or the array is a single number."""
     a = as_operand(a)
     axis = None if axis is None else normalize_axis_index(axis, a.ndim or 1)
     return (ravel(a), 0) if axis is None or not a.ndim else (a, axis)
@@ -123,6 +133,11 @@ def along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 @implements(np.squeeze)
 def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
+    """An array without its axes of length one, all or the given ones.
+
+    >>> squeeze([[1.0, 2.0]])
+    array([1., 2.])
+    """
     a = as_operand(a)
     if axis is None:
         return _reshape(a, shape=tuple(n for n in a.shape if n != 1))
@@ -138,6 +153,11 @@ def squeeze(a: Any, /, axis: Axes | None = None) -> Any:
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
+    """An array with new axes of length one.
+
+    >>> expand_dims([1.0, 2.0], 0).shape
+    (1, 2)
+    """
     a = as_operand(a)
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     return _expand_dims(a, axis=normalize_axis_tuple(axes, a.ndim + len(axes)))
@@ -145,6 +165,11 @@ def expand_dims(a: Any, /, axis: Axes = 0) -> Any:
 
 @implements(np.transpose)
 def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
+    """An array with its axes in another order, reversed if none is given.
+
+    >>> transpose([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     a = as_operand(a)
     if axes is None:
         return _transpose(a, axes=tuple(range(a.ndim))[::-1])
@@ -157,6 +182,11 @@ def transpose(a: Any, /, axes: Sequence[int] | None = None) -> Any:
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged.
+
+    >>> matrix_transpose([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     x = as_operand(x)
     if x.ndim < 2:
         raise user_error(ValueError, f"matrix_transpose needs at least two axes, got the shape {x.shape}")
@@ -165,6 +195,11 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """An array with two axes exchanged.
+
+    >>> swapaxes([[1, 2], [3, 4]], 0, 1).tolist()
+    [[1, 3], [2, 4]]
+    """
     a = as_operand(a)
     axes = list(range(a.ndim))
     i, j = normalize_axis_index(axis1, a.ndim), normalize_axis_index(axis2, a.ndim)
@@ -174,29 +209,53 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, /, source: Axes, destination: Axes) -> Any:
+    """An array with some axes moved to other positions.
+
+    >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     a = as_operand(a)
     sources = normalize_axis_tuple(source, a.ndim, "source")
-    places = normalize_axis_tuple(destination, a.ndim, "destination")
-    if len(sources) != len(places):
-        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    targets = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(sources) != len(targets):
+        raise user_error(ValueError, "`source` and `destination` arguments must have the same number of elements")
     axes = [i for i in range(a.ndim) if i not in sources]
-    for place, i in sorted(zip(places, sources, strict=True)):
-        axes.insert(place, i)
+    for target, i in sorted(zip(targets, sources, strict=True)):
+        axes.insert(target, i)
     return _transpose(a, axes=tuple(axes))
 
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, /, shape: Any, subok: bool = False) -> Any:
+    """An array broadcast to a shape.
+
+    >>> broadcast_to([1, 2], (2, 2)).tolist()
+    [[1, 2], [1, 2]]
+    """
     return _broadcast_to(as_operand(array), shape=extents(shape))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a result of operations on arrays of these shapes."""
+    """The shape of a result of operations on arrays of these shapes.
+
+    >>> broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     return np.broadcast_shapes(*shapes)
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+    """Arrays broadcast to their common shape.
+
+    >>> [x.tolist() for x in broadcast_arrays([1, 2], [[3], [4]])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
+    """
     arrays = [as_operand(a) for a in args]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     return tuple(_broadcast_to(a, shape=shape) for a in arrays)
+
+
+# Other names
+
+permute_dims = transpose

@@ -3,7 +3,7 @@
 The result y of signals x and filters w, and the pulled back cotangents of both, are the three derivatives of one
 trilinear form `sum of t * y`: three operations that are each other's transposes, so that they have derivatives of any
 order. Each is a product of matrices with the *columns* of the signals, one row for each element of a window and one
-column for each place of it.
+column for each of its positions.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from wengert.core.errors import user_error
 from wengert.core.kinds import case, keep_params, multilinear
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+
+__all__ = ["convolution"]
 
 Lengths = tuple[int, ...]
 Widths = tuple[tuple[int, int], ...]
@@ -38,16 +40,16 @@ def _reach(size: Sequence[int], dilation: Lengths) -> Lengths:
 class _Layout(NamedTuple):
     """How windows lie in one channel: a row of `room` elements that begins with the padded signal.
 
-    With steps of 1, all places of an element of the window are one run of that row, which is copied fast, if the places
-    on the way from the end of one line to the start of the next count as well. So the `lattice` of places is wider than
-    the result, `places`, unless that would be many more.
+    With steps of 1, all positions of an element of the window are one contiguous part of that row, which is fast to
+    copy, if positions between the end of one line and the start of the next count as well. So the `lattice` of
+    positions is wider than the result, `positions`, unless that would be many more.
     """
 
     lengths: Lengths
     interior: tuple[slice, ...]
     padded: Lengths
     size: Lengths
-    places: Lengths
+    positions: Lengths
     lattice: Lengths
     room: int
     shape: Lengths
@@ -57,17 +59,17 @@ class _Layout(NamedTuple):
 @lru_cache(256)
 def _layout(lengths: Lengths, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths) -> _Layout:
     padded = tuple([n + before + after for n, (before, after) in zip(lengths, padding, strict=True)])
-    places = tuple([(n - r) // s + 1 for n, r, s in zip(padded, _reach(size, dilation), stride, strict=True)])
+    positions = tuple([(n - r) // s + 1 for n, r, s in zip(padded, _reach(size, dilation), stride, strict=True)])
     lines = [math.prod(padded[i + 1 :]) for i in range(len(padded))]
-    lattice, grid, steps = places, places, [s * line for s, line in zip(stride, lines, strict=True)]
-    wide = (places[0], *padded[1:])
-    if max(stride) == 1 and math.prod(wide) <= 1.3 * math.prod(places):
+    lattice, grid, steps = positions, positions, [s * line for s, line in zip(stride, lines, strict=True)]
+    wide = (positions[0], *padded[1:])
+    if max(stride) == 1 and math.prod(wide) <= 1.3 * math.prod(positions):
         lattice, grid, steps = wide, (math.prod(wide),), [1]
     shape, steps = (*size, *grid), [d * line for d, line in zip(dilation, lines, strict=True)] + steps
     last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     interior = tuple([slice(before, before + n) for n, (before, _) in zip(lengths, padding, strict=True)])
     return _Layout(
-        lengths, interior, padded, size, places, lattice, max(math.prod(padded), last + 1), shape, tuple(steps)
+        lengths, interior, padded, size, positions, lattice, max(math.prod(padded), last + 1), shape, tuple(steps)
     )
 
 
@@ -79,22 +81,22 @@ def _signals(rows: np.ndarray, layout: _Layout) -> np.ndarray:
 
 
 def _windows(rows: np.ndarray, layout: _Layout) -> np.ndarray:
-    """A view: for each element of a window, its places in the rows. They overlap."""
+    """A view: for each element of a window, its positions in the rows. They overlap."""
     item = rows.itemsize
     strides = (*rows.strides[:2], *[step * item for step in layout.steps])
     return np.ndarray((*rows.shape[:2], *layout.shape), rows.dtype, rows, 0, strides)
 
 
 def _columns(x: np.ndarray, groups: int, layout: _Layout) -> np.ndarray:
-    """(batch, groups, elements of a window with its channels, places)."""
+    """(batch, groups, elements of a window with its channels, positions)."""
     rows = np.zeros((*x.shape[:2], layout.room), x.dtype)
     _signals(rows, layout)[...] = x
     return _windows(rows, layout).reshape(x.shape[0], groups, -1, math.prod(layout.lattice))
 
 
 def _spread(t: np.ndarray, groups: int, layout: _Layout) -> np.ndarray:
-    """Results as rows, with zeros for the places that only the lattice has."""
-    if layout.lattice != layout.places:
+    """Results as rows, with zeros for the positions that only the lattice has."""
+    if layout.lattice != layout.positions:
         wide = np.zeros((*t.shape[:2], *layout.lattice), t.dtype)
         wide[_within(layout)] = t
         t = wide
@@ -102,7 +104,7 @@ def _spread(t: np.ndarray, groups: int, layout: _Layout) -> np.ndarray:
 
 
 def _within(layout: _Layout) -> tuple:
-    return (..., *[slice(n) for n in layout.places])
+    return (..., *[slice(n) for n in layout.positions])
 
 
 def _parts(x: np.ndarray, layout: _Layout) -> list[slice]:
@@ -120,9 +122,9 @@ def _matrices(w: np.ndarray, groups: int) -> np.ndarray:
 
 def _spec_of_result(x: Spec, y: Spec, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Spec:
     rank = len(stride)
-    places = _layout(x.shape[-rank:], y.shape[-rank:], stride, padding, dilation).places
+    positions = _layout(x.shape[-rank:], y.shape[-rank:], stride, padding, dilation).positions
     return Spec(
-        (*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 2], *places), np.result_type(x.dtype, y.dtype)
+        (*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 2], *positions), np.result_type(x.dtype, y.dtype)
     )
 
 
@@ -146,7 +148,7 @@ def _stack(x: Any, y: Any, rank: int) -> Lengths:
 
 
 def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
-    """For operands with more axes in front, which broadcast.
+    """An implementation for operands with more axes in front, which broadcast.
 
     `folds` says that those of the first one may join its batch.
     """
@@ -166,8 +168,8 @@ def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
             stack = _stack(x, y, rank)
             out = np.empty(*spec(Spec.of(x), Spec.of(y), **params))
             x, y = [np.broadcast_to(a, stack + a.shape[-rank - 2 :]) for a in (x, y)]
-            for place in np.ndindex(stack):
-                out[place] = impl(x[place], y[place], **params)
+            for item in np.ndindex(stack):
+                out[item] = impl(x[item], y[item], **params)
             return out
 
         return run
@@ -178,10 +180,10 @@ def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
 def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Any:
     layout = _layout(x.shape[2:], w.shape[2:], stride, padding, dilation)
     matrices = _matrices(w, groups)
-    out = np.empty((x.shape[0], w.shape[0], *layout.places), x.dtype)
+    out = np.empty((x.shape[0], w.shape[0], *layout.positions), x.dtype)
     for part in _parts(x, layout):
         columns = _columns(x[part], groups, layout)
-        if layout.lattice == layout.places:
+        if layout.lattice == layout.positions:
             np.matmul(matrices, columns, out=out[part].reshape(*columns.shape[:2], matrices.shape[1], columns.shape[3]))
         else:
             out[part] = (matrices @ columns).reshape(columns.shape[0], w.shape[0], *layout.lattice)[_within(layout)]
@@ -189,7 +191,7 @@ def _result(x: Any, w: Any, stride: Lengths, padding: Widths, dilation: Lengths,
 
 
 @_each_of_a_stack(_spec_of_signals, folds=True)
-def _pulled_to_signals(
+def _pull_to_signals(
     t: Any, w: Any, lengths: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
 ) -> Any:
     filters, channels, *size = w.shape
@@ -199,7 +201,7 @@ def _pulled_to_signals(
     )
     if max(stride) == 1 and min(map(min, around)) >= 0 and filters <= 2 * channels * groups:
         return _result(
-            t, _reversed(w, groups), stride, around, dilation, groups
+            t, _reverse_filters(w, groups), stride, around, dilation, groups
         )  # faster, unless there are many filters
     matrices = _matrices(w, groups).swapaxes(-1, -2)
     out = np.empty((t.shape[0], channels * groups, *lengths), t.dtype)
@@ -209,20 +211,20 @@ def _pulled_to_signals(
         spread = _spread(t[part], groups, layout)
         columns = (matrices * spread if filters == groups else matrices @ spread).reshape(windows.shape)
         for element in np.ndindex(*size):
-            windows[:, :, *element] += columns[:, :, *element]  # places of one element do not overlap
+            windows[:, :, *element] += columns[:, :, *element]  # positions of one element do not overlap
         out[part] = _signals(rows, layout)
     return out
 
 
-def _reversed(w: np.ndarray, groups: int) -> np.ndarray:
-    """The filters that lead back from results to signals."""
+def _reverse_filters(w: np.ndarray, groups: int) -> np.ndarray:
+    """The filters that map results back to signals."""
     filters, channels, *size = w.shape
     turned = w.reshape(groups, filters // groups, channels, *size).swapaxes(1, 2)
     return np.flip(turned.reshape(groups * channels, filters // groups, *size), tuple(range(2, w.ndim)))
 
 
 @_each_of_a_stack(_spec_of_filters)
-def _pulled_to_filters(
+def _pull_to_filters(
     x: Any, t: Any, size: Lengths, stride: Lengths, padding: Widths, dilation: Lengths, groups: int
 ) -> Any:
     layout = _layout(x.shape[2:], size, stride, padding, dilation)
@@ -252,7 +254,7 @@ _convolution: Callable = multilinear(
 )
 _convolution_signals: Callable = multilinear(
     "convolution_signals",
-    _pulled_to_signals,
+    _pull_to_signals,
     lambda t, y, stride, padding, dilation, groups: _convolution(
         t, y, stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
@@ -277,7 +279,7 @@ _convolution_signals: Callable = multilinear(
 )
 _convolution_filters: Callable = multilinear(
     "convolution_filters",
-    _pulled_to_filters,
+    _pull_to_filters,
     lambda t, y, x_spec, stride, padding, dilation, groups: _convolution_signals(
         y, t, lengths=x_spec.shape[-len(stride) :], stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
@@ -304,8 +306,9 @@ def convolution(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Any:
-    """A batch of signals with channels, (batch, channels, *lengths), seen through filters (filters, channels / groups,
-    *size).
+    """The convolution of a batch of signals with filters, in any number of dimensions, as in neural networks.
+
+    Signals are (batch, channels, *lengths), filters are (filters, channels / groups, *size).
 
     As in deep learning the filters are not flipped. `padding` adds zeros: a number, one for each axis, a pair (before,
     after) for each axis, "valid" for none, or "same" for as many as keep the lengths (with a stride of 1).
@@ -328,7 +331,7 @@ def convolution(
             f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} "
             f"channels, their number a multiple of {groups}; they have shape {w.shape}",
         )
-    steps, gaps = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
+    steps, gaps = _each_signal(stride, rank, "stride"), _each_signal(dilation, rank, "dilation")
     widths = _padding(padding, _reach(w.shape[2:], gaps), rank)
     if any(
         n + sum(added) < reach for n, added, reach in zip(x.shape[2:], widths, _reach(w.shape[2:], gaps), strict=True)
@@ -339,7 +342,7 @@ def convolution(
     return _convolution(x, w, stride=steps, padding=widths, dilation=gaps, groups=groups)
 
 
-def _each(value: int | Sequence[int], rank: int, name: str) -> Lengths:
+def _each_signal(value: int | Sequence[int], rank: int, name: str) -> Lengths:
     """One number for each axis."""
     lengths = (index(value),) * rank if not isinstance(value, Sequence) else tuple(map(index, value))
     if len(lengths) != rank or min(lengths) < 1:

@@ -12,13 +12,15 @@ from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 from wengert.ops.signal.convolution import Widths, convolution
 
+__all__ = ["convolve", "convolve2d", "correlate"]
+
 BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution of two arrays with equally many axes, zeros being around them.
+    """The convolution of two arrays with the same number of axes, surrounded by zeros.
 
-    `method` is accepted: there is one.
+    `method` is ignored.
 
     >>> convolve([1.0, 2.0, 3.0], [1.0, 1.0], mode="same").tolist()
     [1.0, 3.0, 5.0]
@@ -28,8 +30,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The correlation of two arrays with equally many axes: the convolution with the second one turned around, and
-    conjugated.
+    """The correlation of two arrays with the same number of axes.
+
+    It is the convolution with the second one reversed and conjugated.
 
     >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0], mode="valid").tolist()
     [2.0, 3.0]
@@ -65,9 +68,7 @@ def _operands(name: str, in1: Any, in2: Any, rank: int | None = None) -> tuple[A
 
 
 def _larger_first(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
-    """Where one array must lie within the other, the larger one is looked at through the smaller one: convolution is
-    symmetric.
-    """
+    """The arrays with the larger one first, where one must lie within the other: convolution is symmetric."""
     pairs = list(zip(in1.shape, in2.shape, strict=True))
     if mode != "valid" or all(m >= n for m, n in pairs):
         return in1, in2
@@ -80,7 +81,7 @@ def _larger_first(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
 
 
 def _seen(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
-    """The first array, with what is around it, through the second one turned around."""
+    """The first array, extended beyond its boundary, convolved with the second one reversed."""
     reach = in2.shape
     widths: dict[str, Widths] = {
         "valid": ((0, 0),) * len(reach),

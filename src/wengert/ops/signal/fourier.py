@@ -17,16 +17,20 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import implements
-from wengert.core.errors import user_error
+from wengert.core.errors import refuse_out, user_error
 from wengert.core.kinds import case, linear, shift_axes, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.complex_numbers import conj
-from wengert.ops.elementwise.predicates import refuse_out
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.shape.joining import pad
 from wengert.ops.shape.rearranging import roll
+
+__all__ = [
+    "fft", "fft2", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2",
+    "irfftn", "rfft", "rfft2", "rfftn",
+]  # fmt: skip
 
 SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """The norm with which a transform in the other direction has the same factor."""
@@ -36,12 +40,12 @@ def _spectrum(x: Spec, shape: tuple[int, ...]) -> Spec:
     return Spec(shape, np.result_type(x.dtype, 1j))
 
 
-def _replaced(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+def _with_length(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
 def _multiplicity(n: int, axis: int, spec: Any) -> np.ndarray:
-    """How often each frequency of a half spectrum stands in the whole one: twice, but for 0 and n/2."""
+    """How often each frequency of a half spectrum occurs in the whole one: twice, except 0 and n/2."""
     counts = np.full(n // 2 + 1, 2, np.finfo(spec.dtype).dtype)
     counts[0] = 1
     if n % 2 == 0:
@@ -61,7 +65,7 @@ def _rfft_transpose(t: Any, x_spec: Any, axis: int, norm: str) -> Any:
     # w^(-jk).
     n = x_spec.shape[axis]
     if x_spec.dtype.kind == "c":
-        return _fft(resized(t, n, axis), axis=(axis,), norm=norm)
+        return _fft(resize_axis(t, n, axis), axis=(axis,), norm=norm)
     return _irfft(multiply(conj(t), 1 / _multiplicity(n, axis, x_spec)), n=n, axis=axis, norm=SWAPPED[norm])
 
 
@@ -102,7 +106,7 @@ _rfft: Callable = linear(
     structural=False,
     conforms=True,
     batch=shift_axis,
-    spec=lambda x, axis, norm: _spectrum(x, _replaced(x.shape, axis, x.shape[axis] // 2 + 1)),
+    spec=lambda x, axis, norm: _spectrum(x, _with_length(x.shape, axis, x.shape[axis] // 2 + 1)),
     cases=(
         case((6,), axis=0, norm="backward"),
         case((2, 5), axis=1, norm="ortho"),
@@ -118,7 +122,7 @@ _irfft: Callable = linear(
     structural=False,
     conforms=True,
     batch=shift_axis,
-    spec=lambda x, n, axis, norm: Spec(_replaced(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
+    spec=lambda x, n, axis, norm: Spec(_with_length(x.shape, axis, n), np.finfo(np.result_type(x.dtype, 1j)).dtype),
     cases=(
         case((4,), n=6, axis=0, norm="backward"),
         case((2, 3), n=5, axis=1, norm="ortho"),
@@ -129,7 +133,7 @@ _irfft: Callable = linear(
 )
 
 
-def resized(x: Any, n: int, axis: int) -> Any:
+def resize_axis(x: Any, n: int, axis: int) -> Any:
     """x with this length along an axis: cut, or filled with zeros at the end."""
     length = x.shape[axis]
     if n < length:
@@ -162,7 +166,7 @@ def _refuse_complex(name: str, x: Any) -> None:
 
 @implements(np.fft.fft)
 def fft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The discrete Fourier transform along an axis, of the first n numbers, or with zeros behind them.
+    """The discrete Fourier transform along an axis, of the first n numbers; missing ones are zeros.
 
     >>> fft([1.0, 0.0, 0.0]).real
     array([1., 1., 1.])
@@ -172,7 +176,11 @@ def fft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None
 
 @implements(np.fft.ifft)
 def ifft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `fft`."""
+    """The inverse of `fft`.
+
+    >>> ifft([1.0, 1.0]).real
+    array([1., 0.])
+    """
     return _along_one(_ifft, a, n, axis, norm, out)
 
 
@@ -180,41 +188,56 @@ def _along_one(transform: Callable, a: Any, n: int | None, axis: int, norm: str 
     refuse_out(out)
     a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
-    return transform(resized(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
+    return transform(resize_axis(a, _length(n, a.shape[axis]), axis), axis=(axis,), norm=_norm(norm))
 
 
 @implements(np.fft.rfft)
 def rfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform of real numbers: the n // 2 + 1 frequencies that tell the others."""
+    """The Fourier transform of real numbers: the n // 2 + 1 frequencies that determine the others.
+
+    >>> rfft([1.0, 2.0]).real
+    array([ 3., -1.])
+    """
     refuse_out(out)
     a = as_operand(a)
     _refuse_complex("rfft", a)
     axis = normalize_axis_index(axis, a.ndim)
-    return _rfft(resized(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
+    return _rfft(resize_axis(a, _length(n, a.shape[axis]), axis), axis=axis, norm=_norm(norm))
 
 
 @implements(np.fft.irfft)
 def irfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfft`: n real numbers, 2 (m - 1) of them if not told.
+    """The inverse of `rfft`: n real numbers, by default 2 (m - 1).
 
     The imaginary parts at 0 and n/2 play no part.
+
+    >>> irfft([3.0, -1.0])
+    array([1., 2.])
     """
     refuse_out(out)
     a = as_operand(a)
     axis = normalize_axis_index(axis, a.ndim)
     n = _length(n, 2 * (a.shape[axis] - 1))
-    return _irfft(resized(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
+    return _irfft(resize_axis(a, n // 2 + 1, axis), n=n, axis=axis, norm=_norm(norm))
 
 
 @implements(np.fft.hfft)
 def hfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
+    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum.
+
+    >>> hfft([1.0, 2.0])
+    array([ 3., -1.])
+    """
     return irfft(conj(as_operand(a)), n, axis, SWAPPED[_norm(norm)], out)
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, /, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`.
+
+    >>> ihfft([5.0, -3.0]).real
+    array([1., 4.])
+    """
     return conj(rfft(a, n, axis, SWAPPED[_norm(norm)], out))
 
 
@@ -227,67 +250,99 @@ MATRIX = (-2, -1)
 
 @implements(np.fft.fftn)
 def fftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform along several axes, all if not told."""
+    """The Fourier transform along several axes, all if none is given.
+
+    >>> fftn(np.ones((2, 2))).real.tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
+    """
     return _along_many(_fft, a, s, axes, norm, out)
 
 
 @implements(np.fft.ifftn)
 def ifftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    >>> ifftn(np.ones((2, 2))).real.tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return _along_many(_ifft, a, s, axes, norm, out)
 
 
 @implements(np.fft.rfftn)
 def rfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them."""
+    """The Fourier transform of real numbers along several axes; half of the frequencies along the last of them.
+
+    >>> rfftn(np.ones((2, 2))).real.tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
+    """
     refuse_out(out)
     a = as_operand(a)
-    lengths, places = _arguments(a, s, axes)
-    a = rfft(a, lengths[-1], places[-1], norm)
-    return _along_many(_fft, a, lengths[:-1], places[:-1], norm, None)
+    lengths, axes = _arguments(a, s, axes)
+    a = rfft(a, lengths[-1], axes[-1], norm)
+    return _along_many(_fft, a, lengths[:-1], axes[:-1], norm, None)
 
 
 @implements(np.fft.irfftn)
 def irfftn(a: Any, /, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfftn`; the last length is 2 (m - 1) if not told."""
+    """The inverse of `rfftn`; the last length is 2 (m - 1) by default.
+
+    >>> irfftn(np.ones((2, 2))).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     refuse_out(out)
     a = as_operand(a)
-    lengths, places = _arguments(a, s, axes)
-    a = _along_many(_ifft, a, lengths[:-1], places[:-1], norm, None)
-    return irfft(a, None if s is None else lengths[-1], places[-1], norm)
+    lengths, axes = _arguments(a, s, axes)
+    a = _along_many(_ifft, a, lengths[:-1], axes[:-1], norm, None)
+    return irfft(a, None if s is None else lengths[-1], axes[-1], norm)
 
 
 @implements(np.fft.fft2)
 def fft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform along two axes."""
+    """The Fourier transform along two axes.
+
+    >>> fft2(np.eye(2)).real.tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
     return fftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.ifft2)
 def ifft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `fft2`."""
+    """The inverse of `fft2`.
+
+    >>> ifft2(np.ones((2, 2))).real.tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return ifftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.rfft2)
 def rfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The Fourier transform of real numbers along two axes."""
+    """The Fourier transform of real numbers along two axes.
+
+    >>> rfft2(np.eye(2)).real.tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
     return rfftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.irfft2)
 def irfft2(a: Any, s: Lengths = None, axes: Axes = MATRIX, norm: str | None = None, out: None = None) -> Any:
-    """The inverse of `rfft2`."""
+    """The inverse of `rfft2`.
+
+    >>> irfft2(np.ones((2, 2))).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return irfftn(a, s, axes, norm, out)
 
 
 def _along_many(transform: Callable, a: Any, s: Lengths, axes: Axes, norm: str | None, out: None) -> Any:
     refuse_out(out)
     a = as_operand(a)
-    lengths, places = _arguments(a, s, axes)
-    for n, axis in zip(lengths, places, strict=True):
-        a = resized(a, _length(n, a.shape[axis]), axis)
-    return transform(a, axis=tuple(places), norm=_norm(norm)) if places else a
+    lengths, axes = _arguments(a, s, axes)
+    for n, axis in zip(lengths, axes, strict=True):
+        a = resize_axis(a, _length(n, a.shape[axis]), axis)
+    return transform(a, axis=tuple(axes), norm=_norm(norm)) if axes else a
 
 
 def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
@@ -300,11 +355,11 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
                 stacklevel=4,
             )
         axes = range(a.ndim) if s is None else range(a.ndim - len(s), a.ndim)
-    places = [normalize_axis_index(axis, a.ndim) for axis in axes]
-    lengths = [a.shape[axis] for axis in places] if s is None else list(s)
-    if len(lengths) != len(places):
-        raise user_error(ValueError, f"Shape and axes have different lengths, {len(lengths)} and {len(places)}")
-    return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, places, strict=True)], places
+    axes = [normalize_axis_index(axis, a.ndim) for axis in axes]
+    lengths = [a.shape[axis] for axis in axes] if s is None else list(s)
+    if len(lengths) != len(axes):
+        raise user_error(ValueError, f"Shape and axes have different lengths, {len(lengths)} and {len(axes)}")
+    return [a.shape[axis] if n in (-1, None) else index(n) for n, axis in zip(lengths, axes, strict=True)], axes
 
 
 # The order of frequencies
@@ -312,17 +367,25 @@ def _arguments(a: Any, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
 
 @implements(np.fft.fftshift)
 def fftshift(x: Any, /, axes: Any = None) -> Any:
-    """The frequencies in their order, with 0 in the middle."""
-    return _shifted(x, axes, lambda n: n // 2)
+    """The frequencies in ascending order, with 0 in the middle.
+
+    >>> fftshift([0.0, 1.0, -2.0, -1.0])
+    array([-2., -1.,  0.,  1.])
+    """
+    return _shift_half(x, axes, lambda n: n // 2)
 
 
 @implements(np.fft.ifftshift)
 def ifftshift(x: Any, /, axes: Any = None) -> Any:
-    """The inverse of `fftshift`."""
-    return _shifted(x, axes, lambda n: -(n // 2))
+    """The inverse of `fftshift`.
+
+    >>> ifftshift([-2.0, -1.0, 0.0, 1.0])
+    array([ 0.,  1., -2., -1.])
+    """
+    return _shift_half(x, axes, lambda n: -(n // 2))
 
 
-def _shifted(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
+def _shift_half(x: Any, axes: Any, shift: Callable[[int], int]) -> Any:
     x = as_operand(x)
     axes = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     return roll(x, tuple([shift(x.shape[axis]) for axis in axes]), axes)

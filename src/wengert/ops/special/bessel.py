@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import implements
-from wengert.core.kinds import case, elementwise
+from wengert.core.errors import user_error
+from wengert.core.kinds import case, describe, elementwise
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.elementwise.complex_numbers import sign
 from wengert.ops.special.scipy_functions import (
     constants_for,
-    floating,
+    floating_dtype,
     of_scipy,
     real_part_of,
     scipy_special,
     with_constants,
 )
+
+__all__ = ["i0", "i0e", "i1", "i1e", "iv", "j0", "j1", "jn", "jv", "kv", "y0", "y1", "yv"]
 
 CASES = (
     case(np.array([0, 1, 2]), np.array([0.5, 1.5, 3.0])),
@@ -44,8 +47,8 @@ _kv = _of_order("kv", lambda t, v, x: t * (-0.5 * (_kv(v - 1, x) + _kv(v + 1, x)
 
 def _scaled_iv(x: Any, v: float) -> Any:
     if np.iscomplexobj(x):
-        raise TypeError("ive of complex numbers is not in the table: |x| has no complex derivative")
-    return scipy_special("ive")(np.asarray(v, real_part_of(floating(np.asarray(x)))), x)
+        raise user_error(TypeError, "ive of complex numbers is not in the table: |x| has no complex derivative")
+    return scipy_special("ive")(np.asarray(v, real_part_of(floating_dtype(np.asarray(x)))), x)
 
 
 _ive = elementwise(
@@ -59,25 +62,41 @@ _ive = elementwise(
 
 
 def jv(v: Any, z: Any) -> Any:
-    """The Bessel function of the first kind. It has a derivative in z."""
+    """The Bessel function of the first kind, differentiable with respect to z.
+
+    >>> jv(1, [0.5, 1.0])
+    array([0.24226846, 0.44005059])
+    """
     z = as_operand(z)
     return _jv(*constants_for(z, v), z)
 
 
 def yv(v: Any, z: Any) -> Any:
-    """The Bessel function of the second kind. It has a derivative in z."""
+    """The Bessel function of the second kind, differentiable with respect to z.
+
+    >>> yv(1, [0.5, 1.0])
+    array([-1.47147239, -0.78121282])
+    """
     z = as_operand(z)
     return _yv(*constants_for(z, v), z)
 
 
 def iv(v: Any, z: Any) -> Any:
-    """The modified Bessel function of the first kind. It has a derivative in z."""
+    """The modified Bessel function of the first kind, differentiable with respect to z.
+
+    >>> iv(1, [0.5, 1.0])
+    array([0.25789431, 0.5651591 ])
+    """
     z = as_operand(z)
     return _iv(*constants_for(z, v), z)
 
 
 def kv(v: Any, z: Any) -> Any:
-    """The modified Bessel function of the second kind. It has a derivative in z."""
+    """The modified Bessel function of the second kind, differentiable with respect to z.
+
+    >>> kv(1, [0.5, 1.0])
+    array([1.65644112, 0.60190723])
+    """
     z = as_operand(z)
     return _kv(*constants_for(z, v), z)
 
@@ -99,4 +118,21 @@ i1e = elementwise(
     lambda t, x, out: t * (0.5 * (i0e(x) + _ive(x, v=2.0)) - sign(x) * out),
     domain=POSITIVE,
     singular={(0.0,): (0.5,)},
+)
+
+
+describe(
+    {
+        j0: "The Bessel function of the first kind of order 0. >>> j0([0.0, 1.0]) -> array([1.        , 0.76519769])",
+        j1: "The Bessel function of the first kind of order 1. >>> j1([0.0, 1.0]) -> array([0.        , 0.44005059])",
+        y0: "The Bessel function of the second kind of order 0. >>> y0([1.0, 2.0]) -> array([0.08825696, 0.51037567])",
+        y1: "The Bessel function of the second kind of order 1. "
+        ">>> y1([1.0, 2.0]) -> array([-0.78121282, -0.10703243])",
+        i0: "The modified Bessel function of the first kind of order 0. "
+        ">>> i0([0.0, 1.0]) -> array([1.        , 1.26606588])",
+        i1: "The modified Bessel function of the first kind of order 1. "
+        ">>> i1([0.0, 1.0]) -> array([0.       , 0.5651591])",
+        i0e: "i0(x) exp(-|x|), without overflow. >>> i0e([0.0, 1000.0]) -> array([1.        , 0.01261724])",
+        i1e: "i1(x) exp(-|x|), without overflow. >>> i1e([0.0, 1000.0]) -> array([0.        , 0.01261093])",
+    }
 )

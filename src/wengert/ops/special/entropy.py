@@ -1,7 +1,8 @@
-"""Products with logarithms, and what entropies, odds and probabilities are made of.
+"""Products with logarithms, entropies, odds, and softmax.
 
-Where x = 0 a product x log y is 0 whatever y is, so its slope in y is 0 there; its slope in x is log y, minus infinity
-at y = 0. A slope that is infinite times a cotangent of zero is zero, as everywhere in the table.
+Where x = 0, a product x log y is 0 for every y, so its derivative with respect to y is 0 there. Its derivative with
+respect to x is log y, minus infinity at y = 0. An infinite derivative times a cotangent of zero is zero, as everywhere
+in the table.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, elementwise, nondifferentiable, shift_axes
+from wengert.core.kinds import case, describe, elementwise, nondifferentiable, shift_axes
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
@@ -23,6 +24,11 @@ from wengert.ops.reductions.axes import Axis, axes_of
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_arrays, reshape
 from wengert.ops.special.scipy_functions import constants_for, of_scipy
+
+__all__ = [
+    "entr", "expit", "kl_div", "log_expit", "log_softmax", "logit", "logsumexp", "rel_entr", "softmax", "xlog1py",
+    "xlogy",
+]  # fmt: skip
 
 xlogy = elementwise(
     "xlogy",
@@ -87,7 +93,11 @@ expit = sigmoid
 
 
 def log_expit(x: Any) -> Any:
-    """log(1 / (1 + exp(-x))), without overflow."""
+    """log(1 / (1 + exp(-x))), without overflow.
+
+    >>> log_expit([0.0, -1000.0])
+    array([-6.93147181e-01, -1.00000000e+03])
+    """
     return -softplus(-as_operand(x))
 
 
@@ -122,7 +132,11 @@ def softmax(x: Any, axis: Axis = None) -> Any:
 
 
 def log_softmax(x: Any, axis: Axis = None) -> Any:
-    """x - logsumexp(x) along the axes, accurate beside the largest x."""
+    """x - logsumexp(x) along the axes, accurate beside the largest x.
+
+    >>> log_softmax([1.0, 1.0])
+    array([-0.69314718, -0.69314718])
+    """
     x = _inexact(x)
     x = x - _offset(x, axis=axes_of(x, axis))
     return x - sums.logsumexp(x, axis, keepdims=True)
@@ -149,3 +163,17 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
     total = sums.sum(b * exp(a), axis, keepdims=keepdims)
     offset = reshape(offset, total.shape)
     return (log(absolute(total)) + offset, sign(total)) if return_sign else log(total) + offset
+
+
+describe(
+    {
+        xlogy: "x log(y), and 0 where x is 0. >>> xlogy([0.0, 2.0], [0.0, 3.0]) -> array([0.        , 2.19722458])",
+        xlog1py: "x log(1 + y), and 0 where x is 0. "
+        ">>> xlog1py([0.0, 2.0], [-1.0, 3.0]) -> array([0.        , 2.77258872])",
+        entr: "-x log(x), the contribution of a probability to the entropy; 0 at 0. "
+        ">>> entr([0.0, 0.5]) -> array([0.        , 0.34657359])",
+        rel_entr: "x log(x / y). >>> rel_entr([0.0, 0.5], 0.25) -> array([0.        , 0.34657359])",
+        kl_div: "x log(x / y) - x + y. >>> kl_div([0.5, 0.5], [0.25, 0.5]) -> array([0.09657359, 0.        ])",
+        logit: "log(x / (1 - x)), the inverse of expit. >>> logit([0.5, 0.75]) -> array([0.        , 1.09861229])",
+    }
+)

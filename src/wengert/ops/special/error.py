@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import elementwise
+from wengert.core.errors import user_error
+from wengert.core.kinds import describe, elementwise
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal, logical_or
 from wengert.ops.special.scipy_functions import of_scipy, scipy_special
+
+__all__ = ["erf", "erfc", "erfcinv", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri"]
 
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 ROOT_TWO, ROOT_TWO_PI = math.sqrt(2.0), math.sqrt(2.0 * math.pi)
@@ -46,15 +49,16 @@ erfcinv = elementwise(
 
 
 def _erfcx_derivative(x: Any, order: int) -> Any:
-    """The derivative g_n of exp(x^2) erfc(x): with the repeated integrals of erfc, g_n = (-2)^n n! exp(x^2) i^n
-    erfc(x).
+    """The n-th derivative g_n of exp(x^2) erfc(x).
+
+    With the repeated integrals of erfc, g_n = (-2)^n n! exp(x^2) i^n erfc(x).
 
     These obey i^(n-2) erfc = 2 x i^(n-1) erfc + 2 n i^n erfc, which runs down to the ratios of neighbours where x is
     above 1; elsewhere g_(n+1) = 2 x g_n + 2 n g_(n-1) runs up.
     """
     x = np.asarray(x)
     if x.dtype.kind == "c":
-        raise TypeError("erfcx of complex numbers is not in the table")
+        raise user_error(TypeError, "erfcx of complex numbers is not in the table")
     wide = x.astype(float)
     value = scipy_special("erfcx")(wide)
     if order:
@@ -76,7 +80,11 @@ _erfcx = elementwise(
 
 
 def erfcx(x: Any) -> Any:
-    """exp(x^2) erfc(x), of real numbers; its derivatives are accurate where it decays."""
+    """exp(x^2) erfc(x), of real numbers; its derivatives are accurate where it decays.
+
+    >>> erfcx([0.0, 100.0])
+    array([1.        , 0.00564161])
+    """
     return _erfcx(x, order=0)
 
 
@@ -105,4 +113,21 @@ ndtri = elementwise(
     lambda t, out: divide_live(t * ROOT_TWO_PI, exp(-0.5 * out * out)),
     domain=(0.1, 0.9),
     singular={(0.0,): (math.inf,), (1.0,): (math.inf,)},
+)
+
+
+describe(
+    {
+        erf: "The error function. >>> erf([0.0, 1.0]) -> array([0.        , 0.84270079])",
+        erfc: "The complement of the error function, 1 - erf(x). "
+        ">>> erfc([0.0, 1.0]) -> array([1.        , 0.15729921])",
+        erfinv: "The inverse of the error function. >>> erfinv([0.0, 0.5]) -> array([0.        , 0.47693628])",
+        erfcinv: "The inverse of erfc. >>> erfcinv([0.5, 1.0]) -> array([ 0.47693628, -0.        ])",
+        ndtr: "The distribution function of the standard normal distribution. "
+        ">>> ndtr([0.0, 1.0]) -> array([0.5       , 0.84134475])",
+        log_ndtr: "The logarithm of ndtr, accurate far down the tail. "
+        ">>> log_ndtr([0.0, -40.0]) -> array([-6.93147181e-01, -8.04608442e+02])",
+        ndtri: "The inverse of ndtr: quantiles of the standard normal distribution. "
+        ">>> ndtri([0.5, 0.975]) -> array([0.        , 1.95996398])",
+    }
 )

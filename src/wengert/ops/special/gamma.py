@@ -1,6 +1,6 @@
 """The gamma function and its relations: logarithm, derivatives, the beta function, and Hurwitz's zeta.
 
-Orders have no derivative: `polygamma` and `zeta` have one in their second argument, and refuse the first.
+`polygamma` and `zeta` are differentiable with respect to their second argument, not the order.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, elementwise
+from wengert.core.kinds import case, describe, elementwise
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import POSITIVE
 from wengert.ops.special.scipy_functions import constants_for, of_scipy, scipy_special, with_constants
+
+__all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "psi", "zeta"]
 
 SHIFT, TERMS = 16, 12
 """How far up and how many terms: enough for all digits of a double."""
@@ -25,8 +27,9 @@ TINY = 1e-300
 
 
 def _log_gamma(x: Any) -> Any:
-    """SciPy's, but log(1 / |x|) where x is tiny, as in C at -inf, where there is no limit, and accurate around its
-    zeros at 1 and 2.
+    """SciPy's `gammaln`, accurate around its zeros at 1 and 2.
+
+    Where x is tiny it is log(1 / |x|), and at -inf, where there is no limit, it is infinite as in C.
     """
     out = np.asarray(scipy_special("gammaln")(x))
     size = np.abs(np.asarray(x, out.dtype))
@@ -87,7 +90,11 @@ _polygamma_op = with_constants(
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma, which is that of order 0."""
+    """The n-th derivative of `digamma`.
+
+    >>> polygamma(1, [0.5, 1.0])
+    array([4.9348022 , 1.64493407])
+    """
     x = as_operand(x)
     return _polygamma_op(*constants_for(x, n), x)
 
@@ -106,7 +113,11 @@ _zeta = with_constants(
 
 
 def zeta(x: Any, q: Any = 1.0) -> Any:
-    """The sum of (q + k)^-x over k >= 0. It has a derivative in q."""
+    """The sum of (q + k)^-x over k >= 0, differentiable with respect to q.
+
+    >>> zeta([2.0, 4.0])
+    array([1.64493407, 1.08232323])
+    """
     q = constants_for(as_operand(x), q)[0] if q.__class__ in (bool, int, float) else as_operand(q)
     return _zeta(*constants_for(q, x), q)
 
@@ -125,3 +136,23 @@ betaln = elementwise(
     lambda t, x, y: t * (digamma(y) - digamma(x + y)),
     domain=POSITIVE,
 )
+
+
+describe(
+    {
+        gamma: "The gamma function, (x - 1)! of positive integers. >>> gamma([1.0, 5.0]) -> array([ 1., 24.])",
+        gammaln: "The logarithm of the absolute value of the gamma function. "
+        ">>> gammaln([1.0, 5.0]) -> array([0.        , 3.17805383])",
+        digamma: "The derivative of the logarithm of the gamma function. "
+        ">>> digamma([1.0, 2.0]) -> array([-0.57721566,  0.42278434])",
+        beta: "The beta function, gamma(x) gamma(y) / gamma(x + y). "
+        ">>> beta([1.0, 2.0], 3.0) -> array([0.33333333, 0.08333333])",
+        betaln: "The logarithm of the absolute value of the beta function. "
+        ">>> betaln([1.0, 2.0], 3.0) -> array([-1.09861229, -2.48490665])",
+    }
+)
+
+
+# Other names
+
+psi = digamma

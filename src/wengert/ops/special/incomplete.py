@@ -1,6 +1,6 @@
-"""The incomplete gamma and beta functions, with derivatives of any order in all their arguments.
+"""The incomplete gamma and beta functions, with derivatives of any order with respect to all arguments.
 
-SciPy has the functions. Derivatives in the parameters are integrals: with pref = x^a exp(-x) / gamma(a),
+SciPy has the functions. Derivatives with respect to the parameters are integrals: with pref = x^a exp(-x) / gamma(a),
 
     gammainc(a, x)  = pref * integral of exp(-a r - x expm1(-r)) over r > 0
     gammaincc(a, x) = pref * integral of exp( a r - x expm1( r)) over r > 0
@@ -20,13 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import elementwise
+from wengert.core.errors import user_error
+from wengert.core.kinds import describe, elementwise
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.exponential import exp, log, power
 from wengert.ops.elementwise.predicates import equal, logical_or
 from wengert.ops.special.entropy import xlog1py, xlogy
 from wengert.ops.special.gamma import betaln, digamma, gammaln, polygamma
 from wengert.ops.special.scipy_functions import of_scipy, scipy_special
+
+__all__ = ["betainc", "gammainc", "gammaincc"]
 
 STEP = 0.05
 GRID = np.arange(-3.7, 9.0, STEP)
@@ -38,8 +41,9 @@ like exp(-r).
 
 
 def _moments(width: np.ndarray, exponent: Callable, factors: Callable, count: int) -> list[np.ndarray]:
-    """The integrals of exp(exponent(r)) times each of so many factors(r), over r > 0, where the exponent falls by about
-    1 over a width.
+    """The integrals of exp(exponent(r)) times each of `count` factors(r) over r > 0.
+
+    The exponent falls by about 1 over a width.
     """
     totals = [np.zeros_like(width) for _ in range(count)]
     for point, weight in zip(POINTS, WEIGHTS, strict=True):
@@ -51,7 +55,7 @@ def _moments(width: np.ndarray, exponent: Callable, factors: Callable, count: in
 
 
 def _in_range(inside: np.ndarray, derivative: Callable, *args: np.ndarray) -> np.ndarray:
-    """A derivative computed where arguments are inside; zero elsewhere, as at the ends of the range of x."""
+    """A derivative computed for arguments inside the range; zero elsewhere, as at the ends of the range of x."""
     out = np.zeros(inside.shape)
     if inside.any():
         with np.errstate(all="ignore"):
@@ -62,7 +66,7 @@ def _in_range(inside: np.ndarray, derivative: Callable, *args: np.ndarray) -> np
 def _as_doubles(*args: Any) -> tuple[np.dtype, tuple[np.ndarray, ...]]:
     dtype = np.result_type(*args)
     if dtype.kind == "c":
-        raise TypeError("the incomplete gamma and beta functions of complex numbers are not in the table")
+        raise user_error(TypeError, "The incomplete gamma and beta functions of complex numbers are not in the table")
     return dtype if dtype.kind == "f" else np.dtype(float), np.broadcast_arrays(*[np.asarray(a, float) for a in args])
 
 
@@ -90,7 +94,7 @@ def _scaled_power(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _power_ratios(a: Any, x: Any, order: int) -> list:
-    """The derivatives of x^a / gamma(a) in a, up to this order, each divided by the function."""
+    """The derivatives of x^a / gamma(a) with respect to a, up to this order, each divided by the function."""
     slopes = [log(x) - digamma(a), *[-polygamma(j, a) for j in range(1, order)]]
     ratios: list = [1.0]
     for n in range(order):
@@ -123,8 +127,9 @@ def _gammainc_derivative(a: Any, x: Any, order: int) -> Any:
 
 
 def _gamma_density(a: Any, x: Any, order: int = 0) -> Any:
-    """The derivative in a of x^(a - 1) exp(-x) / gamma(a), which is infinite, 1 or 0 at x = 0, as a is below, at or
-    above 1.
+    """The derivative of x^(a - 1) exp(-x) / gamma(a) with respect to a.
+
+    At x = 0 it is infinite, 1 or 0, as a is below, at or above 1.
     """
     zero = equal(x, 0)  # there as a power, whose derivatives at zero are finite where those of the logarithm are not
     at_zero = power(where(zero, x, 1.0), a - 1.0) * exp(-x - gammaln(a))
@@ -158,7 +163,11 @@ gammaincc.__doc__ = "The regularised upper incomplete gamma function."
 
 
 def gammainc(a: Any, x: Any) -> Any:
-    """The regularised lower incomplete gamma function."""
+    """The regularised lower incomplete gamma function.
+
+    >>> gammainc(2.0, [0.0, 1.0])
+    array([0.        , 0.26424112])
+    """
     return gammainc_in_order(a, x, order=0)
 
 
@@ -166,7 +175,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 def _beta_ratio(a: Any, b: Any, both: Any, log_x: Any, log_y: Any, i: int, j: int) -> Any:
-    """The derivative (i, j) in a and b of x^a y^b gamma(both) / (gamma(a) gamma(b)), divided by it.
+    """The derivative (i, j) of x^a y^b gamma(both) / (gamma(a) gamma(b)) with respect to (a, b), divided by it.
 
     `both` is a + b + constant.
     """
@@ -260,5 +269,17 @@ betainc_in_order = elementwise(
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function."""
+    """The regularised incomplete beta function.
+
+    >>> betainc(2.0, 2.0, [0.25, 0.5])
+    array([0.15625, 0.5    ])
+    """
     return betainc_in_order(a, b, x, order=(0, 0))
+
+
+describe(
+    {
+        gammaincc: "The regularised upper incomplete gamma function, 1 - gammainc(a, x). "
+        ">>> gammaincc(2.0, [0.0, 1.0]) -> array([1.        , 0.73575888])",
+    }
+)

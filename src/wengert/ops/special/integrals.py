@@ -17,6 +17,8 @@ from wengert.ops.elementwise.trigonometric import cos, sinc
 from wengert.ops.shape.casting import astype
 from wengert.ops.special.scipy_functions import plain_numbers, scipy_special
 
+__all__ = ["expn", "lambertw", "sici"]
+
 
 def _expn_of_order(x: Any, n: int) -> Any:
     """SciPy has orders from 0 on; derivatives lead below, by E_-m = (exp(-x) + m E_(1 - m)) / x."""
@@ -34,10 +36,14 @@ _expn = elementwise("expn", _expn_of_order, lambda t, x, n: -t * _expn(x, n=n - 
 
 
 def expn(n: Any, x: Any) -> Any:
-    """The integral of exp(-x t) / t^n over t > 1, for whole numbers n. It has a derivative in x."""
+    """The integral of exp(-x t) / t^n over t > 1, for integers n; differentiable with respect to x.
+
+    >>> expn(2, [0.5, 1.0])
+    array([0.32664386, 0.14849551])
+    """
     orders = plain_numbers(n, "expn", "order n")
     if np.any(orders % 1):
-        raise user_error(ValueError, "The order of expn is a whole number", "Round it first.")
+        raise user_error(ValueError, "The order of expn is an integer", "Round it first.")
     if not orders.ndim:
         return _expn(as_operand(x), n=int(orders))
     out: Any = math.nan
@@ -57,7 +63,11 @@ _ci = elementwise(
 
 
 def sici(x: Any) -> tuple[Any, Any]:
-    """The sine and the cosine integral."""
+    """The sine and the cosine integral.
+
+    >>> sici(1.0)[0].round(6)
+    np.float64(0.946083)
+    """
     x = as_operand(x)
     return _si(x), _ci(x)
 
@@ -82,8 +92,12 @@ _lambertw = elementwise(
 
 
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
-    """The branch k of the function with W exp(W) = z, a complex number as in SciPy: take its real part where it is
-    known to be real.
+    """Lambert's W: branch k of the function with W exp(W) = z.
+
+    It is a complex number, as in SciPy: take its real part where it is known to be real.
+
+    >>> lambertw([1.0]).real
+    array([0.56714329])
     """
     z = as_operand(z)
     return _lambertw(astype(z, np.result_type(z.dtype, np.complex64), copy=False), k=int(k), tol=float(tol))

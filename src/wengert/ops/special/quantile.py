@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import elementwise
+from wengert.core.kinds import describe, elementwise
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live, sqrt
 from wengert.ops.elementwise.choices import POSITIVE, where
@@ -24,6 +24,8 @@ from wengert.ops.special.entropy import xlog1py, xlogy
 from wengert.ops.special.gamma import betaln, gammaln, polygamma
 from wengert.ops.special.incomplete import STIRLING, betainc_in_order, gammainc_in_order
 from wengert.ops.special.scipy_functions import constants_for, of_scipy
+
+__all__ = ["betaincinv", "gammainccinv", "gammaincinv", "stdtr", "stdtrit"]
 
 PROBABILITY = (0.1, 0.9)
 
@@ -48,7 +50,7 @@ def gamma_mass(a: Any, x: Any) -> Any:
 
 
 def gamma_slope(a: Any, x: Any) -> Any:
-    """How the quantile x moves with a; not at all at the ends, which draws reach when they underflow."""
+    """The derivative of the quantile x with respect to a; zero at the ends, which draws reach when they underflow."""
     end = logical_or(equal(x, 0.0), isinf(x))
     x = where(end, 1.0, x)
     return where(end, 0.0, -gammainc_in_order(a, x, order=1) * x / gamma_mass(a, x))
@@ -89,7 +91,7 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def beta_slope(a: Any, b: Any, x: Any, order: tuple[int, int]) -> Any:
-    """How the quantile x moves with a, which is order (1, 0), or with b, which is (0, 1); not at all at the ends."""
+    """The derivative of the quantile x with respect to a, order (1, 0), or b, order (0, 1); zero at the ends."""
     end = logical_or(equal(x, 0.0), equal(x, 1.0))
     x = where(end, 0.5, x)
     return where(end, 0.0, -betainc_in_order(a, b, x, order=order) / beta_density(a, b, x))
@@ -121,7 +123,7 @@ def t_density(df: Any, z: Any) -> Any:
 
 
 def _odd_integral(b: Any, w: Any, order: int) -> Any:
-    """Of its two forms each is taken on the side where the argument keeps its digits."""
+    """The function in one of two forms, depending on where the argument keeps its digits."""
     square = w * w
     near = square < 1.0
     small, large = np.where(near, square, 0.0), np.where(near, 1.0, square)
@@ -131,7 +133,7 @@ def _odd_integral(b: Any, w: Any, order: int) -> Any:
 
 
 def _odd_integral_slope(b: Any, w: Any, order: int) -> Any:
-    """The derivative in b of 2 (1 + w^2)^(-b - 1/2) / beta(1/2, b), by those of its logarithm."""
+    """The derivative of 2 (1 + w^2)^(-b - 1/2) / beta(1/2, b) with respect to b, from those of its logarithm."""
     away = log1p(w * w)
     slopes = [polygamma(k, b + 0.5) - polygamma(k, b) - (away if k == 0 else 0.0) for k in range(order)]
     ratios: list = [1.0]
@@ -149,8 +151,9 @@ odd_integral = elementwise(
     domain=(POSITIVE, (-3.0, 3.0)),
     params={"order": 1},
 )
-"""A derivative in b of betainc(1/2, b, y) with the sign of w, where w^2 = y / (1 - y): in w it is smooth, while betainc
-is not at 0.
+"""A derivative with respect to b of betainc(1/2, b, y), with the sign of w, where w^2 = y / (1 - y).
+
+It is a smooth function of w, while betainc is not smooth at 0.
 """
 
 
@@ -176,7 +179,7 @@ polynomial.
 
 
 def is_nearly_normal(df: Any, z: Any) -> Any:
-    """Where the series has 11 digits, and the difference of two large terms would have fewer."""
+    """Whether the series has 11 digits, where the difference of two large terms would have fewer."""
     return logical_and(df > 500.0, z * z < 0.01 * df)
 
 
@@ -191,7 +194,7 @@ def t_slope_near_normal(df: Any, z: Any) -> Any:
 
 
 def t_slope(df: Any, z: Any) -> Any:
-    """How the quantile z moves with df: as sqrt(df) does, less what the incomplete beta function takes back."""
+    """The derivative of the quantile z with respect to df: that of sqrt(df), less that of betainc."""
     far, near = isinf(z), is_nearly_normal(df, z)
     z = where(far, 0.0, z)
     direct = z / (2.0 * df) - divide_live(t_excess(df, z), t_density(df, z))
@@ -199,7 +202,7 @@ def t_slope(df: Any, z: Any) -> Any:
 
 
 def t_probability_slope(df: Any, z: Any) -> Any:
-    """How the probability of less than z moves with df."""
+    """The derivative of the probability below z with respect to df."""
     far, near = isinf(z), is_nearly_normal(df, z)
     density, z = t_density(df, z), where(far, 0.0, z)
     return where(
@@ -224,4 +227,20 @@ stdtrit = elementwise(
     inputs=("df", "p"),
     domain=((0.5, 6.0), PROBABILITY),
     singular={(2.0, 0.0): (0.0, math.inf), (2.0, 1.0): (0.0, math.inf)},
+)
+
+
+describe(
+    {
+        gammaincinv: "The x with gammainc(a, x) = p. "
+        ">>> gammaincinv(2.0, [0.0, 0.5]) -> array([0.        , 1.67834699])",
+        gammainccinv: "The x with gammaincc(a, x) = p. "
+        ">>> gammainccinv(2.0, [0.5, 1.0]) -> array([1.67834699, 0.        ])",
+        betaincinv: "The x with betainc(a, b, x) = p. "
+        ">>> betaincinv(2.0, 2.0, [0.25, 0.5]) -> array([0.32635182, 0.5       ])",
+        stdtr: "The distribution function of Student's t distribution with df degrees of freedom. "
+        ">>> stdtr(3.0, [0.0, 1.0]) -> array([0.5       , 0.80449889])",
+        stdtrit: "The inverse of stdtr: quantiles of Student's t distribution. "
+        ">>> stdtrit(3.0, [0.5, 0.75]) -> array([0.        , 0.76489233])",
+    }
 )

@@ -1,4 +1,4 @@
-"""How the table runs functions of `scipy.special`: imported when one is first called, never by `import wengert`."""
+"""Functions of `scipy.special` as operations. SciPy is imported at the first call, never by `import wengert`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from wengert.core.spec import Spec
 
 @cache
 def scipy_special(name: str) -> Callable:
+    """The function of `scipy.special` with this name."""
     return getattr(import_module("scipy.special"), name)
 
 
@@ -29,15 +30,16 @@ def of_scipy(name: str) -> Callable:
 
 
 def refusal(function: str, argument: str) -> GradientError:
+    """The error for an argument with respect to which no derivative is known."""
     return user_error(
         GradientError,
-        f"No derivative of {function} in its {argument} is known to the table",
+        f"No derivative of {function} with respect to its {argument} is known",
         "Pass a constant there (x.detach() of a tensor), or give a rule of your own with wg.custom_jvp.",
     )
 
 
 def no_derivative(function: str, argument: str) -> Callable:
-    """The rule of an argument in which no derivative is known: it refuses, where silence would be a wrong zero."""
+    """The rule of an argument with respect to which no derivative is known: an error, not a wrong zero."""
 
     def rule(t: Any) -> NoReturn:
         raise refusal(function, argument)
@@ -53,39 +55,40 @@ def plain_numbers(n: Any, function: str, argument: str) -> np.ndarray:
         raise refusal(function, argument) from None
 
 
-def floating(x: Spec | np.ndarray) -> np.dtype:
+def floating_dtype(x: Spec | np.ndarray) -> np.dtype:
     """The dtype in which a function of x is computed."""
     return x.dtype if x.dtype.kind in "fc" else np.dtype(float)
 
 
 def real_part_of(dtype: np.dtype) -> np.dtype:
+    """The dtype of the real part of numbers."""
     return np.finfo(dtype).dtype
 
 
 def with_constants(
     name: str, impl: Callable, rule: Callable, inputs: tuple[str, ...], kinds: tuple[str, ...], cases: tuple[Case, ...]
 ) -> Callable:
-    """An operation on each element with a derivative in its last argument only; `kinds` says what the others are.
+    """An elementwise operation with a derivative with respect to its last argument; `kinds` names the others.
 
-    Integers among the others take the precision of the last argument, as Python's numbers would.
+    Integers among the others take the precision of the last argument, as Python numbers do.
     """
 
     def run(*args: Any) -> Any:
         *constants, x = map(np.asarray, args)
-        dtype = floating(x)
+        dtype = floating_dtype(x)
         constants = [c.astype(real_part_of(dtype)) if c.dtype.kind in "iub" else c for c in constants]
         out = np.asarray(impl(*constants, x.astype(dtype, copy=False)))
         return out.astype(np.result_type(dtype, *constants), copy=False)[()]
 
     def spec(*args: Spec) -> Spec:
         dtypes = [a.dtype for a in args[:-1] if a.dtype.kind in "fc"]
-        return Spec(np.broadcast_shapes(*[a.shape for a in args]), np.result_type(floating(args[-1]), *dtypes))
+        return Spec(np.broadcast_shapes(*[a.shape for a in args]), np.result_type(floating_dtype(args[-1]), *dtypes))
 
     rules = (*[no_derivative(name, kind) for kind in kinds], rule)
     return general(name, run, *rules, inputs=inputs, jvps=rules, batch=keep_params, spec=spec, cases=cases)
 
 
 def constants_for(x: Any, *numbers: Any) -> list:
-    """Python's numbers among the arguments as arrays of the precision of x, which is what NumPy takes them for."""
-    dtype = real_part_of(floating(x))
+    """Python numbers among the arguments as arrays in the precision of x, as in NumPy's promotion."""
+    dtype = real_part_of(floating_dtype(x))
     return [np.asarray(n, dtype) if n.__class__ in (bool, int, float) else n for n in numbers]

@@ -38,14 +38,14 @@ def read_key(shape: Shape, key: Index, indices: Sequence[Any]) -> Reading | None
     size = math.prod(shape)
     unknown = [isinstance(index, Array) for index in indices]
     if not any(unknown):
-        elements = number_elements(shape)[key.filled(indices)]
+        elements = number_elements(shape)[key.fill(indices)]
         return Reading(selection_matrix(np.asarray(elements), size), np.shape(elements))
     if Hole.MASK in key.key:
         return None
     axes = [axis for axis, missing in zip(key.array_axes(len(shape)), unknown, strict=True) if missing]
     groups = line_numbers(shape, axes)
     corner = groups[tuple([slice(0, 1) if i in axes else slice(None) for i in range(len(shape))])]
-    elements = corner[key.filled([np.zeros(i.shape, int) if m else i for i, m in zip(indices, unknown, strict=True)])]
+    elements = corner[key.fill([np.zeros(i.shape, int) if m else i for i, m in zip(indices, unknown, strict=True)])]
     return Reading(
         selection_matrix(np.asarray(elements), corner.size) @ selection_matrix(groups, corner.size).T.tocsr(),
         np.shape(elements),

@@ -71,5 +71,5 @@ def test_errors_say_where():
         (lambda: np.diag_indices_from(x), ValueError, "equally long"),
         (lambda: np.ix_(i), ValueError, "vectors"),
     ):
-        with pytest.raises(error, match=message + r".*test_indices\.py:\d+"):
+        with pytest.raises(error, match=message + r".*test_index_arrays\.py:\d+"):
             call()

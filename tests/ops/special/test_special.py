@@ -251,9 +251,9 @@ def test_functions_of_scipy_that_end_in_a_ufunc():
 @pytest.mark.parametrize("name", ["polygamma", "zeta", "jv", "yv", "iv", "kv", "expn"])
 def test_orders_have_no_derivative(name):
     f = getattr(special, name)
-    with pytest.raises(wg.GradientError, match=f"No derivative of {name} in its .* at .*test_special.py"):
+    with pytest.raises(wg.GradientError, match=f"No derivative of {name} with respect to its .* at .*test_special.py"):
         wg.grad(lambda v: f(v, 1.5))(2.0)
-    with pytest.raises(wg.GradientError, match=f"No derivative of {name} in its"):
+    with pytest.raises(wg.GradientError, match=f"No derivative of {name} with respect to its"):
         wg.jvp(lambda v: f(v, 1.5), (2.0,), (1.0,))
 
 
@@ -265,7 +265,7 @@ def test_orders_may_be_arrays():
         np.testing.assert_allclose(
             found, sum(wg.grad(lambda x, f=f, n=n: f(n, x).sum())(x) for n in range(4)), rtol=1e-13
         )
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(ValueError, match="is an integer"):
         special.expn(0.5, x)
 
 

@@ -17,7 +17,8 @@ N = np.arange(20).reshape(4, 5) % 7
 
 VALUES = {
     "nanmax": [
-        (GAPS, 1), (GAPS,), (SINGLE, (0, 1), None, True), (GAPS, 0, None, False, 5.0), (GAPS, 0, {"initial": -3.0, "where": X > 0}), (N, 1),
+        (GAPS, 1), (GAPS,), (SINGLE, (0, 1), None, True), (GAPS, 0, None, False, 5.0),
+        (GAPS, 0, {"initial": -3.0, "where": X > 0}), (N, 1),
     ],
     "nanmin": [(GAPS, 1), (GAPS,), (SINGLE, 0, None, True), (N, 1), (GAPS, (0, 1))],
     "nanprod": [(GAPS, 1), (GAPS, {"keepdims": True}), (N, 0), (GAPS, 0, {"where": X > 0}), (SINGLE, 1)],
@@ -75,7 +76,7 @@ def test_where_all_are_nan():
     top.sum().backward()
     assert x.grad.tolist() == [[0.0, 0.0], [1.0, 0.0]]
     np.testing.assert_array_equal(np.nanmedian(x, axis=1).detach().numpy(), [np.nan, 1.0])
-    with pytest.raises(ValueError, match=r"All-NaN slice.*test_nan_reductions\.py:\d+"):
+    with pytest.raises(ValueError, match=r"All-NaN slice.*test_without_nan\.py:\d+"):
         np.nanargmin(x, axis=1)
     with pytest.raises(ValueError, match=r"`initial`"):
         np.nanmin(x, where=[True, False])

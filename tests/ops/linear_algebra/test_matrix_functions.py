@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
-from tests.ops.test_contract import normal
+from tests.ops.checks import normal
 from tests.oracle import check_derivatives
 from tests.test_modes import taylor_coefficients
 

@@ -85,7 +85,8 @@ def test_float32_stays():
 def test_bad_arguments():
     for bad in (
         lambda: so.sort(tensor(X), axis=3), lambda: so.sort(tensor(1.0)), lambda: so.sort(tensor(X), order="f"),
-        lambda: so.sort(X, kind="stable", stable=True), lambda: so.partition(tensor(X), 9), lambda: so.sort(tensor(X), kind="other"),
+        lambda: so.sort(X, kind="stable", stable=True), lambda: so.partition(tensor(X), 9),
+        lambda: so.sort(tensor(X), kind="other"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"axis|order|kind|kth"):
             bad()

@@ -175,7 +175,7 @@ def test_errors_name_the_line():
         (lambda: fft.fft(x, out=np.zeros(4, complex)), TypeError, "`out=`"),
         (lambda: fft.irfft(x[:1]), ValueError, r"data points \(0\)"),
     ]:
-        with pytest.raises(error, match=message + r".*test_fft\.py:\d+"):
+        with pytest.raises(error, match=message + r".*test_fourier\.py:\d+"):
             call()
     with pytest.raises(np.exceptions.AxisError):
         np.fft.fft(x, axis=1)

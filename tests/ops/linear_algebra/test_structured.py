@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import scipy.linalg
-from tests.ops.test_contract import normal
+from tests.ops.checks import normal
 from tests.oracle import check_derivatives, random_weights, weighted
 from tests.test_modes import directions, gradients, push_forward, taylor_coefficients
 
@@ -44,21 +44,25 @@ for _l, _u in ((1, 1), (2, 0), (0, 2), (0, 0), (1, 3), (6, 6)):
     )
 FUNCTIONS |= {
     "solve_banded a vector": (
-        lambda ab, b: solve_banded((1, 2), ab, b), lambda ab, b: scipy.linalg.solve_banded((1, 2), ab, b), (band(1, 2, 4), normal((4,), 4)),
+        lambda ab, b: solve_banded((1, 2), ab, b), lambda ab, b: scipy.linalg.solve_banded((1, 2), ab, b),
+        (band(1, 2, 4), normal((4,), 4)),
     ),
     "solve_banded stacks": (
         lambda ab, b: solve_banded((1, 2), ab, b), each(lambda ab, b: scipy.linalg.solve_banded((1, 2), ab, b), 2, 2),
         (band(1, 2, 4, leading=(2, 1)), normal((3, 4, 2), 5)),
     ),
     "solve_sylvester": (solve_sylvester, scipy.linalg.solve_sylvester, (A, B, normal((3, 2), 6))),
-    "solve_sylvester of one matrix": (lambda a, q: solve_sylvester(a, a, q), lambda a, q: scipy.linalg.solve_sylvester(a, a, q), (A, A)),
+    "solve_sylvester of one matrix": (lambda a, q: solve_sylvester(a, a, q), lambda a,
+    q: scipy.linalg.solve_sylvester(a, a, q), (A, A)),
     "solve_sylvester stacks": (
         solve_sylvester, each(scipy.linalg.solve_sylvester, 2, 2, 2),
         (np.stack([A, A.T])[:, None], B, normal((3, 3, 2), 7)),
     ),
-    "block_diag": (block_diag, scipy.linalg.block_diag, (normal((2, 3), 8), normal((1, 2), 9), normal((3,), 10), np.array(2.0))),
+    "block_diag": (block_diag, scipy.linalg.block_diag,
+    (normal((2, 3), 8), normal((1, 2), 9), normal((3,), 10), np.array(2.0))),
     "block_diag of one": (block_diag, scipy.linalg.block_diag, (A,)),
-    "block_diag of stacks": (block_diag, each(scipy.linalg.block_diag, 2, 2, 2), (normal((2, 1, 2, 2), 11), A, normal((3, 1, 2), 12))),
+    "block_diag of stacks": (block_diag, each(scipy.linalg.block_diag, 2, 2, 2),
+    (normal((2, 1, 2, 2), 11), A, normal((3, 1, 2), 12))),
     "toeplitz": (toeplitz, scipy.linalg.toeplitz, (normal((4,), 13),)),
     "toeplitz, tall": (toeplitz, scipy.linalg.toeplitz, (normal((4,), 13), normal((2,), 14))),
     "toeplitz, wide": (toeplitz, scipy.linalg.toeplitz, (normal((2,), 13), normal((5,), 14))),

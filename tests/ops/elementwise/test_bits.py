@@ -56,11 +56,11 @@ def test_parts_make_the_whole_again():
     assert_same(whole, 9 * X)
     whole.sum().backward()
     assert_same(x.grad, np.ones_like(X))
-    with pytest.raises(TypeError, match=r"integer exponent.*test_digits\.py:\d+"):
+    with pytest.raises(TypeError, match=r"integer exponent.*test_bits\.py:\d+"):
         np.ldexp(x, wg.tensor(X))
-    with pytest.raises(TypeError, match=r"for uint8.*test_digits\.py:\d+"):
+    with pytest.raises(TypeError, match=r"for uint8.*test_bits\.py:\d+"):
         np.unpackbits(wg.tensor(N))
-    with pytest.raises(ValueError, match=r"'bitorder'.*test_digits\.py:\d+"):
+    with pytest.raises(ValueError, match=r"'bitorder'.*test_bits\.py:\d+"):
         np.packbits(wg.tensor(N), bitorder="middle")
 
 

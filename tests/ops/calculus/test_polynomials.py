@@ -24,7 +24,8 @@ VALUES = {
     "polyint": [(Z,), (Z, 3), (Z, 2, [3.0, 4.0]), (N, 2, 5), (SINGLE,), (Z, 0)],
     "polyfit": [
         (Z, Z[::-1] ** 2, 2), (X[0], X.T, 2), (Z, Z[::-1], 2, {"cov": True}), (SINGLE, SINGLE**2, 1),
-        (Z, Z[::-1], 1, {"w": np.arange(1.0, 7.0)}), (X[0], X.T, 1, {"cov": "unscaled", "w": X[1] ** 2}), (X[0], X.T, 1, {"cov": True}),
+        (Z, Z[::-1], 1, {"w": np.arange(1.0, 7.0)}), (X[0], X.T, 1, {"cov": "unscaled", "w": X[1] ** 2}),
+        (X[0], X.T, 1, {"cov": True}),
     ],
 }  # fmt: skip
 

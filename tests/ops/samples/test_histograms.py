@@ -17,7 +17,8 @@ VALUES = {
     "bincount": [(N,), (N, X[0]), (N, None, 7), (N, N[::-1]), (N[:0], {"minlength": 2}), (N.astype("u1"),)],
     "digitize": [(X, EDGES), (X, EDGES[::-1]), (EDGES, EDGES, True), (EDGES, EDGES[::-1], True), (EDGES, EDGES)],
     "histogram2d": [
-        (X[0], Y[0]), (X[0], Y[0], 3, {"weights": Z[:5]}), (X[0], Y[0], [EDGES, 4], {"density": True}), (X[0], Y[0], EDGES),
+        (X[0], Y[0]), (X[0], Y[0], 3, {"weights": Z[:5]}), (X[0], Y[0], [EDGES, 4], {"density": True}),
+        (X[0], Y[0], EDGES),
         (X[0], Y[0], (2, 3), {"range": [(-1, 1), (-1, 2)]}), (EDGES, EDGES, EDGES),
     ],
 }  # fmt: skip

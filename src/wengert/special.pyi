@@ -1,0 +1,55 @@
+# Written by tools/stubs.py.
+
+from wengert.ops.special.bessel import i0 as i0
+from wengert.ops.special.bessel import i0e as i0e
+from wengert.ops.special.bessel import i1 as i1
+from wengert.ops.special.bessel import i1e as i1e
+from wengert.ops.special.bessel import iv as iv
+from wengert.ops.special.bessel import j0 as j0
+from wengert.ops.special.bessel import j1 as j1
+from wengert.ops.special.bessel import jn as jn
+from wengert.ops.special.bessel import jv as jv
+from wengert.ops.special.bessel import kv as kv
+from wengert.ops.special.bessel import y0 as y0
+from wengert.ops.special.bessel import y1 as y1
+from wengert.ops.special.bessel import yv as yv
+from wengert.ops.special.entropy import entr as entr
+from wengert.ops.special.entropy import expit as expit
+from wengert.ops.special.entropy import kl_div as kl_div
+from wengert.ops.special.entropy import log_expit as log_expit
+from wengert.ops.special.entropy import log_softmax as log_softmax
+from wengert.ops.special.entropy import logit as logit
+from wengert.ops.special.entropy import logsumexp as logsumexp
+from wengert.ops.special.entropy import rel_entr as rel_entr
+from wengert.ops.special.entropy import softmax as softmax
+from wengert.ops.special.entropy import xlog1py as xlog1py
+from wengert.ops.special.entropy import xlogy as xlogy
+from wengert.ops.special.error import erf as erf
+from wengert.ops.special.error import erfc as erfc
+from wengert.ops.special.error import erfcinv as erfcinv
+from wengert.ops.special.error import erfcx as erfcx
+from wengert.ops.special.error import erfinv as erfinv
+from wengert.ops.special.error import log_ndtr as log_ndtr
+from wengert.ops.special.error import ndtr as ndtr
+from wengert.ops.special.error import ndtri as ndtri
+from wengert.ops.special.gamma import beta as beta
+from wengert.ops.special.gamma import betaln as betaln
+from wengert.ops.special.gamma import digamma as digamma
+from wengert.ops.special.gamma import gamma as gamma
+from wengert.ops.special.gamma import gammaln as gammaln
+from wengert.ops.special.gamma import polygamma as polygamma
+from wengert.ops.special.gamma import psi as psi
+from wengert.ops.special.gamma import zeta as zeta
+from wengert.ops.special.incomplete import betainc as betainc
+from wengert.ops.special.incomplete import gammainc as gammainc
+from wengert.ops.special.incomplete import gammaincc as gammaincc
+from wengert.ops.special.integrals import expn as expn
+from wengert.ops.special.integrals import lambertw as lambertw
+from wengert.ops.special.integrals import sici as sici
+from wengert.ops.special.quantile import betaincinv as betaincinv
+from wengert.ops.special.quantile import gammainccinv as gammainccinv
+from wengert.ops.special.quantile import gammaincinv as gammaincinv
+from wengert.ops.special.quantile import stdtr as stdtr
+from wengert.ops.special.quantile import stdtrit as stdtrit
+
+__all__: list[str]

@@ -1,0 +1,132 @@
+"""Every public name has a docstring with an example that runs, and every public method a docstring."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import sys
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tools import stubs
+
+import wengert as wg
+from wengert.core.absent import absent
+from wengert.core.array import INTERNALS
+from wengert.explain.explanation import Explanation
+
+NAMESPACES = [wg, *[getattr(wg, name) for name in dir(wg) if isinstance(getattr(wg, name), ModuleType)]]
+
+
+def public_objects() -> dict[str, Any]:
+    """Functions, operations, classes and distributions of the package, each by one of its names."""
+    found: dict[int, tuple[str, Any]] = {}
+    for namespace in NAMESPACES:
+        prefix = namespace.__name__.replace("wengert", "wg").replace("transforms.", "")
+        for name in getattr(namespace, "__all__", ()):
+            value = getattr(namespace, name)
+            earlier = found.get(id(value), ("", None))[0].rpartition(".")[2]
+            if is_of_the_package(value) and earlier != getattr(value, "__name__", name):
+                found[id(value)] = (f"{prefix}.{name}", value)
+    return dict(found.values())
+
+
+def is_of_the_package(value: Any) -> bool:
+    module = getattr(value, "__module__", None) or ""
+    return callable(value) and not isinstance(value, ModuleType) and module.startswith("wengert")
+
+
+OBJECTS = public_objects()
+CLASSES = {name: value for name, value in OBJECTS.items() if isinstance(value, type)} | {"Explanation": Explanation}
+OTHERS = [name for name, value in OBJECTS.items() if not isinstance(value, FunctionType | type)]
+
+
+def families() -> dict[str, ModuleType]:
+    """The modules that the functions of the front door come from."""
+    found = {}
+    for module in stubs.MODULES:
+        prefix = module.__name__.replace("wengert", "wg")
+        found |= {f"{prefix}.{name}": sys.modules[path] for name, path in stubs.origins(module).items() if path}
+    return found
+
+
+FAMILIES = families()
+MADE = [
+    name
+    for name, value in OBJECTS.items()
+    if name in FAMILIES and isinstance(value, FunctionType) and value.__globals__ is not vars(FAMILIES[name])
+]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_public_name_has_an_example(name):
+    value = OBJECTS[name]
+    doc = inspect.getdoc(value) or ""
+    assert doc, f"{name} has no docstring"
+    is_exception = isinstance(value, type) and issubclass(value, Exception)
+    assert ">>> " in doc or is_exception, f"{name} has no example"
+
+
+def run_examples(value: Any, name: str, module: ModuleType) -> None:
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+    for test in finder.find(value, name, module=False, globs={**vars(module), "np": np, "wg": wg}):
+        assert test.examples
+        report: list[str] = []
+        runner.run(test, out=report.append)
+        assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_examples_of_operations_run(name):
+    """`--doctest-modules` does not find those of functions that a function of another module made."""
+    run_examples(OBJECTS[name], name, FAMILIES[name])
+
+
+def test_operations_are_among_them():
+    assert {"wg.sin", "wg.matmul", "wg.special.erf", "wg.hanning"} <= set(MADE)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_examples_of_distributions_run(name):
+    """An instance has the docstring of its class, whose examples `--doctest-modules` runs."""
+    assert OBJECTS[name].__doc__ == type(OBJECTS[name]).__doc__
+
+
+TO_BE_WRITTEN = {
+    "Array": "device dtype itemsize nbytes ndim shape size to_device trace",
+    "Coloring": "load number",
+    "Explanation": "inputs latex markdown outputs png",
+    "Fit": "how",
+    "Function": "backward forward",
+    "Generator": "binomial bit_generator bytes chisquare exponential gamma geometric gumbel hypergeometric integers "
+    "laplace logistic lognormal logseries multinomial multivariate_hypergeometric negative_binomial pareto poisson "
+    "power rayleigh standard_cauchy standard_exponential standard_normal triangular weibull zipf",
+    "Graph": "constants",
+    "Pattern": "cols density load toarray",
+    "Spec": "ndim size",
+    "Symbol": "numpy",
+    "Tensor": "requires_grad_",
+    "custom_jvp": "call",
+    "custom_vjp": "call",
+}
+"""Methods that have no docstring yet: to be emptied."""
+
+
+def public_methods(cls: type) -> Iterator[tuple[str, Any]]:
+    """The methods and properties that a class defines or inherits within the package."""
+    hidden = INTERNALS.union(absent("np.ndarray")) if issubclass(cls, wg.Array) else ()
+    own = {name for base in cls.__mro__ if base.__module__.startswith("wengert") for name in vars(base)}
+    for name, value in inspect.getmembers(cls):
+        if name in own and name not in hidden and (callable(value) or isinstance(value, property)):
+            yield name, value
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_public_methods_have_docstrings(name):
+    cls = CLASSES[name]
+    known = {method for base in cls.__mro__ for method in TO_BE_WRITTEN.get(base.__name__, "").split()}
+    bare = [method for method, value in public_methods(cls) if not (method.startswith("_") or inspect.getdoc(value))]
+    assert set(bare) <= known

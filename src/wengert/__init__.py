@@ -14,11 +14,11 @@ from wengert import fft as fft
 from wengert import linalg as linalg
 from wengert import signal as signal
 from wengert import special as special
+from wengert import structure as _structure  # noqa: F401  # registers the way of `jacobian` through patterns
 from wengert.core.absent import missing
 from wengert.core.namespaces import gather_names
 from wengert.transforms import check as check
 from wengert.transforms import numeric as numeric
-from wengert.transforms.jacobians import COMPRESSION
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -33,8 +33,8 @@ FAMILIES = (
     "graph.graph",
     "modes.creation",
     "modes.grids",
-    "modes.reverse",
     "modes.symbolic",
+    "modes.tensor",
     "ops.calculus.differences",
     "ops.calculus.polynomials",
     "ops.contraction.einsum",
@@ -66,9 +66,10 @@ FAMILIES = (
     "ops.shape.reshaping",
     "ops.shape.splitting",
     "ops.special.bessel: i0",
-    "transforms.checkpoint",
+    "control.checkpoint",
+    "control.checkpoint_loop",
+    "control.custom",
     "transforms.curvature",
-    "transforms.custom",
     "transforms.gradients",
     "transforms.jacobians",
     "transforms.products",
@@ -97,12 +98,12 @@ LAZY = {
     "jacobian_operator": "structure.operators",
     "optimize": "",
     "random": "",
-    "sparse_hessian": "structure.sparse",
-    "sparse_jacobian": "structure.sparse",
+    "sparse_hessian": "structure.sparse_derivatives",
+    "sparse_jacobian": "structure.sparse_derivatives",
     "sparsity": "structure.patterns",
     "stats": "",
-    "why_nan": "explain.why",
-    "why_zero": "explain.why",
+    "why_nan": "explain.why.nonfinite",
+    "why_zero": "explain.why.vanishing",
 }
 """The modules of names that are loaded on first use, because they bring LLVM or SciPy along or are rarely needed. No
 module: the name is a subpackage.
@@ -126,5 +127,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
-
-COMPRESSION.append(lambda f, argnums: import_module("wengert.structure.choice").Compressed(f, argnums))

@@ -184,7 +184,7 @@ def describe_machine() -> dict[str, Any]:
     return {
         "versions": versions | {"LLVM": ".".join(map(str, llvm.llvm_version_info))},
         "platform": f"{platform.system()} {platform.machine()}",
-        "cpu": target.target().cpu,
+        "cpu": target.machine_target().cpu,
         "cores": os.cpu_count() or 1,
         "vector_bits": size,
         "lanes": {"float64": size // 64, "float32": size // 32},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.oracle import check_derivatives
 
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 
 
 def normal(shape, seed=0, dtype=np.float64):

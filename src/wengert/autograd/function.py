@@ -19,12 +19,12 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, layers, strip_level
+from wengert.core.levels import is_own, iterate_payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
 from wengert.modes.tape import TapeNode, make_node, output_nodes
-from wengert.modes.tensor import Tensor, as_tensor, internal, public, snapshot
+from wengert.modes.tensor import Tensor, as_tensor, snapshot, to_cotangent, to_gradient
 
 OPAQUE = Spec((), np.dtype(object))
 """The spec of an output that is not an array."""
@@ -93,12 +93,12 @@ class Function:
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
         inputs = [Tensor(np.asarray(strip_tensors(a))) if isinstance(a, Tensor) else a for a in args]
         given = [x.value if isinstance(x, Tensor) else x for x in inputs]
-        with recording.switched(enabled=False):
+        with recording.override(enabled=False):
             returned = cls.forward(ctx, *inputs, **kwargs)
-        levels = sorted({layer.level for a in args for layer in layers(a)})
+        levels = sorted({layer.level for a in args for layer in iterate_payloads(a)})
         if not levels:
             return returned
-        tracked = [any(layer.requires_grad for layer in layers(a)) for a in args]
+        tracked = [any(layer.requires_grad for layer in iterate_payloads(a)) for a in args]
         if recorded and any(tracked):
             refuse_nested(ctx, as_sequence(returned))
         outputs = Outputs(ctx, as_sequence(returned), [*map(Source, range(len(args)), inputs, given, tracked)])
@@ -171,7 +171,7 @@ class Outputs:
 
     def lift(self, primitive: Primitive, level: int, args: tuple[Any, ...], recorded: bool) -> None:
         """Make each output a tensor of this level, with a node if an argument of this level has one."""
-        operands = [next((layer for layer in layers(a) if layer.level <= level), None) for a in args]
+        operands = [next((layer for layer in iterate_payloads(a) if layer.level <= level), None) for a in args]
         parents = tuple(x.node if x is not None and x.level == level else None for x in operands)
         nodes: Sequence[TapeNode | None] = [None] * len(self.values)
         if recorded and any(parents) and any(self.live):
@@ -264,14 +264,14 @@ def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
     whole = saved.whole
     recorded = saved.nested or any(isinstance(c, Tensor) for c in t)
     grad_outputs = [
-        public(c)
+        to_gradient(c)
         if c is not None
         else Tensor(np.zeros(shape, dtype))
         if ctx._materialize and dtype.kind != "O"
         else None
         for c, shape, dtype in zip(t, whole.shape, whole.dtype, strict=True)
     ]
-    with recording.switched(enabled=recorded):
+    with recording.override(enabled=recorded):
         gradients = list(as_sequence(cls.backward(ctx, *grad_outputs)))
         return [
             c if c is None or recorded else c.value for c in check_gradients(cls.__name__, gradients, whole.parents)
@@ -298,7 +298,7 @@ def check_gradient(name: str, i: int, gradient: Any, parent: TapeNode | None) ->
     """The cotangent for the gradient of argument i, which must have its shape."""
     if gradient is None or parent is None:
         return None
-    t = internal(as_tensor(gradient))
+    t = to_cotangent(as_tensor(gradient))
     if t.shape != parent.shape:
         raise user_error(
             GradientError,
@@ -330,7 +330,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def wrapper(ctx: Context, *grad_outputs: Any) -> Any:
         recorded = recording.is_recording()
-        with recording.switched(enabled=False):
+        with recording.override(enabled=False):
             returned = as_sequence(
                 backward(ctx, *[Tensor(strip_tensors(g)) if isinstance(g, Tensor) else g for g in grad_outputs])
             )
@@ -339,7 +339,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         histories = [
             (
                 level,
-                (*parents, *(layer.node for g in grad_outputs for layer in layers(g) if is_own(layer, Tensor, level))),
+                (*parents, *(layer.node for g in grad_outputs for layer in iterate_payloads(g) if is_own(layer, Tensor, level))),
             )
             for level, parents in ctx._open().histories
         ]

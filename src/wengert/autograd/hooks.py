@@ -10,7 +10,7 @@ from typing import Any
 
 from wengert.core.errors import GradientError, user_error
 from wengert.modes.tape import Handle, Hooks, TapeNode
-from wengert.modes.tensor import public, replacement
+from wengert.modes.tensor import replacement, to_gradient
 
 
 def register_hook(node: TapeNode, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> Handle:
@@ -58,7 +58,7 @@ def cotangent_list(t: Any) -> list[Any]:
 
 def public_gradients(cotangents: Sequence[Any]) -> tuple[Any, ...]:
     """Cotangents as gradients for the user."""
-    return tuple(None if t is None else public(t) for t in cotangents)
+    return tuple(None if t is None else to_gradient(t) for t in cotangents)
 
 
 def check_replacement(name: str, returned: Any, old: list[Any]) -> list[Any]:

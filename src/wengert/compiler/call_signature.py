@@ -15,6 +15,7 @@ from wengert.compiler.captures import Captures
 from wengert.compiler.entry import Argument, ResultTree, fits_entry, is_native_dtype
 from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.python_objects import is_supported
+from wengert.control.call import layers
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
 from wengert.core.errors import GradientError, user_error
@@ -26,10 +27,9 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.batch import Batched
-from wengert.modes.reverse import Tensor, is_sole_owner
 from wengert.modes.symbolic import Assignment
-from wengert.transforms.call import layers
-from wengert.transforms.tracing import Traced, described
+from wengert.modes.tensor import Tensor, is_sole_owner
+from wengert.transforms.tracing import Traced, input_spec
 
 
 class Fixed:
@@ -54,7 +54,7 @@ class Signature:
         check: bool,
         wrap: Callable[[Callable], Callable],
     ):
-        plain = [x.value if isinstance(x, Fixed) else described(x) if isinstance(x, Array) else x for x in leaves]
+        plain = [x.value if isinstance(x, Fixed) else input_spec(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
         run = Traced(f, plain, structure, fixed)
         self.captures = Captures(f) if check else None
@@ -82,7 +82,7 @@ class Signature:
         """Whether the captured values are recorded or traced at this moment."""
         if not self.captured:
             return False
-        has_history = recording.recording() and any(x.has_derivative for x in self.captured)
+        has_history = recording.is_recording() and any(x.has_derivative for x in self.captured)
         return has_history or not self.is_lasting or recording.trace() is not None
 
     @property
@@ -145,7 +145,7 @@ class Signature:
         """Assign the last outputs of the program to captured values, and return the others."""
         n = len(outs) - len(self.assignments)
         for target, _, is_recorded in self.assignments:
-            if is_recorded and recording.recording() and isinstance(target, Tensor):
+            if is_recorded and recording.is_recording() and isinstance(target, Tensor):
                 target._refuse_leaf()  # before anything is written
         for assignment, new in zip(self.assignments, outs[n:], strict=True):
             if new is assignment.target.value:  # the program has written it
@@ -155,7 +155,7 @@ class Signature:
             if assignment.is_recorded:
                 assignment.target._rebind(new)
             else:
-                with recording.switched(enabled=False):
+                with recording.override(enabled=False):
                     assignment.target._rebind(new)
         return outs[:n]
 
@@ -201,7 +201,7 @@ def leaf_key(x: Any) -> Any:
         refuse_subclass(x)
         return "array", x.shape, x.dtype
     if isinstance(x, Spec):
-        return "array", *described(x)
+        return "array", *input_spec(x)
     if isinstance(x, Fixed):
         return "static", constant_key(x.value)
     return x.__class__ if is_traced(x) else constant_key(x)
@@ -241,7 +241,7 @@ def lift_captured(graph: Graph) -> tuple[Graph, list]:
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return graph, []
-    new: dict[Any, Any] = {node: Input(described(node.spec), name="captured") for node in captured}
+    new: dict[Any, Any] = {node: Input(input_spec(node.spec), name="captured") for node in captured}
     for node in graph.operations:
         if any(a in new for a in node.args):
             new[node] = node.with_args([new.get(a, a) for a in node.args])

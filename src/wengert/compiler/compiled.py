@@ -12,23 +12,23 @@ from operator import attrgetter
 from types import FrameType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from wengert.compiler.call import CompiledCall, operation_of
 from wengert.compiler.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
+from wengert.compiler.compiled_call import CompiledCall, operation_of
 from wengert.compiler.report import Report
+from wengert.control.call import layers
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_constant
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import Input, constant
+from wengert.graph.ir import Input, make_constant
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
-from wengert.transforms.call import layers
 
 Static = Sequence[int] | int
 P = ParamSpec("P")

@@ -14,7 +14,6 @@ from wengert.control.values import is_smooth
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.tree import flatten
-from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph, is_traced
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -52,7 +51,7 @@ class CompiledCall(Call):
 
     def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results, one operation at a time."""
-        return tuple(evaluate(self.signature.graph, x))
+        return tuple(self.signature.graph.run(x))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
@@ -87,7 +86,7 @@ class CompiledCall(Call):
         own = tuple(find_own(x, Batched, top.level))
         axes = tuple([0 if mine else None for mine in own])
         whole = self.signature.derived(
-            "vmap", own, lambda graph: vmap(lambda *x: tuple(evaluate(graph, x)), in_axes=axes)
+            "vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes)
         )
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
@@ -101,7 +100,7 @@ def restrict_graph(
         whole = list(x)
         for i, part in zip(chosen, parts, strict=True):
             whole[i] = part
-        outs = evaluate(graph, whole)
+        outs = graph.run(whole)
         return tuple(outs if wanted is None else [y for y, w in zip(outs, wanted, strict=True) if w])
 
     return function

@@ -44,7 +44,7 @@ LOCK = threading.RLock()
 THREADS = ctypes.c_int64(1)
 """The number of threads of large kernels, which native code reads; set when a program is loaded."""
 
-TIDY = (fold, common, simplify, views)
+TIDY = (fold, merge_common, simplify, merge_views)
 """The passes after the expansion: no reduction may become a contraction again."""
 
 _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)

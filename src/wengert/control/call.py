@@ -16,7 +16,7 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import find_own, is_own, layers, new_level, payloads, strip_level
+from wengert.core.levels import find_own, is_own, iterate_payloads, new_level, payloads, strip_level
 from wengert.core.primitive import SHAPED, Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
@@ -52,7 +52,7 @@ class Call:
         self.is_tracked = has_history(self.arrays)
 
     def __call__(self, primitive: Primitive) -> Any:
-        with recording.repeated(primitive.name):
+        with recording.repeating(primitive.name):
             outs = primitive.op(*self.arrays, call=self)
         self.arrays = []  # the tape keeps what it needs
         return tree.unflatten(self.structure_out, outs)
@@ -249,7 +249,7 @@ def call_operation(name: str) -> Primitive:
 def has_history(arrays: Sequence[Any]) -> bool:
     """Whether a gradient may be asked for with respect to one of these values."""
     return recording.is_recording() and any(
-        x.node is not None for a in arrays for x in layers(a) if isinstance(x, Tensor)
+        x.node is not None for a in arrays for x in iterate_payloads(a) if isinstance(x, Tensor)
     )
 
 

@@ -19,12 +19,14 @@ from wengert.control.values import as_tensors, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, find_own, highest, layers, new_level, payloads, strip_level
+from wengert.core.levels import add_seed, find_own, highest_value, iterate_payloads, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
 from wengert.modes.tape import TapeNode, find_older, next_sequence
 from wengert.modes.tensor import Tensor
+
+__all__ = ["checkpoint", "checkpoint_sequential"]
 
 Policy = Callable[[str], bool]
 P = ParamSpec("P")
@@ -112,7 +114,7 @@ class Checkpoint(Call):
         try:
             return super().__call__(primitive)
         except CapturedValues as found:
-            levels = {x.level for a in self.arrays for x in layers(a) if strip_tensor(x) is x}
+            levels = {x.level for a in self.arrays for x in iterate_payloads(a) if strip_tensor(x) is x}
             if levels - {found.level} or self.policy is not None:
                 raise self.captured_error() from None
             self.captured = find_older(
@@ -137,7 +139,7 @@ class Checkpoint(Call):
 
     def strip_results(self, out: Any) -> tuple[Any, ...]:
         outs = self.flatten_results(out)
-        tracked = [x for y in outs for x in layers(y) if strip_tensor(x) is x]
+        tracked = [x for y in outs for x in iterate_payloads(y) if strip_tensor(x) is x]
         if tracked and all(isinstance(x, Tensor) and x.level == tracked[0].level for x in tracked):
             raise CapturedValues([strip_tensor(y) for y in outs], tracked[0].level)
         return super().strip_results(out)
@@ -205,7 +207,7 @@ class Results:
             self.outs.append(tuple(map(strip_tensor, out)) if primitive.outputs != 1 else strip_tensor(out))
             return out
         out = next(self.replayed)
-        top = highest(values)
+        top = highest_value(values)
         if top is None:
             return out
         assert isinstance(top, Tensor)  # the second run is always recorded

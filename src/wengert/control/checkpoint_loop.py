@@ -19,6 +19,8 @@ from wengert.core.primitive import SHAPED, Primitive
 from wengert.modes.in_place import snapshot
 from wengert.modes.tensor import Tensor
 
+__all__ = ["checkpoint_loop"]
+
 LOOP = call_operation("checkpoint_loop")
 
 

@@ -16,9 +16,23 @@ class Facts(NamedTuple):
     """Swapping its two arguments gives the same bits. (`maximum` of 0.0 and -0.0 may not.)"""
     cost: int | None = None
     """The cost of one element of its result, in additions; None if unknown."""
+    selects: bool = False
+    """It takes some elements of its arguments and leaves others out, by position or by comparing them."""
+    overwrites: bool = False
+    """It replaces elements of its first argument."""
+    saturates: bool = False
+    """Its slope tends to zero: for large arguments of one sign, it is zero in floating-point numbers."""
+    multiplies: bool = False
+    """Its derivative with respect to one element has others as factors, and is zero where these are."""
+    tests_points: bool = False
+    """It is true, or false, only at single points: `equal`, `isnan`."""
 
 
 NO_FACTS = Facts()
 MOVES = Facts(moves=True)
 VIEW = Facts(moves=True, view=True, cost=0)
 CHEAP = Facts(cost=1)
+CHOICE = Facts(cost=1, selects=True)
+PART = Facts(moves=True, view=True, cost=0, selects=True)
+FLAT = Facts(saturates=True)
+PRODUCT = Facts(multiplies=True)

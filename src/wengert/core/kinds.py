@@ -44,21 +44,30 @@ def keep_params() -> dict[str, Any]:
     return {}
 
 
-def add_operation(trial: Trial, **definition: Any) -> Callable[..., Any]:
-    """Add an operation to the table, and to those that NumPy's ufunc calls; returns the function that users call.
-
-    """Give operations docstrings, each with an example: `{cube: "The cube of x. >>> cube(2.0) -> 8.0"}`."""
-    for operation, text in texts.items():
-        summary, _, example = text.partition(" >>> ")
-        call, _, result = example.partition(" -> ")
-        operation.__doc__ = f"{summary}\n\n>>> {call}\n{result}\n"
-    """
+def add_operation(trial: Trial, **definition: Any) -> OperationFunction:
+    """Add an operation to the table, and to those that NumPy's ufunc calls; returns the function that users call."""
     op = register(Primitive(Definition(**definition), trial))
     impl = definition["impl"]
     ufunc = getattr(impl, "ufunc", impl)
     if isinstance(ufunc, np.ufunc) and definition["kind"] in ("elementwise", "nondifferentiable"):
         UFUNCS[ufunc] = op
     return op
+
+
+def is_arithmetic(primitive: Primitive) -> bool:
+    """Whether an operation is elementwise and its implementation calls nothing: then it runs on numbers of any kind."""
+    code = getattr(primitive.impl, "__code__", None)
+    return primitive.kind == "elementwise" and code is not None and not (code.co_names or code.co_freevars)
+
+
+def describe(texts: dict[Callable[..., Any], str]) -> None:
+    """Give operations docstrings, each with an example: `{cube: "The cube of x. >>> cube(2.0) -> 8.0"}`."""
+    for operation, text in texts.items():
+        summary, _, example = text.partition(" >>> ")
+        call, _, result = example.partition(" -> ")
+        operation.__doc__ = f"{summary}\n\n>>> {call}\n{result}\n"
+
+
 def elementwise(
     name: str,
     impl: Callable[..., Any],

@@ -8,7 +8,6 @@ from typing import Any
 
 from wengert.explain.recorder import Recording
 from wengert.graph.ir import Input, Node, Operation
-from wengert.graph.variables import known_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class TraceStep:
 def steps(recording: Recording) -> list[TraceStep]:
     """The inputs, then the operations in order of execution; within a source line, in the order of textbooks."""
     graph = recording.graph
-    names = known_names(graph)
+    names = graph.value_names()
     operations = sort_by_depth(graph.operations)
     counts: dict[Any, int] = {}
     for node in operations:

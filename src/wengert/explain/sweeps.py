@@ -13,9 +13,10 @@ import numpy as np
 from wengert.core.primitive import OUTPUT
 from wengert.explain.recorder import Recording
 from wengert.graph.ir import Node, Operation
+from wengert.modes.backward import pull_node
 from wengert.modes.forward import push
-from wengert.modes.tape import Leaf, contributions
-from wengert.modes.tape import Node as TapeNode
+from wengert.modes.tape import Leaf
+from wengert.modes.tape import TapeNode as TapeNode
 from wengert.ops.elementwise.predicates import logical_and
 from wengert.transforms.tracing import record_node
 
@@ -78,7 +79,7 @@ def adjoints(recording: Recording, seeds: Sequence[Any]) -> Adjoints:
 
 def enumerate_terms(kept: TapeNode, t: Any, dead: Any) -> list:
     """The contributions of an operation, with the indices of the operands that receive them."""
-    found = list(contributions(kept, t, kept.saved, dead, None))
+    found = list(pull_node(kept, t, kept.saved, dead, None))
     indices = [i for i, parent in enumerate(kept.parents) if parent is not None]
     return list(zip(indices, found, strict=True))
 

@@ -10,12 +10,12 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import bottom, layers
+from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.implicit.maps import LinearMap, transpose_of
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
 from wengert.implicit.theorem import solve_map
 from wengert.modes.tensor import Tensor, snapshot
-from wengert.structure.operators import Flat
+from wengert.structure.flat_tree import FlatTree
 
 
 def linear_solve(
@@ -44,7 +44,7 @@ def linear_solve(
             f"linear_solve takes a function, and was given a {type(matvec).__name__}",
             "For a matrix A pass lambda y: A @ y, or use numpy.linalg.solve.",
         )
-    flat = Flat(b, "b")
+    flat = FlatTree(b, "b")
     method = method_of(solver, flat, tol)
     vector = snapshot(flat.vector(b))
 
@@ -53,25 +53,25 @@ def linear_solve(
 
     zeros = np.zeros(flat.size, flat.dtype)
     start = product(zeros)  # at zero, to find the levels of the matrix
-    if np.any(bottom(start)):
+    if np.any(bottom_array(start)):
         raise user_error(
             ValueError,
             "linear_solve: the function adds a constant (its value at zero is not zero)",
             "Subtract it from b.",
         )
     backward = transpose_of(product, zeros)
-    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in layers(x)):
+    if any(isinstance(layer, Tensor) for x in (start, vector) for layer in iterate_payloads(x)):
         backward(zeros)  # recorded now: captured values may have changed by the time of the backward pass
     bound = start.level + 1 if isinstance(start, Array) else 0
     matrix = LinearMap(
         product, backward, flat.size, flat.dtype, method, options, "the matrix of linear_solve", bound=bound
     )
     y = solve_map(matrix, vector)
-    refuse_nonlinear(matrix, bottom(y), bottom(vector), tol)
+    refuse_nonlinear(matrix, bottom_array(y), bottom_array(vector), tol)
     return flat.tree(match_given(y, b))
 
 
-def method_of(solver: str | Callable[..., Any] | None, flat: Flat, tol: float) -> Any:
+def method_of(solver: str | Callable[..., Any] | None, flat: FlatTree, tol: float) -> Any:
     """The solver of a `LinearMap`: a user's function is wrapped to work on vectors, and its result is checked."""
     if not callable(solver):
         if solver is not None and solver not in KRYLOV:

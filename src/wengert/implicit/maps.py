@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.levels import is_own, layers, new_level, strip_from
+from wengert.core.levels import is_own, iterate_payloads, new_level, strip_from
 from wengert.implicit.solvers import DENSE, Factors, SparseFactors, solve_krylov
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
@@ -27,7 +27,7 @@ Vector = Callable[[Any], Any]
 
 def strip_derivatives(x: Any, level: float) -> Any:
     """x without this level and those above it, which must be derivatives."""
-    for layer in takewhile(lambda layer: layer.level >= level, layers(x)):
+    for layer in takewhile(lambda layer: layer.level >= level, iterate_payloads(x)):
         if not isinstance(layer, Tensor | Dual | Jet):
             raise unsupported_error(layer)
     return strip_from(x, level)

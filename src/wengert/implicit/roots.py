@@ -11,7 +11,7 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, layers
+from wengert.core.levels import is_own, iterate_payloads
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
@@ -32,7 +32,7 @@ from wengert.modes.forward import Dual
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, snapshot
 from wengert.ops.shape.joining import stack
-from wengert.structure.operators import Flat
+from wengert.structure.flat_tree import FlatTree
 from wengert.transforms.gradients import grad
 
 Solver = str | Callable[..., Any] | None
@@ -164,7 +164,7 @@ def custom_root(
         @wraps(solver)
         def differentiable(x0: Any, *theta: Any, **kwargs: Any) -> Any:
             for leaf in flatten(kwargs)[0]:
-                if not all(map(is_constant, layers(leaf))):
+                if not all(map(is_constant, iterate_payloads(leaf))):
                     raise user_error(
                         GradientError,
                         f"{name} got a tracked value by keyword",
@@ -211,7 +211,7 @@ class Equation:
     ):
         x0 = as_start(x0)
         self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
-        self.flat = Flat(x0, "x0")
+        self.flat = FlatTree(x0, "x0")
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
 
     def residual(self, v: Any) -> Any:
@@ -219,7 +219,7 @@ class Equation:
 
     def evaluate(self, v: Any, theta: tuple[Any, ...]) -> Any:
         x = self.flat.tree(copy_array(v))
-        out = Flat(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
+        out = FlatTree(y := self.f(x, *theta), f"the residual of {self.name}").vector(y)
         if out.shape != v.shape:
             raise user_error(
                 ValueError,
@@ -327,12 +327,12 @@ class PlainEquation:
 
     def vector(self, x: Any) -> np.ndarray:
         """The result of a user's solver as a plain vector."""
-        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in layers(leaf) if not is_constant(layer)}
+        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in iterate_payloads(leaf) if not is_constant(layer)}
         return np.array(strip_derivatives(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:
         """Raise if the solver used captured values of transforms that the residual r does not depend on."""
-        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in layers(leaf)}
+        known = {layer.level for leaf in (r, *flatten(self.equation.theta)[0]) for layer in iterate_payloads(leaf)}
         if self.levels - known:
             raise user_error(
                 GradientError,
@@ -367,7 +367,7 @@ def batch_lengths(tree: Any) -> dict[int, int]:
     return {
         layer.level: len(layer.value)
         for leaf in flatten(tree)[0]
-        for layer in layers(leaf)
+        for layer in iterate_payloads(leaf)
         if isinstance(layer, Batched)
     }
 

@@ -19,7 +19,7 @@ from wengert.control.checkpoint import NOTHING
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
-from wengert.core.kinds import unchanged
+from wengert.core.kinds import keep_params
 from wengert.core.levels import is_own
 from wengert.core.primitive import Primitive
 from wengert.implicit.maps import LinearMap, Vector, strip_derivatives, unsupported_error
@@ -83,7 +83,7 @@ SOLVE = Primitive(
         inputs=("x",),
         takes_params=True,
         rules=(lambda t, matrix, transpose: solve_map(matrix, t, not transpose),),
-        batch=unchanged,
+        batch=keep_params,
         in_mode=solve_in_mode,
     )
 )

@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.call import ARRAY, Call, call_operation
+from wengert.control.linear_tape import LinearTape
+from wengert.control.values import is_smooth
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
@@ -31,12 +34,11 @@ from wengert.integrate.flow import (
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-from wengert.transforms.call import ARRAY, Call, Transposed, is_smooth, operation
 from wengert.transforms.jacobians import jacobian
 from wengert.transforms.products import jvp
 from wengert.transforms.vmap import vmap
 
-TRAJECTORY = operation("solve_ivp")
+TRAJECTORY = call_operation("solve_ivp")
 
 
 def solve_trajectory(fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method) -> tuple[Any, Any]:
@@ -275,7 +277,7 @@ class Adjoint:
         """The cotangents of the state, or of the parameters, at one time, for those of the derivative."""
         t, y = self.flow.time(s), self.flow.state(self.solution(s))
         a = self.batch.split(vector.reshape(self.shape))
-        with Transposed(self.values if by_parameters else [y]) as tape:
+        with LinearTape(self.values if by_parameters else [y]) as tape:
             args = self.smooth.replace(tape.inputs, self.flow.args) if by_parameters else self.flow.args
             f = time_derivative(self.flow.fun, t, y if by_parameters else tape.inputs[0], args)
             return tape.transpose([f], [a])

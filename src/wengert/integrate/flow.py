@@ -254,7 +254,7 @@ class Flow:
 
 def time_derivative(fun: Callable, t: Any, y: Any, args: tuple) -> Any:
     """The result of `fun`, as a value of the state's shape and dtype."""
-    f = operand(fun(t, y, *args))
+    f = as_operand(fun(t, y, *args))
     if f.shape != y.shape:
         if f.size != y.size:
             raise user_error(

@@ -11,12 +11,12 @@ import numpy as np
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.integrate.continuous_adjoint import solve_trajectory
 from wengert.integrate.discrete_adjoint import replay
 from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, check_completed, has_derivative
 from wengert.integrate.tableau import read_tableau
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
@@ -63,7 +63,7 @@ def solve_ivp(
     adjoint = choose_adjoint(chosen, adjoint)
     t0, t1 = t_span
     span, values = (as_time(t0), as_time(t1)), as_tuple(args)
-    state = operand(y0)
+    state = as_operand(y0)
     if state.ndim != 1:
         raise user_error(
             ValueError,
@@ -72,7 +72,7 @@ def solve_ivp(
         )
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = in_double_precision(state)
-    points = None if t_eval is None else operand(t_eval)
+    points = None if t_eval is None else as_operand(t_eval)
     flow = Flow(fun, span, y, values)
     tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))
     if not tracked and not flow.batch.sizes:
@@ -121,7 +121,7 @@ def odeint(
            [0.3679, 0.7358]])
     """
     form = StateLayout(y0)
-    points = operand(t)
+    points = as_operand(t)
     if points.ndim != 1 or not points.shape[0]:
         raise user_error(
             ValueError,
@@ -267,7 +267,7 @@ class StateLayout:
     def vector(self, state: Any) -> Any:
         """A state as one vector."""
         leaves = [state] if self.structure is tree.LEAF else self._flatten(state)
-        parts = [reshape(leaf, (-1,)) for leaf in map(operand, leaves)]
+        parts = [reshape(leaf, (-1,)) for leaf in map(as_operand, leaves)]
         parts = [p if p.dtype == self.dtype or p.dtype.kind == "c" else astype(p, self.dtype) for p in parts]
         return parts[0] if len(parts) == 1 else concatenate(parts)
 

@@ -14,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.call import ARRAY, Call, call_operation
+from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_line
+from wengert.core.levels import is_own
 from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.integrate.continuous_adjoint import SmoothArrays
@@ -26,10 +29,9 @@ from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-from wengert.transforms.call import ARRAY, Call, Transposed, operation
 from wengert.transforms.products import jvp
 
-INTEGRAL = operation("quad")
+INTEGRAL = call_operation("quad")
 FEW = 16
 """The most components that QUADPACK, which extrapolates at singular ends, integrates one by one; more, together."""
 
@@ -90,7 +92,7 @@ class Integral(Call):
 
         def integrand(x: float) -> np.ndarray:
             nonlocal spec
-            y = operand(self.func(x, *args))
+            y = as_operand(self.func(x, *args))
             if has_derivative(y) or isinstance(strip_derivatives(y), Array):
                 raise self.hidden()
             flat = np.ravel(strip_derivatives(y))
@@ -120,7 +122,7 @@ class Integral(Call):
 
     def integrand_at(self, x: Any, args: tuple) -> Any:
         """The integrand at a limit; zero at infinity, where it must vanish for the integral to exist."""
-        return 0.0 if np.isinf(innermost_array(x)) else operand(self.func(x, *args))
+        return 0.0 if np.isinf(innermost_array(x)) else as_operand(self.func(x, *args))
 
     def integral(self, func: Callable, a: Any, b: Any, args: tuple) -> Any:
         return quad(func, a, b, args, **self.options)[0]
@@ -136,7 +138,7 @@ class Integral(Call):
 
             def along(x: Any, args: tuple, tangents: list) -> Any:
                 smooth = SmoothArrays(args)
-                return jvp(lambda *new: operand(self.func(x, *smooth.replace(new))), smooth.values, tangents)[1]
+                return jvp(lambda *new: as_operand(self.func(x, *smooth.replace(new))), smooth.values, tangents)[1]
 
             tangent = self.integral(along, a, b, (args, tangents))
         if db is not None:
@@ -160,8 +162,8 @@ class Integral(Call):
 
             def back(x: Any, args: tuple, c: Any) -> Any:
                 values = smooth.pick(args)
-                with Transposed(values) as tape:
-                    y = operand(self.func(x, *smooth.replace(tape.inputs, args)))
+                with LinearTape(values) as tape:
+                    y = as_operand(self.func(x, *smooth.replace(tape.inputs, args)))
                     found = tape.transpose([y], [c])
                 return concatenate(
                     [reshape(np.zeros(v.shape) if g is None else g, (-1,)) for g, v in zip(found, values, strict=True)]

@@ -21,7 +21,7 @@ from wengert.core.array import Array, check_device
 from wengert.core.errors import user_error
 from wengert.core.kinds import describe
 from wengert.core.primitive import as_constant, holds_value, stack_lists
-from wengert.modes.reverse import own
+from wengert.modes.tensor import adopt_array
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape
 
@@ -35,8 +35,8 @@ def creation(function: Callable, example: str = "") -> Callable:
     def create(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         if isinstance(made, tuple):  # linspace(retstep=True)
-            return own(made[0], requires_grad), *made[1:]
-        return own(made, requires_grad)
+            return adopt_array(made[0], requires_grad), *made[1:]
+        return adopt_array(made, requires_grad)
 
     summary = f"As `numpy.{function.__name__}`, but a tensor; with `requires_grad`, a leaf that gets a gradient."
     describe({create: f"{summary} >>> {example}"})
@@ -62,7 +62,7 @@ def full(
     """
     check_device(device)
     if not holds_value(fill_value):
-        return own(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # NumPy checks it
+        return adopt_array(np.full(shape, fill_value, dtype, order), requires_grad)  # type: ignore[call-overload]  # NumPy checks it
     fill = stack_lists(fill_value)
     sizes = tuple(map(index, shape)) if isinstance(shape, list | tuple) else (index(shape),)
     return broadcast_to(fill if dtype is None else astype(fill, dtype), sizes)
@@ -88,7 +88,7 @@ def asarray(
         )
     obj = obj if isinstance(obj, list | tuple) else as_constant(obj)
     value = np.asarray(obj, dtype=dtype, copy=False) if copy is False else np.array(obj, dtype=dtype)
-    return own(value, requires_grad)
+    return adopt_array(value, requires_grad)
 
 
 def array(

@@ -20,9 +20,17 @@ from wengert.core.levels import copy_value
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.source import source
 from wengert.core.subclasses import refuse_subclass
-from wengert.graph.evaluation import evaluate
 from wengert.graph.graph import Graph
-from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, is_one_number, weakness
+from wengert.graph.ir import (
+    PYTHON_NUMBERS,
+    Constant,
+    Input,
+    Node,
+    Operation,
+    is_broadcast_number,
+    make_constant,
+    weak_type,
+)
 from wengert.modes import recording
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
@@ -66,7 +74,7 @@ class Trace:
         state: Any = digest(value) if isinstance(value, np.ndarray) else id(value.value) if value.level else None
         found = self.known.get(id(value))
         if found is None or found[1] != state:
-            node = constant(value)
+            node = make_constant(value)
             if isinstance(value, Array) and value.level:
                 earlier = copy_value(value)
                 self.around.append((value, earlier))
@@ -132,7 +140,7 @@ def is_own_symbol(value: Any, level: int) -> bool:
 
 def digest(value: np.ndarray) -> bytes:
     """A hash of the numbers of an array, to detect changes."""
-    if is_one_number(value):
+    if is_broadcast_number(value):
         value = value[(0,) * value.ndim]
     return hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
 
@@ -185,7 +193,7 @@ class Symbol(Array):
             current = recording.current_trace()
             if current is not None and current is not trace and any(isinstance(a, Array) and not a.level for a in args):
                 return current.run(primitive, args, params)  # it has the values of the user's tensors
-            make = trace.node_of if trace is not None else constant
+            make = trace.node_of if trace is not None else make_constant
             nodes = [a if isinstance(a, Node) else make(as_strong(a, primitive)) for a in nodes]
         return record_operation(primitive, nodes, params, level, trace)
 
@@ -195,7 +203,7 @@ class Symbol(Array):
         if not any(
             isinstance(node, Input) or (isinstance(node, Constant) and node.is_captured) for node in graph.nodes
         ):
-            return np.asarray(evaluate(graph, ())[0])
+            return np.asarray(graph.run(())[0])
         kind = "captured tensor, which is read at each call," if isinstance(self.node, Constant) else "traced value"
         raise user_error(
             TrackedValueError,
@@ -279,7 +287,7 @@ def record_operation(
     except IndexError as error:
         error.add_note(f"This was {primitive.name} of a value of shape {nodes[0].shape}, at {user_line()}.")
         raise
-    node = Operation(primitive, tuple(nodes), params, spec, weakness(primitive, nodes, spec), None, source())
+    node = Operation(primitive, tuple(nodes), params, spec, weak_type(primitive, nodes, spec), None, source())
     if trace is not None and stops:
         trace.stopped[node] = node
     if primitive.outputs == 1:

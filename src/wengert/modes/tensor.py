@@ -22,6 +22,8 @@ from wengert.modes.tape_value import RETAIN, TapeValue
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.shape.casting import astype
 
+__all__ = ["Tensor", "tensor"]
+
 ACCUMULATING = threading.Lock()
 """Held while a gradient is added to `grad`: threads may share a leaf."""
 

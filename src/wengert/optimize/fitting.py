@@ -14,7 +14,7 @@ from wengert.core.errors import user_error, user_line
 from wengert.implicit.solvers import as_start
 from wengert.optimize.least_squares import least_squares
 from wengert.optimize.variables import Variables, refuse_tracked
-from wengert.transforms.arguments import opened
+from wengert.transforms.boundary import flatten_arrays
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def curve_fit(
 
     def residual(p: Any) -> Any:
         values = f(xdata, **p) if isinstance(p, dict) else f(xdata, *split_parameters(p))
-        shape = opened(values)[0][0].shape
+        shape = flatten_arrays(values)[0][0].shape
         if shape != y.shape:
             raise user_error(
                 ValueError, f"curve_fit: the model has shape {shape}, and ydata {y.shape}", "They must be equal."

@@ -13,7 +13,7 @@ from wengert.core.tree import LEAF, flatten
 from wengert.ops.shape.reshaping import reshape
 from wengert.optimize.variables import Variables, plain_array, refuse_tracked
 from wengert.structure.flat_tree import FlatTree
-from wengert.transforms.arguments import opened
+from wengert.transforms.boundary import flatten_arrays
 from wengert.transforms.tracing import Traced
 
 AUTO = "auto"
@@ -53,7 +53,7 @@ class TracedFunction:
         """One number, or a vector of as many as at the start."""
         if self.out is not None:
             return self.out.vector(value)
-        leaves, structure = opened(value)
+        leaves, structure = flatten_arrays(value)
         if structure is not LEAF or leaves[0].size != 1:
             found = f"an array of shape {leaves[0].shape}" if structure is LEAF else f"a {type(value).__name__}"
             raise user_error(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
-from wengert.transforms.arguments import opened, places
-from wengert.transforms.call import layers
+from wengert.transforms.boundary import flatten_arrays, leaf_paths
 
 
 def is_pair(bounds: Any) -> bool:
@@ -29,10 +29,10 @@ class Variables:
 
     def __init__(self, x0: Any, name: str = "x0"):
         refuse_tracked(x0, name)
-        leaves, self.structure = opened(x0)
+        leaves, self.structure = flatten_arrays(x0)
         self.notes: list[str] = []
         numbers = []
-        for x, path in zip(map(plain_array, leaves), places(self.structure), strict=True):
+        for x, path in zip(map(plain_array, leaves), leaf_paths(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
                 advice = (
                     "Vary its real and imaginary parts, as two arrays."
@@ -61,7 +61,7 @@ class Variables:
 
     def element_name(self, i: int) -> str:
         """The name of element `i` of the vector: `x0['w'][1, 0]`."""
-        for spec, path in zip(self.flat.specs, places(self.structure), strict=True):
+        for spec, path in zip(self.flat.specs, leaf_paths(self.structure), strict=True):
             if i < spec.size:
                 index = ", ".join(map(str, np.unravel_index(i, spec.shape)))
                 return f"{self.name}{path}[{index}]" if index else f"{self.name}{path}"
@@ -127,7 +127,7 @@ class Variables:
         """A bound, a tree like x0 or a part of one, as a vector."""
         parts = []
         for given, spec, path in zip(
-            leaves_below(side, self.structure), self.flat.specs, places(self.structure), strict=True
+            leaves_below(side, self.structure), self.flat.specs, leaf_paths(self.structure), strict=True
         ):
             bound = np.asarray(sign * np.inf if given is None else given, float)
             try:
@@ -167,9 +167,7 @@ def leaves_below(tree: Any, structure: Structure) -> list:
 
 def plain_array(x: Any) -> Any:
     """The plain array inside a value."""
-    while isinstance(x, Array):
-        x = x.value
-    return x
+    return bottom_array(x)
 
 
 def refuse_tracked(tree: Any, what: str) -> None:

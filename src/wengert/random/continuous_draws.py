@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import refuse_out, user_error
+from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand, stack_lists
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
@@ -256,7 +257,7 @@ def draw_shares(draw: Draw, alpha: Any) -> Any:
 
 def _are_all_small(alpha: Any) -> bool:
     """Whether all are below 0.1, in the whole batch."""
-    return bool(np.max(bottom(alpha), initial=0.0) < 0.1)
+    return bool(np.max(bottom_array(alpha), initial=0.0) < 0.1)
 
 
 def correlate_noise(noise: Any, cov: Any, method: str) -> Any:

@@ -32,7 +32,7 @@ class DiscreteDraws:
     numpy: np.random.Generator
 
     def _draw_counts(self, name: str, size: Size, **parameters: Any) -> Any:
-        parameters = {key: gathered(p) for key, p in parameters.items()}
+        parameters = {key: stack_lists(p) for key, p in parameters.items()}
         refuse_gradient(name, SCORE, **parameters)
         if not any(isinstance(p, Array) for p in parameters.values()):
             return getattr(self.numpy, name)(*parameters.values(), size=size)
@@ -80,19 +80,19 @@ class DiscreteDraws:
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
         """How often each outcome happens in n trials."""
-        refuse_gradient("multinomial", SCORE, pvals=gathered(pvals))
+        refuse_gradient("multinomial", SCORE, pvals=stack_lists(pvals))
         return self.numpy.multinomial(n, np.asarray(pvals), size)
 
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Size = None, method: Any = "marginals"
     ) -> Any:
         """How often each colour is in a sample without replacement."""
-        refuse_gradient("multivariate_hypergeometric", SCORE, colors=gathered(colors))
+        refuse_gradient("multivariate_hypergeometric", SCORE, colors=stack_lists(colors))
         return self.numpy.multivariate_hypergeometric(np.asarray(colors), nsample, size, method)
 
     def categorical(self, logits: Any, size: Size = None, axis: int = -1) -> Any:
         """The index of one of the categories along an axis, whose probabilities are softmax(logits)."""
-        logits = operand(logits)
+        logits = as_operand(logits)
         refuse_gradient("categorical", SCORE, logits=logits)
         return argmax(logits + self._gumbel_noise(logits, size), axis)
 

@@ -12,16 +12,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from wengert.control.call import layers
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
+from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED, Primitive, as_operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
-from wengert.modes.reverse import Tensor
 from wengert.modes.symbolic import Symbol
+from wengert.modes.tensor import Tensor
 from wengert.ops.samples.draws import beta_draw, gamma_draw, t_draw, vonmises_draw, wald_draw
 from wengert.ops.shape.reshaping import broadcast_to
-from wengert.transforms.call import layers
 from wengert.transforms.products import stop_gradient
 
 Size = int | Sequence[int] | None

@@ -280,7 +280,7 @@ def safe_log(p: Any) -> Any:
 
 def as_counts(k: Any, *others: Any) -> Any:
     """Integers in the precision of the other arguments."""
-    k = operand(k)
+    k = as_operand(k)
     return counts(k, np.zeros((), common_precision(k, *others)))
 
 
@@ -363,4 +363,4 @@ class DiscreteFamily(Family):
     def rvs(self, *args: Any, size: Size = None, random_state: Any = None, **kwds: Any) -> Any:
         """Draws: integers, so that parameters whose derivative is wanted are an error."""
         shapes, (loc,) = self.split_parameters(args, kwds, ("loc",))
-        return self.formula("rvs")(default_rng(random_state), *shapes, size) + operand(loc).astype(int)
+        return self.formula("rvs")(default_rng(random_state), *shapes, size) + as_operand(loc).astype(int)

@@ -56,7 +56,7 @@ def vector_length(x: Any, mean: Any, cov: Any) -> int:
 def whiten(x: Any, mean: Any, cov: Any) -> tuple[Any, Any, int]:
     """The squared length of x - mean in units of the covariance, half its log-determinant, and the length of x."""
     n = vector_length(x, mean, cov)
-    x = operand(x)
+    x = as_operand(x)
     if n == 1 and (not x.ndim or x.shape[-1] != 1):
         x = reshape(x, (*x.shape, 1))
     away = x - (0.0 if mean is None else mean)
@@ -120,9 +120,9 @@ class MultivariateT(Distribution):
     def rvs(self, loc: Any = None, shape: Any = 1.0, df: Any = 1.0, size: Size = None, random_state: Any = None) -> Any:
         """Normal vectors over the root of a chi-squared draw, for each vector its own."""
         n = vector_length(None, loc, shape)
-        shape, loc = covariance_matrix(shape, n), operand(0.0 if loc is None else loc)
+        shape, loc = covariance_matrix(shape, n), as_operand(0.0 if loc is None else loc)
         draw = Draw(default_rng(random_state).numpy, (df, shape[..., 0, 0], sum_(loc)), size_tuple(size))
-        spread = sqrt(df / (2.0 * draw.gamma(0.5 * operand(df))))
+        spread = sqrt(df / (2.0 * draw.gamma(0.5 * as_operand(df))))
         noise = draw("standard_normal", core=(n,)) @ swapaxes(cholesky(shape), -1, -2)
         return loc + reshape(spread, (*spread.shape, 1)) * noise
 
@@ -166,18 +166,18 @@ class Dirichlet(Distribution):
 
     def mean(self, alpha: Any) -> Any:
         """The mean."""
-        alpha = operand(alpha)
+        alpha = as_operand(alpha)
         return alpha / sum_(alpha)
 
     def var(self, alpha: Any) -> Any:
         """The variance of each share."""
-        alpha = operand(alpha)
+        alpha = as_operand(alpha)
         total = sum_(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1.0))
 
     def entropy(self, alpha: Any) -> Any:
         """The differential entropy."""
-        alpha = operand(alpha) * 1.0
+        alpha = as_operand(alpha) * 1.0
         total, n = sum_(alpha), alpha.shape[0]
         return (
             sum_(gammaln(alpha)) - gammaln(total) + (total - n) * digamma(total) - sum_((alpha - 1.0) * digamma(alpha))
@@ -185,7 +185,7 @@ class Dirichlet(Distribution):
 
     def rvs(self, alpha: Any, size: Size = None, random_state: Any = None) -> Any:
         """Draws with the shares along the last axis, as in SciPy."""
-        alpha = operand(alpha)
+        alpha = as_operand(alpha)
         return draw_shares(Draw(default_rng(random_state).numpy, (alpha[0],), size_tuple(size)), alpha)
 
 
@@ -213,7 +213,7 @@ class Multinomial(Distribution):
 
     def mean(self, n: Any, p: Any) -> Any:
         """The mean."""
-        return operand(n)[..., None] * operand(p)
+        return as_operand(n)[..., None] * as_operand(p)
 
     def rvs(self, n: Any, p: Any, size: Size = None, random_state: Any = None) -> Any:
         """Draws: integers, so that probabilities whose derivative is wanted are an error."""

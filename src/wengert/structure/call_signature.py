@@ -15,7 +15,7 @@ from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.graph.ir import PYTHON_NUMBERS
 from wengert.modes.symbolic import digest
-from wengert.transforms.arguments import Argnums, Chosen
+from wengert.transforms.boundary import Argnums, Arguments
 
 
 class CallSignature:
@@ -28,7 +28,7 @@ class CallSignature:
     __slots__ = ("chosen", "count", "fixed", "key", "leaves", "others", "structure", "unknown")
 
     def __init__(self, transform: str, argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]):
-        self.chosen = chosen = Chosen(transform, argnums, args, kwargs)
+        self.chosen = chosen = Arguments(transform, argnums, args, kwargs)
         self.leaves, self.count = chosen.leaves, len(chosen.leaves)
         for i, x in enumerate(self.leaves):
             if x.dtype.kind == "c":

@@ -17,7 +17,7 @@ from wengert.ops.indexing.subscripts import set_at
 from wengert.structure.call_signature import CallSignature
 from wengert.structure.patterns import Pattern, find_pattern
 from wengert.structure.sparse_derivatives import PatternError, SparseDerivative, sparse_hessian, sparse_jacobian
-from wengert.transforms.arguments import Argnums, Chosen
+from wengert.transforms.boundary import Argnums, Arguments
 from wengert.transforms.curvature import hessian
 from wengert.transforms.gradients import grad, value_and_grad
 from wengert.transforms.jacobians import MANY, SAVING, Plan, jacobian
@@ -147,7 +147,7 @@ def derivatives(
         raise user_error(
             ValueError, f"derivatives: want={unknown[0]!r}", f"Choose among {', '.join(map(repr, WANTS))}."
         )
-    inputs = sum(x.size for x in Chosen("derivatives", argnums, args, kwargs).leaves)
+    inputs = sum(x.size for x in Arguments("derivatives", argnums, args, kwargs).leaves)
     found: dict[str, Any] = {}
     plans: dict[str, Plan] = {}
     if "gradient" in want:

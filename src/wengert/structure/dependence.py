@@ -14,16 +14,16 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
-from wengert.core.primitive import Primitive, new_level
-from wengert.modes.forward import differentiable
-from wengert.modes.reverse import Tensor
+from wengert.core.levels import find_own, new_level, payloads
+from wengert.core.primitive import Primitive
 from wengert.modes.symbolic import Symbol, Trace
+from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, identity_sets, no_sets, stack_sets
 from wengert.structure.propagation import OperationStep, propagate
-from wengert.transforms.arguments import opened
+from wengert.transforms.boundary import flatten_arrays
 from wengert.transforms.tracing import input_of
 
 GATHER = primitive_of(gather)
@@ -52,7 +52,7 @@ class Dependence(Array):
         values = payloads(args, mine)
         out = primitive.op(*values, **params)
         sets = [
-            a.extra if m and differentiable(primitive, i) else None
+            a.extra if m and primitive.definition.has_derivative(i) else None
             for i, (a, m) in enumerate(zip(args, mine, strict=True))
         ]
         if all(s is None for s in sets):
@@ -113,7 +113,7 @@ def find_dependences(
         start += x.size
     try:
         with np.errstate(all="ignore"):
-            results = opened(call([*tracked, *others]))[0]
+            results = flatten_arrays(call([*tracked, *others]))[0]
     finally:
         trace.close()
     families = [y.extra if isinstance(y, Dependence) and y.level == level else no_sets(y.size, n) for y in results]

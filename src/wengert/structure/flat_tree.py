@@ -12,7 +12,7 @@ from wengert.core.spec import Spec
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-from wengert.transforms.arguments import closed, opened, places
+from wengert.transforms.boundary import flatten_arrays, leaf_paths, unflatten_arrays
 
 
 class FlatTree:
@@ -24,10 +24,10 @@ class FlatTree:
     """
 
     def __init__(self, tree: Any, what: str):
-        leaves, self.structure = opened(tree)
+        leaves, self.structure = flatten_arrays(tree)
         if not leaves:
             raise user_error(ValueError, f"{what} has no arrays in it")
-        for x, path in zip(leaves, places(self.structure), strict=True):
+        for x, path in zip(leaves, leaf_paths(self.structure), strict=True):
             if x.dtype.kind not in "biuf":
                 raise user_error(
                     TypeError,
@@ -41,10 +41,10 @@ class FlatTree:
 
     def vector(self, tree: Any) -> Any:
         """A tree of this structure and these shapes as one vector."""
-        leaves, structure = opened(tree)
+        leaves, structure = flatten_arrays(tree)
         if structure != self.structure:
             raise user_error(TypeError, f"{self.what} has the structure {self.structure!r}, and not {structure!r}")
-        for x, spec, path in zip(leaves, self.specs, places(structure), strict=True):
+        for x, spec, path in zip(leaves, self.specs, leaf_paths(structure), strict=True):
             if x.shape != spec.shape:
                 raise user_error(ValueError, f"{self.what}{path} has shape {spec.shape}, and not {x.shape}")
         parts = [reshape(x, (-1,)) if x.dtype == self.dtype else astype(reshape(x, (-1,)), self.dtype) for x in leaves]
@@ -57,7 +57,7 @@ class FlatTree:
             part = reshape(vector[start : start + spec.size], spec.shape)
             leaves.append(part if part.dtype == spec.dtype else astype(part, spec.dtype))
             start += spec.size
-        return closed(self.structure, [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in leaves])
+        return unflatten_arrays(self.structure, [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in leaves])
 
     def function(self, f: Callable) -> Callable:
         """`f` of a tree as a function of a vector, whose value is a vector too."""

@@ -14,7 +14,7 @@ from wengert.core.errors import TrackedValueError, user_error
 from wengert.structure.call_signature import CallSignature
 from wengert.structure.dependence import find_dependences
 from wengert.structure.incidence import csr_array
-from wengert.transforms.arguments import Argnums
+from wengert.transforms.boundary import Argnums
 from wengert.transforms.gradients import grad
 
 KINDS = ("jacobian", "hessian")

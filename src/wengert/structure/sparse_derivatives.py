@@ -12,17 +12,17 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.spec import Spec
-from wengert.modes.reverse import Tensor
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 from wengert.structure.call_signature import CallSignature
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
 from wengert.structure.patterns import Pattern, find_pattern
-from wengert.transforms.arguments import Argnums, opened
-from wengert.transforms.gradients import grad
-from wengert.transforms.jacobians import ranges, several
-from wengert.transforms.runs import Tape, pushed
+from wengert.transforms.boundary import Argnums, flatten_arrays
+from wengert.transforms.gradients import Tape, grad
+from wengert.transforms.jacobians import ranges, run_each
+from wengert.transforms.products import push_forward
 
 SYMMETRIC_WAYS = ("symmetric", "star", "acyclic")
 
@@ -70,36 +70,36 @@ class SparsePlan:
         """The products with sums of unit vectors from the right, one after the other."""
 
         def run(tangents: Sequence[Any]) -> list:
-            results = opened(pushed(call, leaves, tangents, arrays)[1])[0]
+            results = flatten_arrays(push_forward(call, leaves, tangents, arrays)[1])[0]
             self.refuse_rows(sum(y.size for y in results))
-            return [flatten_arrays(results)]
+            return [join_flat(results)]
 
         return reshape(run_each(run, self.columns, self.chunk_size)[0], (-1,))
 
     def backward(self, call: Callable, leaves: Sequence[Any]) -> Any:
         """The products with sums of unit vectors from the left."""
         tape = Tape(call, leaves)
-        results = opened(tape.result)[0]
+        results = flatten_arrays(tape.result)[0]
         self.refuse_rows(sum(y.size for y in results))
         specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in results]
 
         def run(cotangents: Sequence[Any]) -> list:
             found = tape.pull(results, cotangents, retain=True)
             return [
-                flatten_arrays(
+                join_flat(
                     [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)]
                 )
             ]
 
         return reshape(
-            several(run, color_seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
+            run_each(run, color_seeds(self.coloring.rows, self.coloring.row_colors, specs), self.chunk_size)[0], (-1,)
         )
 
     def product(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> np.ndarray:
         """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
         call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
         return np.asarray(
-            flatten_arrays(opened(pushed(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
+            join_flat(flatten_arrays(push_forward(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
         )
 
     def refuse_rows(self, rows: int) -> None:
@@ -127,7 +127,7 @@ def color_seeds(colors: np.ndarray, number: int, specs: Sequence[Spec]) -> list[
     return parts
 
 
-def flatten_arrays(arrays: Sequence[Any]) -> Any:
+def join_flat(arrays: Sequence[Any]) -> Any:
     """All elements in one vector."""
     rows = [reshape(x, (-1,)) for x in arrays]
     return rows[0] if len(rows) == 1 else concatenate(rows)

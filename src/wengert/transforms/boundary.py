@@ -15,8 +15,8 @@ import numpy as np
 from wengert.control.values import match_given, to_scalar
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, is_users, strip_level
-from wengert.core.primitive import SHAPED, operand
+from wengert.core.levels import has_user_tensor, is_own, strip_level
+from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -34,7 +34,7 @@ P = ParamSpec("P")
 
 def to_array(x: Any) -> Any:
     """A leaf as an array; a Python number becomes a NumPy scalar."""
-    return x if isinstance(x, SHAPED) else operand(x)[()]
+    return x if isinstance(x, SHAPED) else as_operand(x)[()]
 
 
 def flatten_arrays(tree: Any) -> tuple[list[Any], Structure]:
@@ -176,7 +176,7 @@ def call_function(call: FlatFunction, arguments: Sequence[Any], level: int) -> A
     """Call a function that is being differentiated; recording is on even if `no_grad` around it switched it off."""
     if not recording.active or recording.is_recording():
         return call(arguments)
-    with recording.switched(enabled=True, inference=False):
+    with recording.override(enabled=True, inference=False):
         result = call(arguments)
     return map_arrays(lambda y: detach_below(y, level), result)
 
@@ -239,7 +239,7 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
     taken_ids = set(map(id, taken))
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
-        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, is_users(x), given)
+        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, has_user_tensor(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:
                 t = t.copy()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_users
+from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure
 from wengert.transforms.boundary import (
@@ -96,7 +96,7 @@ def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None 
     def trace(*args: Any, **kwargs: Any) -> Any:
         chosen = Arguments("laplacian", argnums, args, kwargs)
         columns, structure = second_derivatives(f, chosen, chunk_size)
-        user = any(map(is_users, chosen.leaves))
+        user = any(map(has_user_tensor, chosen.leaves))
         return unflatten_arrays(structure, [hand_out(column.sum(axis=0), user, chosen.given) for column in columns])
 
     return trace
@@ -144,7 +144,7 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
         if x.ndim:
             map_arrays(lambda t: refuse_reshaped(t, x), coefficient)
-        return map_arrays(lambda t: hand_out(t * float(math.factorial(n)), is_users(x), (x, args, kwargs)), coefficient)
+        return map_arrays(lambda t: hand_out(t * float(math.factorial(n)), has_user_tensor(x), (x, args, kwargs)), coefficient)
 
     return nth_derivative
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_users
+from wengert.core.levels import has_user_tensor
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten
 from wengert.ops.shape.joining import stack
@@ -27,8 +27,21 @@ MANY = 256
 """From this many passes on, it is worth looking for a sparsity pattern."""
 SAVING = 4
 """A sparsity pattern is used if it divides the number of passes by at least this."""
-COMPRESSION: list[Callable[..., Any]] = []
-"""A class of the structure layer (`structure/choice.py`), called with f and argnums, that plans by colours."""
+HOOKS: dict[str, Callable[..., Any]] = {}
+"""Functions of layers above this one, by name.
+
+"compression" makes, of f and argnums, an object that plans and computes a Jacobian through its sparsity pattern.
+"""
+
+
+def register_hook(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function is the hook of that name."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        HOOKS[name] = function
+        return function
+
+    return register
 
 
 class Plan(NamedTuple):
@@ -128,7 +141,9 @@ class Jacobian(Generic[P]):
 
     @cached_property
     def compression(self) -> Any:
-        return COMPRESSION[0](self.f, self.argnums) if COMPRESSION and not self.holomorphic else None
+        """The way through the sparsity pattern, where there is one."""
+        make = HOOKS.get("compression")
+        return make(self.f, self.argnums) if make is not None and not self.holomorphic else None
 
     def by_columns(self, chosen: Arguments) -> Any:
         """One forward pass for each input: how all outputs change with it."""
@@ -217,7 +232,7 @@ def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structur
     blocks: list[list[Any]] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), is_users(x), chosen.given))
+            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), has_user_tensor(x), chosen.given))
     return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
@@ -259,7 +274,7 @@ def ranges(specs: Sequence[Spec]) -> Iterator[tuple[int, int]]:
 def assemble_columns(column: Any, chosen: Arguments) -> Any:
     """The derivatives of one output along each unit vector, as a tree like the inputs, with their axes last."""
     specs = list(map(Spec.of, chosen.leaves))
-    user = any(map(is_users, chosen.leaves))
+    user = any(map(has_user_tensor, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]
     blocks = [reshape(moveaxis(p, 0, -1), p.shape[1:] + spec.shape) for p, spec in zip(parts, specs, strict=True)]
     return unflatten_arrays(chosen.structure, [hand_out(block, user, chosen.given) for block in blocks])

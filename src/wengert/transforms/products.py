@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.definition import needs
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import bottom, is_own, is_users, new_level
+from wengert.core.levels import bottom_array, has_user_tensor, is_own, new_level
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.forward import Dual
@@ -105,7 +105,7 @@ def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any,
     value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
-    user = any(map(is_users, chosen.leaves))
+    user = any(map(has_user_tensor, chosen.leaves))
     specs = list(map(Spec.of, chosen.leaves))
 
     def derivative(*tangents: Any) -> Any:
@@ -133,7 +133,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> Cal
     leaves = flatten_arrays(tape.result)[0]
     for node in sort_reachable([y.node for y in leaves if has_node(y, tape)]):
         refuse_nonlinear(node)
-    if any(np.any(bottom(y)) for y in leaves):
+    if any(np.any(bottom_array(y)) for y in leaves):
         raise user_error(
             GradientError, "linear_transpose: the function adds a constant (its value at zero is not zero)"
         )
@@ -231,7 +231,7 @@ def push_forward(
     if has_aux:
         result, aux = split_aux(result)
         aux = map_arrays(lambda y: hand_out_aux(y, level, given), aux)
-    user = any(map(is_users, inputs))
+    user = any(map(has_user_tensor, inputs))
     taken = set(map(id, tangents))
 
     def hand_out_tangent(y: Any) -> Any:

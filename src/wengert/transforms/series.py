@@ -15,7 +15,7 @@ from wengert.control.values import match_given
 from wengert.core import tree
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, new_level
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros_like
 from wengert.modes.taylor import Jet, Run, Series
@@ -69,7 +69,7 @@ def _curve(primal: Any, terms: Sequence[Any], run: Run, level: int) -> Any:
 
 
 def _as_floating(x: Any) -> Any:
-    x = operand(x)
+    x = as_operand(x)
     if x.dtype.kind not in "fc":
         raise user_error(
             GradientError,
@@ -80,7 +80,7 @@ def _as_floating(x: Any) -> Any:
 
 
 def _cast_like(term: Any, x: Any) -> Any:
-    term = operand(term)
+    term = as_operand(term)
     if term.shape != x.shape:
         raise user_error(
             ValueError, f"A coefficient has shape {term.shape}, its argument {x.shape}", "They must be equal."

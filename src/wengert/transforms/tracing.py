@@ -11,12 +11,12 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import add_seed, is_own, new_level
-from wengert.core.primitive import OUTPUT, SHAPED, operand
+from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
-from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, constant, ordered
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
@@ -86,7 +86,7 @@ class Traced:
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
         try:
-            with recording.switched(trace=trace, enabled=True, inference=False):
+            with recording.override(trace=trace, enabled=True, inference=False):
                 outs, result = flatten(f(*args, **kwargs))
                 outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
         finally:
@@ -175,7 +175,7 @@ def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> An
             )
     found = pull_nodes([y.node for y in outs], seeds, [x.node for x in wanted], outs[0])
     results = [np.zeros(x.shape, x.dtype) if t is None else t for x, t in zip(wanted, found, strict=True)]
-    results = [t if isinstance(t, Symbol) else Symbol(constant(t), outs[0].level, outs[0].extra) for t in results]
+    results = [t if isinstance(t, Symbol) else Symbol(make_constant(t), outs[0].level, outs[0].extra) for t in results]
     return results[0] if single else results
 
 
@@ -189,7 +189,7 @@ def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Nod
         return Symbol(node, like.level, like.extra)
 
     tape: dict[Node, TapeNode] = {}
-    for node in ordered((*outs, *targets)):
+    for node in topological_order((*outs, *targets)):
         if isinstance(node, Operation) and any(a in tape for a in node.args):
             recorded = record_node(node, tape, wrap)
             if recorded is not None:

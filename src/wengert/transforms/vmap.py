@@ -11,7 +11,7 @@ import numpy as np
 from wengert.control.values import match_given
 from wengert.core.errors import user_error
 from wengert.core.levels import is_own, new_level
-from wengert.core.primitive import operand
+from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
 from wengert.modes import recording
@@ -78,7 +78,7 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        with recording.repeated("vmap"):
+        with recording.repeating("vmap"):
             outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]

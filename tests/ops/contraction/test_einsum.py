@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.ops.checks import arguments, check, gradients, normal
 
-from wengert.modes.reverse import tensor
+from wengert.modes.tensor import tensor
 from wengert.ops.contraction import einsum
 from wengert.transforms.tracing import trace
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.ops.checks import arguments, check, gradients, normal
 
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.contraction import products
 
 MATMUL_SHAPES = [

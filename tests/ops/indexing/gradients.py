@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.modes.reverse import tensor
+from wengert.modes.tensor import tensor
 from wengert.ops.elementwise import arithmetic
 
 

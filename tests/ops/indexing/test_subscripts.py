@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from tests.ops.indexing.gradients import check, check_second_order, gradient, names, weights
 
 from wengert.core.errors import GradientError
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise import arithmetic, choices
 from wengert.ops.indexing import subscripts as ix
 from wengert.ops.indexing.key import Hole, Index, split_key

@@ -8,7 +8,7 @@ from tests.ops.indexing.gradients import check, names
 
 from wengert.core.array import Array
 from wengert.core.errors import TrackedValueError
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise import arithmetic
 from wengert.ops.indexing import taking as tk
 

@@ -10,7 +10,7 @@ from tests.versions import needs_numpy
 
 import wengert as wg
 from wengert.core.primitive import as_operand
-from wengert.modes.reverse import Tensor, tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.elementwise.trigonometric import sin
 from wengert.ops.reductions.sums import sum as sum_

@@ -18,8 +18,8 @@ from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
 from wengert.explain.comparing.reference import shift_element
 from wengert.explain.recorder import plain_arguments, plain_arrays, record_run
-from wengert.graph.graph import Graph
 from wengert.graph.costs import tree_size
+from wengert.graph.graph import Graph
 from wengert.graph.sympy import ASSUMPTIONS, to_sympy
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import jacfwd

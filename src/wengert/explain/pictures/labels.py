@@ -15,7 +15,7 @@ from wengert.explain.steps import TraceStep
 from wengert.explain.tables.names import Names
 from wengert.explain.tables.numbers import format_value
 from wengert.graph.ir import Constant, Node, Operation, is_a
-from wengert.graph.notation import TRANSPARENT, Fence, key_text, notation
+from wengert.graph.notation import TRANSPARENT, Fence, notation, write_key
 from wengert.graph.typesetting import SUBSCRIPTS
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem
@@ -98,7 +98,7 @@ def operator_sign(node: Operation) -> str:
         return found.plain
     key = next((p for p in node.params.values() if isinstance(p, Index)), None)
     if key is not None and is_a(node, _getitem):
-        return shorten(f"[{key_text(key, ['·'] * len(node.args)).rstrip(',')}]", 14)
+        return shorten(f"[{write_key(key, ['·'] * len(node.args)).rstrip(',')}]", 14)
     return shorten(name, 16)
 
 

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.spec import Spec
+from wengert.graph.costs import tree_size
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node, Operation, is_a, ordered
+from wengert.graph.ir import Constant, Input, Node, Operation, is_a, topological_order
 from wengert.graph.mathematics import expression
 from wengert.graph.notation import notation
-from wengert.graph.passes import REWRITES, settled
-from wengert.graph.passes.rewrite import rebuilt, stretched
-from wengert.graph.stats import tree_size
+from wengert.graph.passes import REWRITES, run_until_stable
+from wengert.graph.passes.rewrite import broadcast_node, rebuild
+from wengert.modes.backward import pull_node
 from wengert.modes.forward import push
 from wengert.modes.symbolic import Symbol
-from wengert.modes.tape import Node as TapeNode
-from wengert.modes.tape import contributions
+from wengert.modes.tape import TapeNode as TapeNode
 from wengert.ops.elementwise.choices import _where
 
 LARGEST = 16
@@ -142,7 +142,7 @@ def derive_adjoints(node: Operation, live: Sequence[bool], flowing: Sequence[boo
         )
         kept = TapeNode(node.primitive, node.params, parents, saved, node)
         index = {parent: i for i, parent in enumerate(parents) if parent is not None}
-        for parent, found, _ in contributions(kept, list(given) if several else given[0], saved, None, None):
+        for parent, found, _ in pull_node(kept, list(given) if several else given[0], saved, None, None):
             parts[index[parent]] = derivation(found, values, outs, given)
     except Exception:  # as above
         return [None] * len(node.args)
@@ -154,7 +154,7 @@ def derivation(found: Any, values: Sequence[Any], outs: Sequence[Any], given: Se
     if not isinstance(found, Symbol):
         return None
     groups = [{i: x.value for i, x in enumerate(group) if isinstance(x, Symbol)} for group in (values, outs, given)]
-    graph = settled(Graph([x for group in groups for x in group.values()], [found.value]), REWRITES)
+    graph = run_until_stable(Graph([x for group in groups for x in group.values()], [found.value]), REWRITES)
     return None if tree_size(graph) > HUGE else find_guards(graph, *groups)
 
 
@@ -189,7 +189,7 @@ def decide_guards(found: Derivation, operands: Sequence[Any], outs: Sequence[Any
         x: outs[i] for i, x in found.outs.items()
     }
     with np.errstate(all="ignore"):
-        for node in ordered(found.guards):
+        for node in topological_order(found.guards):
             if isinstance(node, Operation):
                 values[node] = node.primitive.op(*[values[a] for a in node.args], **node.params)
             elif isinstance(node, Constant):
@@ -208,7 +208,7 @@ def prune(found: Derivation, answers: Sequence[bool | None]) -> Derivation:
         branch = node.args[1 if taken else 2]
         if isinstance(branch, Constant):
             branch = Constant(np.broadcast_to(branch.value, node.shape).astype(node.dtype)[()])
-        return stretched(node, branch, node.shape)
+        return broadcast_node(node, branch, node.shape)
 
-    graph = settled(rebuilt(found.graph, rule), REWRITES)
+    graph = run_until_stable(rebuild(found.graph, rule), REWRITES)
     return find_guards(graph, found.operands, found.outs, found.given)

@@ -23,7 +23,7 @@ from wengert.explain.tables import numbers
 from wengert.explain.tables.derivation import Derivation, Derivations
 from wengert.explain.tables.names import LatexNames, Names
 from wengert.graph.ir import Constant, Node, Operation, is_a
-from wengert.graph.mathematics import Expression, Writer, expression, passes_on
+from wengert.graph.mathematics import Expression, Writer, expression, is_transparent
 from wengert.graph.notation import ATOM, FRACTION, LN, PRODUCT, SUM, Infix, notation
 from wengert.graph.typesetting import Latex, Plain, Style
 from wengert.ops.elementwise.arithmetic import multiply, multiply_live, negative
@@ -275,7 +275,7 @@ class Formulas:
     def with_factor(self, found: Derivation, expression: Expression) -> Expression:
         """An adjoint that is passed on, possibly with its sign changed, is written times 1 or -1, as in textbooks."""
         node, sign = found.result, False
-        while isinstance(node, Operation) and passes_on(node):
+        while isinstance(node, Operation) and is_transparent(node):
             sign, node = sign != is_a(node, negative), node.args[0]
         if node is not found.given.get(0):
             return expression

@@ -17,13 +17,12 @@ from wengert.explain.tables.numbers import format_number, format_value
 from wengert.explain.why.remedies import ABSORBED, BACKWARD, FORWARD, UNTAKEN, remedy
 from wengert.explain.why.report import Answer, SourceLine, element_name, source_line_of
 from wengert.graph.ir import Constant, Input, Node, Operation, is_a
-from wengert.graph.variables import known_names
-from wengert.modes.cotangent import stretched
+from wengert.modes.backward import broadcast_axes
 from wengert.modes.tape import Leaf
-from wengert.modes.tape import Node as TapeNode
+from wengert.modes.tape import TapeNode as TapeNode
 from wengert.ops.elementwise.arithmetic import divide
 from wengert.ops.elementwise.choices import _where
-from wengert.transforms.tracing import taped
+from wengert.transforms.tracing import record_node
 
 FINITE, INFINITE, NOT_A_NUMBER = range(3)
 MOST = 4
@@ -223,7 +222,7 @@ def taken_operands(recording: Recording, node: Operation) -> list[tuple[Node, An
 
 def gather_back(mask: Any, shape: tuple[int, ...]) -> Any:
     """Which elements of an operand of this shape were broadcast to a marked element."""
-    axes = stretched(mask.shape, shape)
+    axes = broadcast_axes(mask.shape, shape)
     return np.any(mask, axis=axes).reshape(shape) if axes else mask
 
 
@@ -298,7 +297,7 @@ def operands_at(
     recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]
 ) -> tuple[OperandValue, ...]:
     """The operands of one element of an elementwise operation; whole operands of any other."""
-    names = known_names(recording.graph)
+    names = recording.graph.value_names()
     found = []
     for a in node.args:
         whole = plain_arrays(recording.values[a])
@@ -365,5 +364,5 @@ def backward_event(recording: Recording, node: Operation, operand: int, index: t
 
 def operands_whole(recording: Recording, node: Operation) -> tuple[OperandValue, ...]:
     """The operands as arrays."""
-    names = known_names(recording.graph)
+    names = recording.graph.value_names()
     return tuple([OperandValue(names.get(a), plain_arrays(recording.values[a])) for a in node.args])

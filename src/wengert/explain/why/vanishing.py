@@ -17,8 +17,7 @@ from wengert.explain.tables.numbers import format_number, format_value
 from wengert.explain.why.report import Answer, SourceLine, element_name, source_line_of
 from wengert.explain.why.zero_slopes import zero_slope
 from wengert.graph.ir import Constant, Input, Node, Operation, is_a
-from wengert.graph.variables import known_names
-from wengert.modes.forward import differentiable, push
+from wengert.modes.forward import push
 from wengert.ops.elementwise.choices import _where
 from wengert.ops.shape.casting import _stop_gradient
 
@@ -271,7 +270,7 @@ class Search:
         found: list[Loss] = []
         for node in self.operations:
             live = [i for i, a in enumerate(node.args) if a in self.alive]
-            open_ = [i for i in live if node.primitive is OUTPUT or differentiable(node.primitive, i)]
+            open_ = [i for i in live if node.primitive is OUTPUT or node.primitive.definition.has_derivative(i)]
             if live and not open_:
                 found.append(self.blocked_at(node, live[0]))
             if not open_:
@@ -341,7 +340,7 @@ class Search:
 
     def describe(self, node: Node) -> str:
         """A value by name and number; of an array on the path, the first element that matters."""
-        name = known_names(self.recording.graph).get(node)
+        name = self.recording.graph.value_names().get(node)
         found = plain_arrays(self.values[node])
         mask = self.alive.get(node)
         if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):

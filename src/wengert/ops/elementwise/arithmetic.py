@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core import recurrences
 from wengert.core.array import implements
-from wengert.core.facts import CHEAP, Facts, PRODUCT
+from wengert.core.facts import CHEAP, PRODUCT, Facts
 from wengert.core.kinds import describe, elementwise
 from wengert.core.parallel import parallel
 from wengert.ops.elementwise.choices import POSITIVE, where

@@ -13,6 +13,7 @@ from numpy import diag_indices, mask_indices, tril_indices, triu_indices
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import TrackedValueError, user_error
+from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import remainder
 from wengert.ops.elementwise.choices import clip

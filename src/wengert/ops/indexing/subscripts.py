@@ -13,8 +13,9 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART
-from wengert.core.infer import depends_on_numbers
+from wengert.core.infer import data_dependent_shape
 from wengert.core.kinds import case, linear, nondifferentiable
+from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply

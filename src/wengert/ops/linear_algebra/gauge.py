@@ -25,6 +25,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import user_line
 from wengert.core.kinds import case, keep_params, nondifferentiable
+from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import imag, real
 from wengert.ops.elementwise.predicates import equal, logical_and

@@ -14,8 +14,8 @@ import numpy as np
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import PRODUCT
-from wengert.core.kinds import case, general, linear, reduction, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, general, linear, reduction, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, narrow, reducing
 from wengert.ops.reductions.extremes import collapse

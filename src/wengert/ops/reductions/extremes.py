@@ -11,8 +11,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import Facts
-from wengert.core.kinds import nondifferentiable, reduction, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import nondifferentiable, reduction, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import has_zero, where
 from wengert.ops.elementwise.predicates import STEPS, equal, isnan
 from wengert.ops.reductions.axes import CASES, INDEX_CASES, Axis, apply_mask, axes_of, count_along, reducing

@@ -12,8 +12,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, Array, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import FLAT, Facts
-from wengert.core.kinds import elementwise, linear, reduction, shifted_axes
-from wengert.core.primitive import operand
+from wengert.core.kinds import elementwise, linear, reduction, shift_axes
+from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import add, square
 from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.complex_numbers import absolute

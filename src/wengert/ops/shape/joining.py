@@ -11,9 +11,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from wengert.core.array import Array, check_device, implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.facts import Facts, MOVES, PART
-from wengert.core.kinds import case, linear, nondifferentiable, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.facts import MOVES, PART, Facts
+from wengert.core.kinds import case, linear, nondifferentiable, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.arithmetic import multiply
 from wengert.ops.shape.casting import astype, cast

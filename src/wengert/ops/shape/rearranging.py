@@ -13,8 +13,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.core.array import implements
 from wengert.core.errors import user_error
 from wengert.core.facts import MOVES, PART, VIEW
-from wengert.core.kinds import case, linear, shifted_axes, shifted_axis
-from wengert.core.primitive import operand
+from wengert.core.kinds import case, linear, shift_axes, shift_axis
+from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.ops.shape.casting import _copy, cast
 from wengert.ops.shape.reshaping import Axes, _broadcast_to, _reshape, along, ravel, swapaxes

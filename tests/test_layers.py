@@ -17,10 +17,13 @@ LAYERS = [
 ]  # fmt: skip
 ROOT = {
     "__init__": "explain", "__main__": "cli", "cli": "cli", "fft": "modes", "linalg": "ops", "signal": "ops",
-    "special": "ops", "terminal": "core",
+    "special": "ops", "terminal": "core", "commands": "cli",
 }  # fmt: skip
 """For each module of the package itself, the highest folder that it may use; the command line may use everything."""
-WHOLE_PACKAGE = {"core/array.py": "the array API standard asks a value for its namespace, which is the package"}
+WHOLE_PACKAGE = {
+    "core/array.py": "the array API standard asks a value for its namespace, which is the package",
+    "explain/reading/vocabulary.py": "the words of formulas are the public names",
+}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -59,7 +59,11 @@ def sample(primitive: Primitive, shapes: list[tuple[int, ...]], dtype: type = np
 def live_arguments(primitive: Primitive, args: list) -> list[int]:
     if primitive.definition.vjp or primitive.inputs[0].startswith("*"):
         return [i for i, a in enumerate(args) if np.asarray(a).dtype.kind in "fc"]
-    return [i for i, rule in enumerate(primitive.definition.rules) if rule is not None and np.asarray(args[i]).dtype.kind in "fc"]
+    return [
+        i
+        for i, rule in enumerate(primitive.definition.rules)
+        if rule is not None and np.asarray(args[i]).dtype.kind in "fc"
+    ]
 
 
 def several(outs) -> tuple:
@@ -130,7 +134,11 @@ LATER = {"stdtrit": needs_scipy(1, 17)}
 
 @pytest.mark.parametrize(
     ("primitive", "point"),
-    [pytest.param(p, at, id=f"{p.name}{at}", marks=LATER.get(p.name, ())) for p in ELEMENTWISE for at in p.trial.singular],
+    [
+        pytest.param(p, at, id=f"{p.name}{at}", marks=LATER.get(p.name, ()))
+        for p in ELEMENTWISE
+        for at in p.trial.singular
+    ],
 )
 def test_singular_points(primitive, point):
     args = [np.array(v) for v in point]

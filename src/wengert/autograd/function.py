@@ -339,7 +339,15 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         histories = [
             (
                 level,
-                (*parents, *(layer.node for g in grad_outputs for layer in iterate_payloads(g) if is_own(layer, Tensor, level))),
+                (
+                    *parents,
+                    *(
+                        layer.node
+                        for g in grad_outputs
+                        for layer in iterate_payloads(g)
+                        if is_own(layer, Tensor, level)
+                    ),
+                ),
             )
             for level, parents in ctx._open().histories
         ]

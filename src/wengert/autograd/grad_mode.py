@@ -184,7 +184,7 @@ def is_grad_enabled() -> bool:
 
     >>> is_grad_enabled()
     True
-    return recording.recording()
+    return recording.is_recording()
     """
     return recording.is_recording()
 

@@ -48,7 +48,7 @@ def hooks_of(node: TapeNode) -> Hooks:
         raise user_error(
             GradientError, "A leaf has no backward to hook into", "Use x.register_hook(fn) on the tensor itself."
         )
-    return node.hooked()
+    return node.get_hooks()
 
 
 def cotangent_list(t: Any) -> list[Any]:

@@ -15,10 +15,10 @@ from wengert.compiler.captures import Captures
 from wengert.compiler.entry import Argument, ResultTree, fits_entry, is_native_dtype
 from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.python_objects import is_supported
-from wengert.control.call import layers
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -83,7 +83,7 @@ class Signature:
         if not self.captured:
             return False
         has_history = recording.is_recording() and any(x.has_derivative for x in self.captured)
-        return has_history or not self.is_lasting or recording.trace() is not None
+        return has_history or not self.is_lasting or recording.current_trace() is not None
 
     @property
     def native(self) -> NativeProgram:
@@ -112,7 +112,7 @@ class Signature:
             for node, x in zip(self.graph.inputs, given, strict=False)
             if isinstance(x, Array) and x.level and x.has_derivative
         }
-        batched = any(isinstance(layer, Batched) for x in given for layer in layers(x))
+        batched = any(isinstance(layer, Batched) for x in given for layer in iterate_payloads(x))
         if batched or any(depends(assignment.node, live) for assignment in self.lifted_assignments()):
             raise user_error(
                 GradientError,

@@ -15,9 +15,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from wengert.compiler.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
 from wengert.compiler.compiled_call import CompiledCall, operation_of
 from wengert.compiler.report import Report
-from wengert.control.call import layers
 from wengert.core.array import Array
 from wengert.core.errors import user_error
+from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import as_constant
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
@@ -155,7 +155,7 @@ class Compiled(Generic[P, R]):
         """Call with any arguments: find or make their signature, and run it."""
         leaves, structure = self.flatten_arguments(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
-        if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in layers(x)):
+        if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in iterate_payloads(x)):
             return self.f(*args, **kwargs)  # part of a larger trace, or of a mode that observes operations
         signature = self.signature(leaves, structure)
         if signature.captures is not None:

@@ -85,9 +85,7 @@ class CompiledCall(Call):
     def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG002  # as in Call
         own = tuple(find_own(x, Batched, top.level))
         axes = tuple([0 if mine else None for mine in own])
-        whole = self.signature.derived(
-            "vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes)
-        )
+        whole = self.signature.derived("vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes))
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 

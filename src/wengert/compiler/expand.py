@@ -28,7 +28,7 @@ def expand(graph: Graph) -> Graph:
     new: dict[Node, Node] = {}
     for node in graph.nodes:
         new[node] = expand_node(node, new) if isinstance(node, Operation) else node
-    return graph.replaced([new[node] for node in graph.outputs])
+    return graph.with_outputs([new[node] for node in graph.outputs])
 
 
 def expand_node(node: Operation, new: dict[Node, Node]) -> Node:

@@ -148,7 +148,7 @@ class Call:
             if isinstance(y, Dual):
                 parts = [y.value, y.tangent]
             else:
-                parts = y.series.terms if isinstance(y, Jet) else [getattr(y, "value", None)]
+                parts = y.series.coefficients if isinstance(y, Jet) else [getattr(y, "value", None)]
             if any(isinstance(part, Array) and part.level >= level for part in parts):
                 raise self.captured_error()
         return outs

@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -235,7 +236,7 @@ class Array(ArrayMethods):
                 f"Version {api_version!r} of the array API standard is not supported",
                 f"Use one of {', '.join(STANDARDS)}.",
             )
-        return sys.modules["wengert"]
+        return import_module("wengert")
 
     @property
     def device(self) -> str:
@@ -358,7 +359,7 @@ def suggest_function() -> str | None:
         return None
     module, name = call
     family = module.partition(".")[2].partition(".")[0]
-    space = getattr(sys.modules["wengert"], family, None) if family in FAMILIES else sys.modules["wengert"]
+    space = getattr(import_module("wengert"), family, None) if family in FAMILIES else import_module("wengert")
     where = f"wg.{family}" if family in FAMILIES else "wg"
     if hasattr(space, name):
         return f"This was {module}.{name}; use {where}.{name} instead"

@@ -59,7 +59,7 @@ def bottom_array(x: Any) -> Any:
     return x
 
 
-def iterate_payloads(x: Any) -> Iterator[Array]:
+def iterate_payloads(x: Any) -> Iterator[Any]:
     """A value, its payload, and so on, down to the last payload that is a value."""
     while isinstance(x, Array):
         yield x

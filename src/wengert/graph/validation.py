@@ -81,5 +81,5 @@ def _describe_node(node: Node, i: int) -> str:
     """A node in the words of an error: its number in the text of the graph, its operation, and its source line."""
     what = node.primitive.name if isinstance(node, Operation) else type(node).__name__.lower()
     name = f" {node.name}" if node.name else ""
-    line = f" at {node.source.place}" if node.source is not None else ""
+    line = f" at {node.source.source_line}" if node.source is not None else ""
     return f"Node %{i} ({what}{name}){line}"

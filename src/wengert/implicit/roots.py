@@ -327,7 +327,9 @@ class PlainEquation:
 
     def vector(self, x: Any) -> np.ndarray:
         """The result of a user's solver as a plain vector."""
-        self.levels |= {layer.level for leaf in flatten(x)[0] for layer in iterate_payloads(leaf) if not is_constant(layer)}
+        self.levels |= {
+            layer.level for leaf in flatten(x)[0] for layer in iterate_payloads(leaf) if not is_constant(layer)
+        }
         return np.array(strip_derivatives(self.flat.vector(x), 0), self.flat.dtype)
 
     def refuse_lost(self, r: Any) -> None:

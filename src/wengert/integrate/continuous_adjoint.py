@@ -77,7 +77,7 @@ class Trajectory(Call):
         wanted, inverse = np.unique(forward * times, return_inverse=True)
         result = flow.solve(self.method, t_eval=forward * wanted, dense_output=dense)
         if flow.captured:
-            raise self.hidden()
+            raise self.captured_error()
         self.result = check_completed(result)
         states = np.asarray(result.y).reshape(*flow.y.shape, len(wanted))[..., inverse]
         return flow.batch.split(np.moveaxis(states, -1, -2))
@@ -121,7 +121,7 @@ class Trajectory(Call):
         out, tangent = rows[:, :n], rows[:, n:]
         if is_nonzero(dpoints):
             tangent = tangent + self.time_derivatives(points, out, args) * dpoints[:, None]
-        return self.opened(out), [tangent]
+        return self.flatten_results(out), [tangent]
 
     # Backward
 
@@ -135,7 +135,7 @@ class Trajectory(Call):
         c0, cargs, rows = back(t[0], span, points, y0, args, smooth)
         ct0 = -(c0 * time_derivative(self.fun, span[0], y0, args)).sum() if wanted[0] else None
         cpoints = (t[0] * self.time_derivatives(points, rows, args)).sum(-1) if wanted[2] else None
-        return self.among_arrays([ct0, None, cpoints, c0, *smooth.spread(cargs)])
+        return self.select_arrays([ct0, None, cpoints, c0, *smooth.spread(cargs)])
 
     def by_adjoint(self, c: Any, span: tuple, points: Any, y0: Any, args: tuple, smooth: SmoothArrays) -> tuple:
         """The cotangents of y0 and of the parameters, and the states, all of them numbers."""
@@ -143,7 +143,7 @@ class Trajectory(Call):
         known = not flow.batch.sizes and self.dense is not None
         solution = self.dense if known else check_completed(flow.solve(self.method, dense_output=True)).sol
         if flow.captured:
-            raise self.hidden()
+            raise self.captured_error()
         c = strip_derivatives(c)
         adjoint = Adjoint(
             flow,

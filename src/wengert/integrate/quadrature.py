@@ -94,7 +94,7 @@ class Integral(Call):
             nonlocal spec
             y = as_operand(self.func(x, *args))
             if has_derivative(y) or isinstance(strip_derivatives(y), Array):
-                raise self.hidden()
+                raise self.captured_error()
             flat = np.ravel(strip_derivatives(y))
             spec = Spec.of(y)
             return np.concatenate([flat.real, flat.imag]) if spec.dtype.kind == "c" else flat.astype(float)
@@ -113,7 +113,7 @@ class Integral(Call):
     def run_inline(self, x: Sequence[Any]) -> tuple:
         return self.run(x)
 
-    def batched(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
+    def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple:
         """One integral after the other, as each is subdivided by itself."""
         rows = []
         for i in range(len(top.value)):

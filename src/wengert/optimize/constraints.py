@@ -202,4 +202,8 @@ def linear_constraint(name: str, c: Any, variables: Variables) -> MatrixConstrai
 
 def weighted_hessian_product(c: Callable) -> Callable:
     """The product of a vector with the Hessian of the weighted sum of a function's values."""
-    return lambda x, w, p: jvp(grad(lambda v: (w * c(v)).sum()), (x,), (p,))[1]
+
+    def product(x: Any, w: Any, p: Any) -> Any:
+        return jvp(grad(lambda v: (w * c(v)).sum()), (x,), (p,))[1]
+
+    return product

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.control.call import layers
 from wengert.core.array import Array
+from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED, Primitive, as_operand
@@ -39,7 +39,7 @@ def refuse_frozen(*_: Any, **__: Any) -> NoReturn:
 
 def refuse_trace() -> None:
     """Raise an error while a function is traced: draws with plain parameters never meet a symbol."""
-    if recording.trace() is not None:
+    if recording.current_trace() is not None:
         refuse_frozen()
 
 
@@ -53,14 +53,16 @@ def _draw_numbers(
 
 
 _draw = Primitive(
-    "draw",
-    _draw_numbers,
-    "nondifferentiable",
-    ("*parameters",),
-    params={},
-    batch=lambda n, size: {"size": (n, *size)},
-    spec=refuse_frozen,
-    reason="the derivative is that of what the parameters make of the numbers",
+    Definition(
+        name="draw",
+        impl=_draw_numbers,
+        kind="nondifferentiable",
+        inputs=("*parameters",),
+        takes_params=True,
+        batch=lambda n, size: {"size": (n, *size)},
+        spec=refuse_frozen,
+        reason="the derivative is that of what the parameters make of the numbers",
+    )
 ).op
 """Numbers from a method of NumPy's generator: the first `used` arguments are its parameters, the others say for which
 batch it is.
@@ -150,7 +152,7 @@ def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
     """Raise an error for a tracked parameter of a draw that has no derivative: it must not be lost silently."""
     refuse_trace()
     for name, p in parameters.items():
-        if any(isinstance(layer, Symbol) for layer in layers(p)):
+        if any(isinstance(layer, Symbol) for layer in iterate_payloads(p)):
             refuse_frozen()
         if is_differentiated(p):
             more = instead or "; the gradient of an expectation is that of the log density, weighted: see wg.stats"

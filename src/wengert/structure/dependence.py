@@ -56,7 +56,7 @@ class Dependence(Array):
             for i, (a, m) in enumerate(zip(args, mine, strict=True))
         ]
         if all(s is None for s in sets):
-            fills = primitive.filled_in and out.dtype.kind in "fc"
+            fills = primitive.definition.filled_in and out.dtype.kind in "fc"
             return Dependence(out, no_sets(out.size, args[mine.index(True)].extra.shape[1]), level) if fills else out
         outs = out if isinstance(out, tuple) else (out,)
         if not is_symbolic(args):

@@ -57,7 +57,9 @@ class FlatTree:
             part = reshape(vector[start : start + spec.size], spec.shape)
             leaves.append(part if part.dtype == spec.dtype else astype(part, spec.dtype))
             start += spec.size
-        return unflatten_arrays(self.structure, [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in leaves])
+        return unflatten_arrays(
+            self.structure, [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in leaves]
+        )
 
     def function(self, f: Callable) -> Callable:
         """`f` of a tree as a function of a vector, whose value is a vector too."""

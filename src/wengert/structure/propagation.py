@@ -127,7 +127,7 @@ def propagate_by_labels(step: OperationStep) -> Any:
     Labels have 62 bits, so that a sum of several, or a scaled one, is almost certainly none of them.
     """
     primitive, (shape, *more) = step.primitive, step.shapes
-    if more or len(step.outs) > 1 or not primitive.structural or primitive.vjp is not None:
+    if more or len(step.outs) > 1 or not primitive.definition.structural or primitive.definition.vjp is not None:
         return propagate_all(step)
     rng = np.random.default_rng(0)
     sets = step.live[0][1]

@@ -86,9 +86,7 @@ class SparsePlan:
         def run(cotangents: Sequence[Any]) -> list:
             found = tape.pull(results, cotangents, retain=True)
             return [
-                join_flat(
-                    [np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)]
-                )
+                join_flat([np.zeros(x.shape, x.dtype) if t is None else t for t, x in zip(found, leaves, strict=True)])
             ]
 
         return reshape(
@@ -99,7 +97,9 @@ class SparsePlan:
         """The matrix times a vector, by one forward pass that knows nothing of the pattern."""
         call = lambda given: self.signature.call(self.function, [*given, *arrays[self.signature.count :]])
         return np.asarray(
-            join_flat(flatten_arrays(push_forward(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0])
+            join_flat(
+                flatten_arrays(push_forward(call, arrays[: self.signature.count], tangents, (arrays, tangents))[1])[0]
+            )
         )
 
     def refuse_rows(self, rows: int) -> None:

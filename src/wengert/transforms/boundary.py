@@ -210,7 +210,7 @@ def detach_below(y: Any, level: int) -> Any:
     if is_own(y, Dual, level):
         return Dual(detach_below(y.value, level), detach_below(y.tangent, level), level)
     if is_own(y, Jet, level):
-        return Jet(Series(y.series.run, [detach_below(t, level) for t in y.series.terms]), level)
+        return Jet(Series(y.series.run, [detach_below(t, level) for t in y.series.coefficients]), level)
     if isinstance(y, Dual | Jet):
         return detach_below(y.value, level)
     if isinstance(y, Tensor) and y.level:

@@ -144,7 +144,9 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
         coefficient = taylor(lambda x: f(x, *args, **kwargs), x, n)[n]
         if x.ndim:
             map_arrays(lambda t: refuse_reshaped(t, x), coefficient)
-        return map_arrays(lambda t: hand_out(t * float(math.factorial(n)), has_user_tensor(x), (x, args, kwargs)), coefficient)
+        return map_arrays(
+            lambda t: hand_out(t * float(math.factorial(n)), has_user_tensor(x), (x, args, kwargs)), coefficient
+        )
 
     return nth_derivative
 

@@ -90,7 +90,7 @@ def _cast_like(term: Any, x: Any) -> Any:
 
 def _coefficients(y: Any, level: int, order: int) -> list[Any]:
     """All coefficients of one output, zeros included."""
-    known = y.series.terms[: order + 1] if is_own(y, Jet, level) else [y]
+    known = y.series.coefficients[: order + 1] if is_own(y, Jet, level) else [y]
     known = [*known, *[None] * (order + 1 - len(known))]
     return [zeros_like(known[0]) if t is None else t for t in known]
 

@@ -125,7 +125,7 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
         raise user_error(
             TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
-    return trace.of(y)
+    return trace.node_of(y)
 
 
 def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:

@@ -22,12 +22,12 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "rig
 
 def arguments(primitive: Primitive) -> list[tuple[list, dict]]:
     """Operands and parameters: real and not empty cases of the table, or numbers inside the domain."""
-    if primitive.cases:
-        found = [(list(map(np.asarray, case_arguments(c))), c.params) for c in primitive.cases]
+    if primitive.trial.cases:
+        found = [(list(map(np.asarray, case_arguments(c))), c.params) for c in primitive.trial.cases]
         return [(args, params) for args, params in found if all(a.size and a.dtype.kind != "c" for a in args)]
     if primitive.name in BITS:
         return [([np.array([1, 2, 3])] * len(primitive.inputs), {})]
-    return [(sample(primitive, [(3,)] * 3)[: len(primitive.inputs)], primitive.params or {})]
+    return [(sample(primitive, [(3,)] * 3)[: len(primitive.inputs)], primitive.trial.params)]
 
 
 @pytest.mark.parametrize("name", [p.name for p in TABLE.values() if p in BUILT_IN and p in digits])

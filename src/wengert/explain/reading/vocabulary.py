@@ -70,7 +70,7 @@ def functions() -> dict[str, FormulaFunction]:
     """
     import wengert as wg  # the vocabulary is its public namespace
 
-    elementwise = [name for name, p in TABLE.items() if is_elementwise(p) and p.domain and name in wg.__all__]
+    elementwise = [name for name, p in TABLE.items() if is_elementwise(p) and p.trial.domain and name in wg.__all__]
     counted = {name: getattr(wg, name) for name in (*elementwise, *OTHERS)}
     known = {name: FormulaFunction(function, count_required(function)) for name, function in counted.items()}
     known |= {name: FormulaFunction(getattr(wg, name), 3) for name in WITH_THREE}

@@ -83,7 +83,7 @@ class Equations:
         if arrival.before is not None:
             known = numeral(arrival.before, self.style)
             formula = join_sum(left, formula)
-            numbers = join_sum(of.program.signed(known) if known else left, numbers)
+            numbers = join_sum(of.program.with_sign(known) if known else left, numbers)
         return Equation(left, formula, numbers, of.literal(arrival.after))
 
     @cached_property

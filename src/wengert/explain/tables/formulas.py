@@ -45,7 +45,7 @@ class Text(Plain):
 
     minus = "-"
 
-    def juxtaposed(self, left: str, right: str) -> str:
+    def juxtapose(self, left: str, right: str) -> str:
         return f"{left} {right}"
 
     def name(self, name: str, _index: int | None) -> str:
@@ -68,7 +68,7 @@ class LineWriter(Writer):
             symbol = self.style.elementwise if left.shape and right.shape else self.times
             return self.product(self.known[left], self.known[right], symbol)
         if len(node.args) > MOST_OPERANDS:
-            args = [self.signed(self.known[a]) for a in (*node.args[:3], node.args[-1])]
+            args = [self.with_sign(self.known[a]) for a in (*node.args[:3], node.args[-1])]
             return self.call(
                 self.style.operator(node.primitive.name), [*args[:3], self.style.pick(("…", r"\ldots")), args[3]], node
             )
@@ -93,17 +93,17 @@ class LineWriter(Writer):
         minus = right.negative != subtract
         tight = right.precedence > SUM or not minus and right.precedence == SUM
         second = right.text if tight else self.style.parentheses(right.text)
-        return Expression(f"{self.signed(left)} {self.style.minus if minus else '+'} {second}", SUM)
+        return Expression(f"{self.with_sign(left)} {self.style.minus if minus else '+'} {second}", SUM)
 
     def product(self, left: Expression, right: Expression, symbol: str = "") -> Expression:
         first = self.within(left._replace(negative=False), PRODUCT, follows=True)
-        join = f" {symbol} ".join if symbol else lambda pair: self.style.juxtaposed(*pair)
+        join = f" {symbol} ".join if symbol else lambda pair: self.style.juxtapose(*pair)
         last, closed = self.within(right, PRODUCT), self.within(right, PRODUCT, follows=True)
         return Expression(join([first, last]), PRODUCT, join([first, closed]), left.negative)
 
     def fraction(self, above: Expression, below: Expression) -> Expression:
         if self.style.stacks:
-            text = self.style.fraction(above.text, self.signed(below))
+            text = self.style.fraction(above.text, self.with_sign(below))
             return Expression(text, PRODUCT, negative=above.negative)
         bottom = (
             self.within(below, ATOM)
@@ -202,8 +202,8 @@ class Formulas:
         if node.primitive is OUTPUT:
             whole = self.by_name(node.args[0]).text
             index = str(node.params["index"])
-            return self.style.subscripted(whole, index) if self.style.stacks else f"{whole}.{index}"
-        return self.program.signed(self.program.expression(node))
+            return self.style.subscript(whole, index) if self.style.stacks else f"{whole}.{index}"
+        return self.program.with_sign(self.program.expression(node))
 
     # Tangents
 
@@ -230,9 +230,9 @@ class Formulas:
         found = self._decide(self.derivations.tangent(node, live)[index], node)
         incoming = [given(a) if alive else None for a, alive in zip(node.args, live, strict=True)]
         if found is not None:
-            return self.chain.signed(self._write(found, node, known, incoming))
+            return self.chain.with_sign(self._write(found, node, known, incoming))
         pairs = [(self.partial(result, a), e) for a, e in zip(node.args, incoming, strict=True) if e is not None]
-        return " + ".join([self.chain.signed(self.times(*pair)) for pair in pairs])
+        return " + ".join([self.chain.with_sign(self.times(*pair)) for pair in pairs])
 
     # Adjoints
 
@@ -266,11 +266,11 @@ class Formulas:
                 for e, out in zip(incoming, outs, strict=True)
                 if e is not None and out is not None
             ]
-            return " + ".join([self.chain.signed(self.times(*pair)) for pair in pairs])
+            return " + ".join([self.chain.with_sign(self.times(*pair)) for pair in pairs])
         expression = self._write(found, node, known, incoming)
         if len(outs) == 1 and not operand.shape and not node.shape:
             expression = self.with_factor(found, expression)
-        return self.chain.signed(expression)
+        return self.chain.with_sign(expression)
 
     def with_factor(self, found: Derivation, expression: Expression) -> Expression:
         """An adjoint that is passed on, possibly with its sign changed, is written times 1 or -1, as in textbooks."""

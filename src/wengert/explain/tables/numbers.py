@@ -98,6 +98,6 @@ def format_value(x: Any, limit: int = 6) -> str:
 def plain_value(x: Any) -> Any:
     """The numbers of a value of any mode; the value itself if it is symbolic."""
     try:
-        return x.numpy() if isinstance(x, Array) else x  # not all modes have it
+        return x.numpy()  # not all values have it
     except (TrackedValueError, AttributeError):
         return x

@@ -315,7 +315,7 @@ class Search:
             return self.loss(node, "detached", "stop_gradient lets no derivative through")
         if is_a(node, _where):
             return self.loss(node, "not differentiable", "it is the condition of where, which only chooses")
-        reason = node.primitive.reason or "this operand has no derivative"
+        reason = node.primitive.definition.reason or "this operand has no derivative"
         return self.loss(node, "not differentiable", f"{node.primitive.name} has no derivative ({reason})")
 
     def lost_at(self, node: Operation, operand: int) -> Loss:

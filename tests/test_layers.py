@@ -101,7 +101,7 @@ def test_no_lazy_import_hides_a_cycle():
         return seen
 
     for module, path in MODULES.items():
-        late = imports(ast.parse(path.read_text())) - eager[module]
+        late = imports(ast.parse(path.read_text())) - eager[module] - {"wengert"}  # see WHOLE_PACKAGE
         for name in late:
             assert module not in behind(name), f"{module} imports {name} late because {name} needs {module}"
 

@@ -11,7 +11,7 @@ from wengert.core.primitive import TABLE
 SOURCES = Path(__file__).parent.parent / "src" / "wengert"
 DECLARATIONS = {
     "explain/reading/vocabulary.py",  # the words of the formula language are names
-    "random/continuous.py",  # the options of NumPy's multivariate_normal
+    "random/continuous_draws.py",  # the options of NumPy's multivariate_normal
 }
 NAMES = set(TABLE)
 

@@ -29,4 +29,4 @@ def __dir__() -> list[str]:
 
 SCIPY_UFUNCS.update({name: globals()[name] for name in __all__})
 SCIPY_UFUNCS.update({"_zeta": zeta, "_riemann_zeta": zeta, "_lambertw": lambertw})
-SCIPY_UFUNCS.update({"cbrt": cbrt, "exp2": exp2, "expm1": expm1, "log1p": log1p})
+SCIPY_UFUNCS.update({function.__name__: function for function in (cbrt, exp2, expm1, log1p)})

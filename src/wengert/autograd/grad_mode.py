@@ -184,7 +184,6 @@ def is_grad_enabled() -> bool:
 
     >>> is_grad_enabled()
     True
-    return recording.is_recording()
     """
     return recording.is_recording()
 

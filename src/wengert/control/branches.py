@@ -1,0 +1,255 @@
+"""`cond` and `switch`: a choice between functions, as one operation that holds them all and runs one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.control.bodies import (
+    Live,
+    Pulled,
+    batch_body,
+    close_function,
+    pull_body,
+    push_body,
+    specs_of,
+    trace_body,
+)
+from wengert.control.loops import is_in_trace
+from wengert.core import tree
+from wengert.core.array import Array
+from wengert.core.definition import Definition
+from wengert.core.errors import user_error
+from wengert.core.levels import find_own, highest_value, is_own, payloads, strip_level
+from wengert.core.primitive import Primitive, as_operand
+from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.modes import recording
+from wengert.modes.batch import Batched
+from wengert.modes.forward import Dual, zeros_like
+from wengert.modes.symbolic import Symbol
+from wengert.modes.tensor import Tensor
+from wengert.ops.elementwise.choices import clip, where
+from wengert.ops.elementwise.predicates import equal
+
+__all__ = ["cond", "switch"]
+
+Branches = tuple[Graph, ...]
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """`true_fun(*operands)` if `pred` is true, else `false_fun(*operands)`; only one of them runs.
+
+    >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
+    3.0
+    """
+    pred = as_operand(pred)
+    if pred.shape != ():
+        raise user_error(
+            TypeError, f"The predicate of cond has shape {pred.shape}", "Pass one boolean; wg.where chooses elementwise."
+        )
+    return choose(pred.astype(int), (false_fun, true_fun), operands, "cond")
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`branches[index](*operands)`; an index out of range is that of the first or last branch.
+
+    >>> switch(7, [lambda x: -x, lambda x: x], 2.0)
+    2.0
+    """
+    index = as_operand(index)
+    if not branches:
+        raise user_error(ValueError, "switch needs at least one branch")
+    if index.shape != () or index.dtype.kind not in "iub":
+        raise user_error(TypeError, f"The index of switch is a {index.dtype} of shape {index.shape}", "Pass an integer.")
+    return choose(clip(index, 0, len(branches) - 1), tuple(branches), operands, "switch")
+
+
+def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], what: str) -> Any:
+    """The result of one of the functions."""
+    leaves, structure = tree.flatten(operands)
+    top = highest_value([index, *leaves])
+    if not is_in_trace([index, *leaves]) and not isinstance(top, Batched):
+        return functions[int(index)](*operands)
+    leaves = [as_operand(x) for x in leaves]
+    results: list[tree.Structure] = []
+
+    def flat(function: Callable[..., Any]) -> Callable[[list[Any]], list[Any]]:
+        def run(symbols: list[Any]) -> list[Any]:
+            outs, result = tree.flatten(function(*tree.unflatten(structure, symbols)))
+            results.append(result)
+            return [as_operand(y) for y in outs]
+
+        return run
+
+    specs = [Spec.of(x) for x in leaves]
+    closed = [close_function(flat(f), specs, what) for f in functions]
+    captured: list[Any] = []
+    for _, values in closed:
+        captured += [v for v in values if not any(v is known for known in captured)]
+    bodies = []
+    for body, values in closed:
+        mine = [next(i for i, v in enumerate(captured) if v is value) for value in values]
+        every = [Spec.of(v) for v in captured]
+        n = len(specs)
+        bodies.append(trace_body(lambda x, body=body, mine=mine, n=n: body.run([*x[:n], *[x[n + i] for i in mine]]), [*specs, *every]))  # type: ignore[misc]  # the defaults
+    check_branches(results, bodies, what)
+    outs = SWITCH.op(index, *leaves, *captured, branches=tuple(bodies))
+    return tree.unflatten(results[0], outs)
+
+
+def check_branches(results: Sequence[tree.Structure], bodies: Sequence[Graph], what: str) -> None:
+    """Raise if branches return different structures, shapes or dtypes."""
+    for i, (result, body) in enumerate(zip(results, bodies, strict=True)):
+        if result != results[0]:
+            raise user_error(TypeError, f"Branch {i} of {what} returns {result!r}, the first one {results[0]!r}")
+        if specs_of(body.outputs) != specs_of(bodies[0].outputs):
+            raise user_error(
+                TypeError,
+                f"Branch {i} of {what} returns {specs_of(body.outputs)}, the first one {specs_of(bodies[0].outputs)}",
+                "Shapes and dtypes must be the same.",
+            )
+
+
+def run_switch(index: Any, *operands: Any, branches: Branches) -> tuple[Any, ...]:
+    """The branch on plain arrays."""
+    return tuple(map(np.asarray, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
+
+
+def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
+    """The specs of the results."""
+    return tuple(specs_of(branches[0].outputs))
+
+
+def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The choice on values, of which `top` has the highest level."""
+    index, *operands = args
+    branches: Branches = params["branches"]
+    if isinstance(top, Symbol):
+        return top.process(primitive, top.level, args, params)
+    index, level = strip_level(index, top.level) if not isinstance(top, Batched) else index, top.level
+    values = [strip_level(x, level) for x in operands]
+    if isinstance(top, Dual | Tensor) and not recording.is_recording():
+        return primitive.op(index, *values, **params)
+    if isinstance(top, Dual):
+        return push_branches(index, operands, values, branches, level)
+    if isinstance(top, Tensor):
+        return record_branches(index, operands, values, branches, level)
+    if isinstance(top, Batched):
+        return batch_branches(index, operands, branches, top)
+    raise user_error(TypeError, f"cond and switch have no rule for a {type(top).__name__}")
+
+
+SWITCH = Primitive(
+    Definition(
+        name="switch",
+        impl=run_switch,
+        kind="general",
+        inputs=("index", "*operands"),
+        takes_params=True,
+        outputs=0,
+        spec=switch_spec,
+        in_mode=switch_in_mode,
+        vjp=lambda t, operands: None,
+    )
+)
+
+
+def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:
+    """The branches with tangents."""
+    live = tuple(find_own(operands, Dual, level))
+    found = [push_body(branch, live).live for branch in branches]
+    wanted = tuple(map(any, zip(*found, strict=True)))
+    bodies = tuple([push_body(branch, live, wanted).body for branch in branches])
+    outs = SWITCH.op(index, *values, *[x.tangent for x, alive in zip(operands, live, strict=True) if alive], branches=bodies)
+    rest = iter(outs[len(wanted) :])
+    return tuple([Dual(y, next(rest), level) if alive else y for y, alive in zip(outs, wanted, strict=False)])
+
+
+def record_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:
+    """The branches with residuals; each gives zeros for the residuals of the others."""
+    live = tuple([is_own(x, Tensor, level) and x.node is not None for x in operands])
+    if not any(live):
+        return tuple([Tensor(y, level) for y in SWITCH.op(index, *values, branches=branches)])
+    parts = [pull_body(branch, live) for branch in branches]
+    count = len(branches[0].outputs)
+    residuals = [specs_of(part.forward.outputs)[count:] for part in parts]
+    bodies = tuple([trace_body(with_residuals(parts, k, count, residuals), specs_of(branches[0].inputs)) for k in range(len(parts))])
+    outs = SWITCH.op(index, *values, branches=bodies)
+    gradient = SwitchGradient(index, values, parts, live, outs[count:], residuals)
+    return Tensor.record(PULL, level, operands, {"gradient": gradient}, values, tuple(outs[:count]))
+
+
+def with_residuals(parts: Sequence[Pulled], k: int, count: int, residuals: list[list[Spec]]) -> Callable[[list[Any]], list[Any]]:
+    """Branch k, with its own residuals among zeros for those of the others."""
+
+    def run(symbols: list[Any]) -> list[Any]:
+        outs = parts[k].forward.run(symbols)
+        kept = [outs[count:] if i == k else [zeros_like(s) for s in specs] for i, specs in enumerate(residuals)]
+        return [*outs[:count], *[r for group in kept for r in group]]
+
+    return run
+
+
+class SwitchGradient:
+    """The backward pass of one choice: a choice between the backward parts of the branches."""
+
+    def __init__(
+        self, index: Any, values: list[Any], parts: Sequence[Pulled], live: Live, saved: Sequence[Any], groups: list[list[Spec]]
+    ):
+        self.index, self.values, self.parts, self.live, self.saved, self.groups = index, values, parts, live, saved, groups
+
+    def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
+        """The cotangents of the operands, None for those without one."""
+        specs = specs_of(self.parts[0].forward.outputs)
+        given = [zeros_like(s) if c is None else c for c, s in zip(t, specs, strict=False)]
+        operands = [*self.values, *self.saved, *given]
+        bodies = tuple([trace_body(self.backward(k), [Spec.of(x) for x in operands]) for k in range(len(self.parts))])
+        found = iter(SWITCH.op(self.index, *operands, branches=bodies))
+        return tuple([next(found) if alive else None for alive in self.live])
+
+    def backward(self, k: int) -> Callable[[list[Any]], list[Any]]:
+        """The backward part of branch k as a function of all operands."""
+        part, n = self.parts[k], len(self.values)
+        start = n + sum(map(len, self.groups[:k]))
+        last = n + len(self.saved)
+
+        def run(x: list[Any]) -> list[Any]:
+            t = [c for c, alive in zip(x[last:], part.live, strict=True) if alive]
+            return part.backward.run([*[x[i] for i in part.uses], *x[start : start + len(self.groups[k])], *t])
+
+        return run
+
+
+PULL = Primitive(
+    Definition(
+        name="switch_gradient",
+        impl=lambda *_, gradient: None,
+        kind="general",
+        inputs=("*operands",),
+        takes_params=True,
+        outputs=0,
+        vjp=lambda t, gradient: gradient.pull(t),
+    )
+)
+"""Stands on the tape for a choice that was made."""
+
+
+def batch_branches(index: Any, operands: Sequence[Any], branches: Branches, top: Batched) -> Any:
+    """With one index for all, the branches on a batch; with an index for each element, all branches, and a selection."""
+    level, n = top.level, len(top.value)
+    own = tuple(find_own(operands, Batched, level))
+    values = payloads(operands, own)
+    found = [batch_body(branch, own, n)[1] for branch in branches]
+    if not is_own(index, Batched, level):
+        wanted = tuple(map(any, zip(*found, strict=True)))
+        bodies = tuple([batch_body(branch, own, n, wanted)[0] for branch in branches])
+        outs = SWITCH.op(index, *values, branches=bodies)
+        return tuple([Batched(y, level) if b else y for y, b in zip(outs, wanted, strict=True)])
+    results = [branch.run(operands) for branch in branches]
+    chosen = results[-1]
+    for k in reversed(range(len(branches) - 1)):
+        chosen = [where(equal(index, k), y, z) for y, z in zip(results[k], chosen, strict=True)]
+    return tuple(chosen)

@@ -212,8 +212,6 @@ def batch_body(body: Graph, mine: Live, n: int, wanted: Live | None = None) -> t
             for y, m, w in zip(outs, own, out, strict=True)
         ]
 
-    specs = [
-        Spec((n, *node.shape), node.dtype) if m else node.spec for node, m in zip(body.inputs, mine, strict=True)
-    ]
+    specs = [Spec((n, *node.shape), node.dtype) if m else node.spec for node, m in zip(body.inputs, mine, strict=True)]
     graph = trace_body(batched, specs)
     return graph, out

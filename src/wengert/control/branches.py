@@ -48,7 +48,9 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     pred = as_operand(pred)
     if pred.shape != ():
         raise user_error(
-            TypeError, f"The predicate of cond has shape {pred.shape}", "Pass one boolean; wg.where chooses elementwise."
+            TypeError,
+            f"The predicate of cond has shape {pred.shape}",
+            "Pass one boolean; wg.where chooses elementwise.",
         )
     return choose(pred.astype(int), (false_fun, true_fun), operands, "cond")
 
@@ -63,7 +65,9 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not branches:
         raise user_error(ValueError, "switch needs at least one branch")
     if index.shape != () or index.dtype.kind not in "iub":
-        raise user_error(TypeError, f"The index of switch is a {index.dtype} of shape {index.shape}", "Pass an integer.")
+        raise user_error(
+            TypeError, f"The index of switch is a {index.dtype} of shape {index.shape}", "Pass an integer."
+        )
     return choose(clip(index, 0, len(branches) - 1), tuple(branches), operands, "switch")
 
 
@@ -94,7 +98,11 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
         mine = [next(i for i, v in enumerate(captured) if v is value) for value in values]
         every = [Spec.of(v) for v in captured]
         n = len(specs)
-        bodies.append(trace_body(lambda x, body=body, mine=mine, n=n: body.run([*x[:n], *[x[n + i] for i in mine]]), [*specs, *every]))  # type: ignore[misc]  # the defaults
+        bodies.append(
+            trace_body(
+                lambda x, body=body, mine=mine, n=n: body.run([*x[:n], *[x[n + i] for i in mine]]), [*specs, *every]
+            )
+        )  # type: ignore[misc]  # the defaults
     check_branches(results, bodies, what)
     outs = SWITCH.op(index, *leaves, *captured, branches=tuple(bodies))
     return tree.unflatten(results[0], outs)
@@ -163,7 +171,9 @@ def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branch
     found = [push_body(branch, live).live for branch in branches]
     wanted = tuple(map(any, zip(*found, strict=True)))
     bodies = tuple([push_body(branch, live, wanted).body for branch in branches])
-    outs = SWITCH.op(index, *values, *[x.tangent for x, alive in zip(operands, live, strict=True) if alive], branches=bodies)
+    outs = SWITCH.op(
+        index, *values, *[x.tangent for x, alive in zip(operands, live, strict=True) if alive], branches=bodies
+    )
     rest = iter(outs[len(wanted) :])
     return tuple([Dual(y, next(rest), level) if alive else y for y, alive in zip(outs, wanted, strict=False)])
 
@@ -176,13 +186,20 @@ def record_branches(index: Any, operands: Sequence[Any], values: list[Any], bran
     parts = [pull_body(branch, live) for branch in branches]
     count = len(branches[0].outputs)
     residuals = [specs_of(part.forward.outputs)[count:] for part in parts]
-    bodies = tuple([trace_body(with_residuals(parts, k, count, residuals), specs_of(branches[0].inputs)) for k in range(len(parts))])
+    bodies = tuple(
+        [
+            trace_body(with_residuals(parts, k, count, residuals), specs_of(branches[0].inputs))
+            for k in range(len(parts))
+        ]
+    )
     outs = SWITCH.op(index, *values, branches=bodies)
     gradient = SwitchGradient(index, values, parts, live, outs[count:], residuals)
     return Tensor.record(PULL, level, operands, {"gradient": gradient}, values, tuple(outs[:count]))
 
 
-def with_residuals(parts: Sequence[Pulled], k: int, count: int, residuals: list[list[Spec]]) -> Callable[[list[Any]], list[Any]]:
+def with_residuals(
+    parts: Sequence[Pulled], k: int, count: int, residuals: list[list[Spec]]
+) -> Callable[[list[Any]], list[Any]]:
     """Branch k, with its own residuals among zeros for those of the others."""
 
     def run(symbols: list[Any]) -> list[Any]:
@@ -197,9 +214,22 @@ class SwitchGradient:
     """The backward pass of one choice: a choice between the backward parts of the branches."""
 
     def __init__(
-        self, index: Any, values: list[Any], parts: Sequence[Pulled], live: Live, saved: Sequence[Any], groups: list[list[Spec]]
+        self,
+        index: Any,
+        values: list[Any],
+        parts: Sequence[Pulled],
+        live: Live,
+        saved: Sequence[Any],
+        groups: list[list[Spec]],
     ):
-        self.index, self.values, self.parts, self.live, self.saved, self.groups = index, values, parts, live, saved, groups
+        self.index, self.values, self.parts, self.live, self.saved, self.groups = (
+            index,
+            values,
+            parts,
+            live,
+            saved,
+            groups,
+        )
 
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""

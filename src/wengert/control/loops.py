@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.control.bodies import close_function
-from wengert.control.scan import SCAN, Shape
+from wengert.control.loop import LOOP, Shape
 from wengert.core import tree
 from wengert.core.errors import user_error
 from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Input
 from wengert.modes import recording
+from wengert.modes.batch import Batched
 from wengert.modes.symbolic import Symbol
 from wengert.ops.shape.joining import stack
 
-__all__ = ["scan"]
+__all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 
 def is_in_trace(values: Sequence[Any]) -> bool:
@@ -44,7 +49,7 @@ def scan(
     """
     states, structure = tree.flatten(init)
     slices, slice_structure = tree.flatten(xs)
-    states, slices = list(map(as_operand, states)), list(map(as_operand, slices))
+    states, slices = [as_operand(s) for s in states], [as_operand(x) for x in slices]
     n = count_steps(slices, length)
     if not is_in_trace([*states, *slices]):
         return run_steps(f, init, slices, slice_structure, n, reverse)
@@ -62,13 +67,16 @@ def scan(
     specs = [*[Spec.of(s) for s in states], *[Spec(x.shape[1:], x.dtype) for x in slices]]
     closed = close_function(flat, specs, "scan")
     body, count = closed.body, len(closed.captured)
-    reordered = type(body)([*body.inputs[len(specs) :], *body.inputs[: len(specs)]], body.outputs)
-    outs = SCAN.op(
-        *closed.captured, *states, *slices,
-        body=reordered, shape=Shape(count, len(states)), length=n, reverse=reverse,
-    )  # fmt: skip
+    reordered = Graph([*body.inputs[len(specs) :], *body.inputs[: len(specs)]], body.outputs)
+    shape = Shape(count, len(states), n, reverse)
+    outs = LOOP.op(*closed.captured, *states, *slices, body=reordered, condition=None, shape=shape)
     assert result is not None
     return tree.unflatten(structure, outs[: len(states)]), tree.unflatten(result, outs[len(states) :])
+
+
+def is_batched(x: Any) -> bool:
+    """Whether a value differs between the elements of a batch."""
+    return any(isinstance(payload, Batched) for payload in iterate_payloads(x))
 
 
 def count_steps(slices: Sequence[Any], length: int | None) -> int:
@@ -112,3 +120,69 @@ def run_steps(
     if result is None:
         return state, None
     return state, tree.unflatten(result, [stack(column) for column in zip(*rows, strict=True)])
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Run `state = body_fun(state)` as long as `cond_fun(state)` is true.
+
+    It can be differentiated in every mode, reverse mode included.
+
+    >>> while_loop(lambda x: x < 100.0, lambda x: x * 2.0, 3.0)
+    192.0
+    """
+    states, structure = tree.flatten(init_val)
+    if not is_in_trace(states):
+        state = init_val
+        while not is_batched(goes_on := cond_fun(state)):
+            if not goes_on:
+                return state
+            state = body_fun(state)
+        states, structure = tree.flatten(state)
+    states = [as_operand(s) for s in states]
+
+    def condition(symbols: list[Any]) -> list[Any]:
+        pred = as_operand(cond_fun(tree.unflatten(structure, symbols)))
+        if pred.shape != ():
+            raise user_error(TypeError, f"The condition of while_loop has shape {pred.shape}", "Return one boolean.")
+        return [pred if pred.dtype.kind == "b" else pred != 0]
+
+    def body(symbols: list[Any]) -> list[Any]:
+        new_states, new_structure = tree.flatten(body_fun(tree.unflatten(structure, symbols)))
+        check_state(structure, new_structure, states, new_states)
+        return new_states
+
+    specs = [Spec.of(s) for s in states]
+    closed = [close_function(f, specs, "while_loop") for f in (condition, body)]
+    first, second = len(closed[0].captured), len(closed[1].captured)
+    graphs = []
+    for k, (graph, _) in enumerate(closed):
+        before = [Input(Spec.of(x)) for x in closed[1 - k].captured]
+        own = graph.inputs[len(specs) :]
+        constants = [*own, *before] if k == 0 else [*before, *own]
+        graphs.append(Graph([*constants, *graph.inputs[: len(specs)]], graph.outputs))
+    shape = Shape(first + second, len(states), None)
+    outs = LOOP.op(*closed[0].captured, *closed[1].captured, *states, body=graphs[1], condition=graphs[0], shape=shape)
+    return tree.unflatten(structure, outs[: len(states)])
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """Run `state = body_fun(i, state)` for i from `lower` up to, but not including, `upper`.
+
+    >>> fori_loop(0, 5, lambda i, total: total + i, 0)
+    10
+    """
+    if isinstance(lower, int | np.integer) and isinstance(upper, int | np.integer):
+        steps = np.arange(lower, max(lower, upper))
+        return scan(lambda state, i: (body_fun(i, state), None), init_val, steps)[0]
+    return while_loop(
+        lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body_fun(carry[0], carry[1])), (lower, init_val)
+    )[1]
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """The results of `f` on each slice of `xs`, stacked: one after the other, with the memory of one.
+
+    >>> map(lambda x: x * 2.0, np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return scan(lambda _, x: ((), f(x)), (), xs)[1]

@@ -31,7 +31,8 @@ def infer(primitive: Primitive, operands: tuple[Operand, ...], params: dict[str,
 @lru_cache(1 << 14)
 def _infer_cached(primitive: Primitive, operands: tuple[Operand, ...], params: tuple[Any, ...]) -> Any:
     if primitive.definition.spec is None and is_elementwise(primitive):
-        shape = np.broadcast_shapes(*[o.shape for o in operands if isinstance(o, Spec)])
+        shapes = {o.shape for o in operands if isinstance(o, Spec)}
+        shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)  # a length may be unknown
         kinds = tuple([o.dtype if isinstance(o, Spec) else o for o in operands])
         return Spec(shape, _infer_dtype(primitive, kinds, (), params))
     specs = [o if isinstance(o, Spec) else Spec.of(o(1)) for o in operands]

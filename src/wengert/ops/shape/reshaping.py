@@ -19,6 +19,7 @@ from wengert.core.errors import user_error
 from wengert.core.facts import VIEW
 from wengert.core.kinds import case, linear, shift_axes
 from wengert.core.primitive import as_operand
+from wengert.core.spec import Spec
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis",
@@ -71,6 +72,7 @@ _transpose: Callable = linear(
     lambda x, axes: x.transpose(axes),
     lambda t, axes: _transpose(t, axes=tuple(map(axes.index, range(len(axes))))),
     batch=lambda axes: {"axes": (0, *[i + 1 for i in axes])},
+    spec=lambda x, axes: Spec(tuple([x.shape[i] for i in axes]), x.dtype),
     cases=(case((2, 3), axes=(1, 0)), case((), axes=()), case((2, 0), axes=(1, 0)), case((2, 3, 4), axes=(1, 2, 0))),
     facts=VIEW,
 )

@@ -26,6 +26,7 @@ from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
 from wengert.modes.tensor import Tensor
 from wengert.ops.elementwise.choices import where
+from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.logical import any as any_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
@@ -254,26 +255,29 @@ class Loop(NamedTuple):
     def in_batched_mode(self, top: Batched) -> tuple[Any, ...]:
         """The body on a batch; sequences have the steps first and the batch second.
 
-        A loop with a condition goes on until it is false for all elements; those that are done keep their states.
+        A loop with a condition goes on until it is false for all elements, and counts the steps of each; an element
+        that is done keeps its states. A loop back over these steps begins for each element where that ended.
         """
         n, level = len(top.value), top.level
+        if self.count and is_own(self.count[0], Batched, level):
+            return self.with_counted_steps().in_batched_mode(top)[1:]
         own = tuple(find_own(self.operands, Batched, level))
-        loop = self
         first, last = self.shape.constants, self.shape.constants + self.shape.states
-        condition = self.condition
-        if condition is not None and any(own[:last]):
-            mine = self.extend_live(own, lambda mine: batch_body(self.body, mine, n)[1])
-            if batch_body(condition, mine[:last], n)[1][0]:
-                loop = self._replace(body=self.body_while(condition))
-                own_states = True
-            else:
-                own_states = False
-        else:
-            own_states = False
-        mine = loop.extend_live(own, lambda mine: batch_body(loop.body, mine, n)[1])
-        if own_states:
+        mine = self.extend_live(own, lambda mine: batch_body(self.body, mine, n)[1])
+        if self.condition is not None and batch_body(self.condition, mine[:last], n)[1][0]:
+            *outs, _ = self.with_own_steps().run_batch(level, n, True)
+            return (*outs[1:], outs[0])
+        return self.run_batch(level, n, False)
+
+    def run_batch(self, level: int, n: int, each: bool) -> tuple[Any, ...]:
+        """The loop on a batch of n; with `each`, all states and the condition differ between its elements."""
+        own = tuple(find_own(self.operands, Batched, level))
+        first, last = self.shape.constants, self.shape.constants + self.shape.states
+        mine = self.extend_live(own, lambda mine: batch_body(self.body, mine, n)[1])
+        if each:
             mine = (*mine[:first], *[True] * self.shape.states, *mine[last:])
-        body, batched = batch_body(loop.body, mine, n, loop.wanted(mine))
+        body, batched = batch_body(self.body, mine, n, self.wanted(mine))
+        condition = self.condition
         if condition is not None:
             whole, is_batched = batch_body(condition, mine[:last], n)
             condition = (
@@ -291,17 +295,52 @@ class Loop(NamedTuple):
             found.append(Batched(moveaxis(y, 0, 1) if k >= self.shape.states else y, level) if b else y)
         return (*found, *outs[len(found) :])
 
-    def body_while(self, condition: Graph) -> Graph:
-        """The body where the condition holds, else the states as they are."""
+    def masked(
+        self, goes_on: Callable[[list[Any]], Any], count: Callable[[Any, Any], Any], extra: Spec | None
+    ) -> Graph:
+        """The body with a counter as its first state, and `extra` as its last constant; states change where it goes on."""
         first, last = self.shape.constants, self.shape.constants + self.shape.states
 
         def step(x: list[Any]) -> list[Any]:
-            goes_on = condition.run(x[:last])[0]
-            outs = self.body.run(x)
-            kept = [where(goes_on, new, old) for new, old in zip(outs, x[first:last], strict=False)]
-            return [*kept, *outs[self.shape.states :]]
+            constants, more, counter, rest = (
+                x[:first],
+                x[first : first + bool(extra)],
+                x[first + bool(extra)],
+                x[first + bool(extra) + 1 :],
+            )
+            active = goes_on([*constants, *more, counter, *rest])
+            outs = self.body.run([*constants, *rest])
+            kept = [where(active, new, old) for new, old in zip(outs, rest[: self.shape.states], strict=False)]
+            return [count(counter, active), *kept, *outs[self.shape.states :]]
 
-        return trace_body(step, specs_of(self.body.inputs))
+        specs = specs_of(self.body.inputs)
+        return trace_body(step, [*specs[:first], *([extra] if extra else []), STEPS, *specs[first:]])
+
+    def with_own_steps(self) -> Loop:
+        """A loop with a condition as one whose elements count their steps, and stop one by one."""
+        condition, first, last = self.condition, self.shape.constants, self.shape.constants + self.shape.states
+        assert condition is not None
+        body = self.masked(
+            lambda x: condition.run([*x[:first], *x[first + 1 : last + 1]])[0], lambda i, active: i + active, None
+        )
+        specs = specs_of(condition.inputs)
+        new = trace_body(
+            lambda x: condition.run([*x[:first], *x[first + 1 :]]), [*specs[:first], STEPS, *specs[first:]]
+        )
+        operands = [*self.operands[:first], np.int64(0), *self.operands[first:]]
+        return Loop(operands, body, new, self.shape._replace(states=self.shape.states + 1), self.count)
+
+    def with_counted_steps(self) -> Loop:
+        """A loop over as many steps as the longest element has, in which each takes part for its own number."""
+        first, last = self.shape.constants, self.shape.constants + self.shape.states
+        steps = self.count[0]
+        total = max_(steps.value)
+        change = -1 if self.shape.reverse else 1
+        body = self.masked(lambda x: x[first + 1] < x[first], lambda i, active: i + change, STEPS)
+        start = total - 1 if self.shape.reverse else np.int64(0)
+        operands = [*self.operands[:first], steps, start, *self.operands[first:]]
+        shape = self.shape._replace(constants=first + 1, states=self.shape.states + 1)
+        return Loop(operands, body, None, shape, [total])
 
 
 class LoopGradient:

@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert.compiler.entry import MOST_VALUES, Argument, fits_entry, write_entry
-from wengert.compiler.native import prepare
+from wengert.compiler.prepare import prepare
 from wengert.compiler.program_writer import write_program
 
 MANY = """

@@ -17,7 +17,9 @@ from wengert.compiler.lowering import (
     View,
     lowering,
 )
+from wengert.compiler.prepare import prepare_body
 from wengert.compiler.short_rows import in_rows
+from wengert.control.loop import LOOP
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT
@@ -42,6 +44,7 @@ class Form(Enum):
     REDUCE = "reduction in a loop"
     SCATTER = "adds at computed indices"
     BLAS = "BLAS"
+    LOOP = "a loop over a body"
     FALLBACK = "NumPy"
     OUTPUT = "one output of a fallback that has several"
 
@@ -55,9 +58,20 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
         return Form.GIVEN
     if node.primitive is OUTPUT:
         return Form.OUTPUT
+    if node.primitive is LOOP:
+        return Form.LOOP if is_native_loop(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
     form = _native_form(node, rows, is_tiny) if has_specs else None
     return Form.FALLBACK if form is None else form
+
+
+def is_native_loop(node: Operation) -> bool:
+    """Whether a loop has a known number of steps, and a body that runs without NumPy."""
+    shape, specs = node.params["shape"], [*[a.spec for a in node.args], *node.spec]
+    if shape.length is None or not all(spec.dtype in SUPPORTED for spec in specs):
+        return False
+    body = prepare_body(node.params["body"])
+    return all(form_of(inner, ()) is not Form.FALLBACK for inner in body.operations)
 
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:

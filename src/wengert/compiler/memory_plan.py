@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from wengert.compiler.classify import Form
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
 from wengert.core.spec import Spec
@@ -35,7 +36,8 @@ class Memory:
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
         graph = schedule.graph
-        self.constants = [node for node in graph.constants if not is_immediate(node) or node in graph.outputs]
+        read = {a for node, form in schedule.forms.items() if form is Form.LOOP for a in node.args}  # type: ignore[attr-defined]  # an operation
+        self.constants = [c for c in graph.constants if not is_immediate(c) or c in graph.outputs or c in read]
         self.first_input, self.first_output = 1, 1 + len(graph.inputs)
         self.first_constant = self.first_output + len(graph.outputs)
         self.arena = self.first_constant + len(self.constants)

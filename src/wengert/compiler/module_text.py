@@ -21,7 +21,11 @@ VectorFunction = tuple[str, Type]
 
 
 def write_modules(
-    run: Code, kernels: Sequence[KernelText], constants: int, upcall_tables: Sequence[str]
+    run: Code,
+    kernels: Sequence[KernelText],
+    constants: int,
+    upcall_tables: Sequence[str],
+    bodies: Sequence[tuple[str, Code]] = (),
 ) -> tuple[str, str, tuple[VectorFunction, ...]]:
     """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
     calls: dict[VectorFunction, int] = {}
@@ -34,7 +38,7 @@ def write_modules(
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
-    declarations = code_declarations([*[kernel.code for kernel in optimised], run])
+    declarations = code_declarations([*[kernel.code for kernel in optimised], *[code for _, code in bodies], run])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
     vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
     functions: list[str] = []
@@ -54,6 +58,9 @@ def write_modules(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
     )
     head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
+    for name, code in bodies:
+        body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) noinline nounwind {{\nentry:\n"
+        functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
     if not quick:

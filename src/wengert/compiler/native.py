@@ -21,8 +21,8 @@ import numpy as np
 
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, python_objects, target
-from wengert.compiler.expand import expand
 from wengert.compiler.fingerprint import surroundings
+from wengert.compiler.prepare import prepare
 from wengert.compiler.program import NO_MEMORY, Program
 from wengert.compiler.program_writer import write_program
 from wengert.compiler.simd.vector_functions import function_code
@@ -32,20 +32,12 @@ from wengert.core.blas import blas
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
-from wengert.graph.passes import REWRITES, run_until_stable
-from wengert.graph.passes.fold import fold
-from wengert.graph.passes.simplify import simplify
-from wengert.graph.passes.subexpressions import merge_common
-from wengert.graph.passes.views import merge_views
 
 LOCK = threading.RLock()
 """Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
 
 THREADS = ctypes.c_int64(1)
 """The number of threads of large kernels, which native code reads; set when a program is loaded."""
-
-TIDY = (fold, merge_common, simplify, merge_views)
-"""The passes after the expansion: no reduction may become a contraction again."""
 
 _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
 
@@ -175,13 +167,6 @@ def append_module(text: str, more: str) -> str:
     known = set(text.splitlines())
     lines = [line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]
     return "\n".join([text, "", *lines])
-
-
-def prepare(graph: Graph) -> Graph:
-    """The graph as it is scheduled: optimised, expanded, and tidied up after that."""
-    optimised = run_until_stable(graph, REWRITES)
-    expanded = expand(optimised)
-    return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
 
 
 def is_portable(graph: Graph) -> bool:

@@ -11,6 +11,7 @@ from wengert.compiler.kernel import KernelText, KernelWriter
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned_size, is_immediate
 from wengert.compiler.module_text import upcall_table, write_modules
+from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.core.spec import Spec
@@ -32,10 +33,28 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
     `updates` pairs inputs with the outputs that replace them afterwards.
     """
+    writer, in_place = plan_program(graph, updates, Shared(), "")
+    return writer.write(in_place)
+
+
+class Shared:
+    """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
+
+    def __init__(self) -> None:
+        self.constants: list[Constant] = []
+        self.kernels: list[KernelText] = []
+        self.bodies: list[tuple[str, Code]] = []
+        self.uses_blas = False
+
+
+def plan_program(
+    graph: Graph, updates: Sequence[tuple[int, int]], shared: Shared, prefix: str
+) -> tuple[ProgramWriter, tuple[tuple[int, int], ...]]:
+    """The writer of a program or body, and the updates that it makes in place; names begin with `prefix`."""
     schedule = Schedule(graph)
     memory = Memory(schedule)
     writers = [
-        KernelWriter(step, schedule, memory, f"kernel.{i}") if isinstance(step, Kernel) else None
+        KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}") if isinstance(step, Kernel) else None
         for i, step in enumerate(schedule.steps)
     ]
     reads: list[list[Node]] = []
@@ -51,7 +70,7 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
     memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
     in_place = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
     kernels = [w.write() if w is not None else None for w in writers]
-    return ProgramWriter(schedule, memory, kernels).write(in_place)
+    return ProgramWriter(schedule, memory, kernels, shared, prefix), in_place
 
 
 def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> list[Node]:
@@ -100,8 +119,19 @@ def is_read_transposed(schedule: Schedule, node: Node) -> bool:
 class ProgramWriter:
     """Writes the function that runs all steps."""
 
-    def __init__(self, schedule: Schedule, memory: Memory, kernels: Sequence[KernelText | None]):
-        self.schedule, self.memory, self.kernels = schedule, memory, kernels
+    def __init__(
+        self,
+        schedule: Schedule,
+        memory: Memory,
+        kernels: Sequence[KernelText | None],
+        shared: Shared,
+        prefix: str,
+    ):
+        self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
+        self.first_constant = len(shared.constants)
+        shared.constants += memory.constants
+        shared.kernels += [kernel for kernel in kernels if kernel is not None]
+        shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.upcall_tables: list[str] = []
@@ -111,18 +141,43 @@ class ProgramWriter:
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
         """Whether a step calls NumPy, which may raise an error."""
-        if isinstance(step, Kernel):
+        if isinstance(step, Kernel) or self.schedule.forms[step] is Form.LOOP:
             return False
         is_triangular = step.primitive is not MATMUL
         return self.schedule.forms[step] is not Form.BLAS or is_triangular and not step.params["unit_diagonal"]
 
     def write(self, in_place: tuple[tuple[int, int], ...]) -> Program:
         """The program."""
-        graph, memory = self.schedule.graph, self.memory
+        graph, memory, shared = self.schedule.graph, self.memory, self.shared
+        self.write_steps()
+        kernels = shared.kernels
+        text, quick_text, vector_functions = write_modules(
+            self.code, kernels, len(shared.constants), self.upcall_tables, shared.bodies
+        )
+        return Program(
+            text,
+            quick_text,
+            vector_functions,
+            tuple(node.value for node in shared.constants),
+            tuple(self.fallbacks),
+            tuple(node.spec for node in graph.inputs),
+            tuple(node.spec for node in graph.outputs),
+            any(kernel.is_large for kernel in kernels),
+            shared.uses_blas,
+            tuple(self.summary),
+            memory.size,
+            in_place,
+        )
+
+    def write_steps(self) -> None:
+        """Write all steps."""
+        memory = self.memory
         table = self.write_table()
         for step, kernel in zip(self.schedule.steps, self.kernels, strict=True):
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
+            elif self.schedule.forms[step] is Form.LOOP:
+                self.run_loop(step)
             elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
                 self.run_matmul(step)
             elif self.schedule.forms[step] is Form.BLAS:
@@ -132,24 +187,6 @@ class ProgramWriter:
         for base, target in memory.copies:
             self.copy(memory.slot(base), target, base.nbytes)
         self.finish()
-        kernels = [kernel for kernel in self.kernels if kernel is not None]
-        text, quick_text, vector_functions = write_modules(
-            self.code, kernels, len(memory.constants), self.upcall_tables
-        )
-        return Program(
-            text,
-            quick_text,
-            vector_functions,
-            tuple(node.value for node in memory.constants),
-            tuple(self.fallbacks),
-            tuple(node.spec for node in graph.inputs),
-            tuple(node.spec for node in graph.outputs),
-            any(kernel.is_large for kernel in kernels),
-            any(form is Form.BLAS for form in self.schedule.forms.values()),
-            tuple(self.summary),
-            memory.size,
-            in_place,
-        )
 
     # Memory
 
@@ -160,7 +197,7 @@ class ProgramWriter:
         groups = [
             (memory.first_input, inputs, "%inputs", 0),
             (memory.first_output, outputs, "%outputs", 0),
-            (memory.first_constant, len(memory.constants), "@wengert.constants", 0),
+            (memory.first_constant, len(memory.constants), "@wengert.constants", self.first_constant),
         ]
         if self.calls_python:
             first_object = memory.arena + memory.first_input
@@ -174,7 +211,8 @@ class ProgramWriter:
                 pointer = code.load(code.offset(Lanes(code, source, PTR), start + i, Type("ptr")), PTR)
                 code.store(pointer, code.offset(table, first + i, Type("ptr")))
         if memory.size:
-            arena = self.allocate("arena", memory.size, memory.size <= STACK and not self.calls_python)
+            is_on_stack = memory.size <= STACK and not self.calls_python
+            arena = Lanes(code, "%arena", PTR) if self.prefix else self.allocate("arena", memory.size, is_on_stack)
             code.store(arena, code.offset(table, memory.arena, Type("ptr")))
         return table
 
@@ -281,6 +319,65 @@ class ProgramWriter:
         code.jump(done)
         code.begin(done)
         self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
+
+    def run_loop(self, step: Operation) -> None:
+        """Run a loop: a function for its body, called once for each step with pointers to what the step reads and writes.
+
+        States alternate between two buffers; the first step reads them where the operands are.
+        """
+        code, number, shape = self.code, len(self.shared.bodies), step.params["shape"]
+        name = f"{self.prefix}loop.{number}"
+        body = prepare_body(step.params["body"])
+        self.shared.bodies.append((name, Code()))
+        writer, _ = plan_program(body, (), self.shared, f"{name}.")
+        writer.write_steps()
+        self.shared.bodies[number] = name, writer.code
+        operands = [self.address(self.memory.slot(stored_base(self.schedule, a))) for a in step.args]
+        used = {u.params["index"]: self.address(self.memory.target(u)) for u in self.schedule.outputs_of(step)}
+        sizes = [aligned_size(node.nbytes) for node in body.outputs]
+        offsets, total = [], 0
+        for k, size in enumerate(sizes):
+            offsets.append(total)
+            total += 2 * size if k < shape.states else 0 if k in used else size
+        scratch = self.allocate(f"{name}.scratch", max(total, 1), total <= STACK)
+        arena = self.allocate(f"{name}.arena", max(writer.memory.size, 1), writer.memory.size <= STACK)
+        inputs = self.allocate(f"{name}.inputs", 8 * max(len(body.inputs), 1), True)
+        outputs = self.allocate(f"{name}.outputs", 8 * max(len(body.outputs), 1), True)
+        buffers = [code.offset(scratch, offset, Type("i8")) for offset in offsets]
+        first, last = shape.constants, shape.constants + shape.states
+        for i, operand in enumerate(operands[:last]):
+            code.store(operand, code.offset(inputs, i, Type("ptr")))
+        for k in range(shape.states):
+            code.store(buffers[k], code.offset(outputs, k, Type("ptr")))
+        status = code.variable(Type("i32"), 0)
+        done = code.label("loop.done")
+        with code.loop(0, shape.length) as step_number:
+            i = code.constant(shape.length - 1, I64) - step_number if shape.reverse else step_number
+            for k in range(last, len(operands)):
+                size = body.inputs[k].nbytes
+                code.store(code.offset(operands[k], i * size, Type("i8")), code.offset(inputs, k, Type("ptr")))
+            for k in range(shape.states, len(body.outputs)):
+                size = body.outputs[k].nbytes
+                target = code.offset(used[k], i * size, Type("i8")) if k in used else buffers[k]
+                code.store(target, code.offset(outputs, k, Type("ptr")))
+            found = code.add(f"call i32 @{name}({inputs.typed}, {outputs.typed}, {arena.typed})", Type("i32"))
+            code.store(found, status)
+            for k in range(shape.states):
+                new = code.load(code.offset(outputs, k, Type("ptr")), PTR)
+                code.store(new, code.offset(inputs, first + k, Type("ptr")))
+                other = code.offset(buffers[k], sizes[k], Type("i8"))
+                is_first = new.eq(buffers[k])
+                following = code.add(f"select {is_first.typed}, {other.typed}, {buffers[k].typed}", PTR)
+                code.store(following, code.offset(outputs, k, Type("ptr")))
+        code.jump(done)
+        code.begin(done)
+        for k in range(shape.states):
+            if k in used:
+                at = code.load(code.offset(inputs, first + k, Type("ptr")), PTR)
+                size, volatile = code.constant(body.outputs[k].nbytes, I64), code.constant(False, Type("i1"))
+                code.call("@llvm.memcpy.p0.p0.i64", None, used[k], at, size, volatile)
+        self.require(code.load(status, Type("i32")).eq(0), OUT_OF_BOUNDS)
+        self.summary.append(f"{name}: {shape.length} steps of {len(body.operations)} operations")
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""

@@ -36,7 +36,7 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
-OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.SCATTER)
+OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
 
 
@@ -140,7 +140,7 @@ class Schedule:
             self.stages[node] = self.costs[node] = 0
             return
         assert isinstance(node, Operation)
-        if form in (Form.BLAS, Form.FALLBACK):
+        if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
             for a in node.args:
                 self.store_operand(node, a)
             self.stages[node] = 1 + max([self.ready(a) for a in node.args], default=-1)
@@ -303,7 +303,7 @@ class Schedule:
         """Whether an operation may raise an error."""
         form = self.forms[node]
         is_triangular = form is Form.BLAS and not is_a(node, matmul)
-        return is_triangular or form in (Form.FALLBACK, Form.GATHER, Form.SCATTER)
+        return is_triangular or form in (Form.FALLBACK, Form.GATHER, Form.LOOP, Form.SCATTER)
 
     def outputs_of(self, node: Operation) -> list[Operation]:
         """The outputs that are used of an operation with several."""
@@ -315,7 +315,7 @@ class Schedule:
         others: list[tuple[int, Operation]] = []
         for node in self.stored:
             form = self.forms[node]
-            if form in (Form.BLAS, Form.FALLBACK):
+            if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
                 assert isinstance(node, Operation)
                 others.append((self.stages[node], node))
             elif form is Form.SCATTER:
@@ -330,7 +330,7 @@ class Schedule:
                 kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
         for node in self.stored:
             form = self.forms[node]
-            if form in (Form.BLAS, Form.FALLBACK, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
+            if form in (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
                 continue
             stage, domain = self.stages[node], self.domain(node)
             home = next(

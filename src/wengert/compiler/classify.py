@@ -19,6 +19,7 @@ from wengert.compiler.lowering import (
 )
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.short_rows import in_rows
+from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
 from wengert.core.aspects import primitive_of
 from wengert.core.infer import infer
@@ -44,7 +45,7 @@ class Form(Enum):
     REDUCE = "reduction in a loop"
     SCATTER = "adds at computed indices"
     BLAS = "BLAS"
-    LOOP = "a loop over a body"
+    LOOP = "a loop or a choice, with functions for its bodies"
     FALLBACK = "NumPy"
     OUTPUT = "one output of a fallback that has several"
 
@@ -58,20 +59,22 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
         return Form.GIVEN
     if node.primitive is OUTPUT:
         return Form.OUTPUT
-    if node.primitive is LOOP:
-        return Form.LOOP if is_native_loop(node) else Form.FALLBACK
+    if node.primitive in (LOOP, SWITCH):
+        return Form.LOOP if has_native_bodies(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
     form = _native_form(node, rows, is_tiny) if has_specs else None
     return Form.FALLBACK if form is None else form
 
 
-def is_native_loop(node: Operation) -> bool:
-    """Whether a loop has a known number of steps, and a body that runs without NumPy."""
-    shape, specs = node.params["shape"], [*[a.spec for a in node.args], *node.spec]
-    if shape.length is None or not all(spec.dtype in SUPPORTED for spec in specs):
+def has_native_bodies(node: Operation) -> bool:
+    """Whether the bodies of a loop or switch run without NumPy, and the number of steps is known."""
+    specs = [*[a.spec for a in node.args], *node.spec]
+    if not all(spec.dtype in SUPPORTED for spec in specs):
         return False
-    body = prepare_body(node.params["body"])
-    return all(form_of(inner, ()) is not Form.FALLBACK for inner in body.operations)
+    if node.primitive is LOOP and node.params["shape"].length is None:
+        return False
+    bodies = (node.params["body"],) if node.primitive is LOOP else node.params["branches"]
+    return all(form_of(inner, ()) is not Form.FALLBACK for body in bodies for inner in prepare_body(body).operations)
 
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:

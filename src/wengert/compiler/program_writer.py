@@ -14,6 +14,7 @@ from wengert.compiler.module_text import upcall_table, write_modules
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.schedule import Kernel, Schedule
+from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
@@ -177,7 +178,7 @@ class ProgramWriter:
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
             elif self.schedule.forms[step] is Form.LOOP:
-                self.run_loop(step)
+                (self.run_loop if step.primitive is LOOP else self.run_switch)(step)
             elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
                 self.run_matmul(step)
             elif self.schedule.forms[step] is Form.BLAS:
@@ -320,18 +321,63 @@ class ProgramWriter:
         code.begin(done)
         self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
 
+    def write_body(self, graph: Graph) -> tuple[str, Graph, int]:
+        """Write the function of a body: its name, the body as it is scheduled, and the size of its arena."""
+        number, body = len(self.shared.bodies), prepare_body(graph)
+        name = f"{self.prefix}body.{number}"
+        self.shared.bodies.append((name, Code()))
+        writer, _ = plan_program(body, (), self.shared, f"{name}.")
+        writer.write_steps()
+        self.shared.bodies[number] = name, writer.code
+        return name, body, writer.memory.size
+
+    def run_switch(self, step: Operation) -> None:
+        """Call the function of one branch."""
+        code = self.code
+        bodies = [self.write_body(branch) for branch in step.params["branches"]]
+        name, needed = f"{bodies[0][0]}.switch", max(size for *_, size in bodies)
+        index, *operands = [self.address(self.memory.slot(stored_base(self.schedule, a))) for a in step.args]
+        used = {u.params["index"]: self.address(self.memory.target(u)) for u in self.schedule.outputs_of(step)}
+        arena = self.allocate(f"{name}.arena", max(needed, 1), needed <= STACK)
+        unused = [(k, aligned_size(node.nbytes)) for k, node in enumerate(bodies[0][1].outputs) if k not in used]
+        total = sum(size for _, size in unused)
+        scratch = self.allocate(f"{name}.scratch", max(total, 1), total <= STACK)
+        offset = 0
+        for k, size in unused:
+            used[k] = code.offset(scratch, offset, Type("i8"))
+            offset += size
+        inputs = self.allocate(f"{name}.inputs", 8 * max(len(operands), 1), True)
+        outputs = self.allocate(f"{name}.outputs", 8 * max(len(used), 1), True)
+        for k, operand in enumerate(operands):
+            code.store(operand, code.offset(inputs, k, Type("ptr")))
+        for k, target in used.items():
+            code.store(target, code.offset(outputs, k, Type("ptr")))
+        chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
+        status = code.variable(Type("i32"), 0)
+        done = code.label("switch.done")
+        for k, (body, *_) in enumerate(bodies):
+            here, following = code.label(f"branch.{k}"), code.label("switch.next")
+            if k == len(bodies) - 1:
+                code.jump(here)
+            else:
+                code.branch(chosen < k + 1, here, following)
+            code.begin(here)
+            found = code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", Type("i32"))
+            code.store(found, status)
+            code.jump(done)
+            if k < len(bodies) - 1:
+                code.begin(following)
+        code.begin(done)
+        self.require(code.load(status, Type("i32")).eq(0), OUT_OF_BOUNDS)
+        self.summary.append(f"switch: one of {len(bodies)} branches")
+
     def run_loop(self, step: Operation) -> None:
         """Run a loop: a function for its body, called once for each step with pointers to what the step reads and writes.
 
         States alternate between two buffers; the first step reads them where the operands are.
         """
-        code, number, shape = self.code, len(self.shared.bodies), step.params["shape"]
-        name = f"{self.prefix}loop.{number}"
-        body = prepare_body(step.params["body"])
-        self.shared.bodies.append((name, Code()))
-        writer, _ = plan_program(body, (), self.shared, f"{name}.")
-        writer.write_steps()
-        self.shared.bodies[number] = name, writer.code
+        code, shape = self.code, step.params["shape"]
+        name, body, needed = self.write_body(step.params["body"])
         operands = [self.address(self.memory.slot(stored_base(self.schedule, a))) for a in step.args]
         used = {u.params["index"]: self.address(self.memory.target(u)) for u in self.schedule.outputs_of(step)}
         sizes = [aligned_size(node.nbytes) for node in body.outputs]
@@ -340,7 +386,7 @@ class ProgramWriter:
             offsets.append(total)
             total += 2 * size if k < shape.states else 0 if k in used else size
         scratch = self.allocate(f"{name}.scratch", max(total, 1), total <= STACK)
-        arena = self.allocate(f"{name}.arena", max(writer.memory.size, 1), writer.memory.size <= STACK)
+        arena = self.allocate(f"{name}.arena", max(needed, 1), needed <= STACK)
         inputs = self.allocate(f"{name}.inputs", 8 * max(len(body.inputs), 1), True)
         outputs = self.allocate(f"{name}.outputs", 8 * max(len(body.outputs), 1), True)
         buffers = [code.offset(scratch, offset, Type("i8")) for offset in offsets]

@@ -67,13 +67,12 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
 
 
 def has_native_bodies(node: Operation) -> bool:
-    """Whether the bodies of a loop or switch run without NumPy, and the number of steps is known."""
+    """Whether the bodies of a loop or switch run without NumPy."""
     specs = [*[a.spec for a in node.args], *node.spec]
     if not all(spec.dtype in SUPPORTED for spec in specs):
         return False
-    if node.primitive is LOOP and node.params["shape"].length is None:
-        return False
-    bodies = (node.params["body"],) if node.primitive is LOOP else node.params["branches"]
+    params = node.params
+    bodies = [g for g in (params["body"], params["condition"]) if g] if node.primitive is LOOP else params["branches"]
     return all(form_of(inner, ()) is not Form.FALLBACK for body in bodies for inner in prepare_body(body).operations)
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.classify import Form
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
+from wengert.control.loop import UNKNOWN
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node
 
@@ -76,12 +77,14 @@ class Memory:
                 here.append((self.partials[node].offset, size))
             for node in made:
                 if node not in self.outputs and node.spec.__class__ is Spec:
-                    size = aligned_size(node.nbytes)
+                    size = aligned_size(stored_bytes(node))
                     self.temporary[node] = Slot(self.arena, self.allocate(free, size))
                     if node not in last:
                         here.append((self.temporary[node].offset, size))
             gone = [node for node in dict.fromkeys(reads[step]) if last[node] == step and node in self.temporary]
-            for offset, size in here + [(self.temporary[node].offset, aligned_size(node.nbytes)) for node in gone]:
+            for offset, size in here + [
+                (self.temporary[node].offset, aligned_size(stored_bytes(node))) for node in gone
+            ]:
                 free_block(free, offset, size)
 
     def allocate(self, free: list[tuple[int, int]], size: int) -> int:
@@ -109,6 +112,16 @@ class Memory:
     def target(self, node: Node) -> Slot:
         """The slot that a value is written to, by the step that makes it."""
         return self.outputs[node] if node in self.outputs else self.temporary[node]
+
+
+def has_unknown_length(spec: Spec) -> bool:
+    """Whether this is a sequence with as many slices as a loop makes steps."""
+    return spec.__class__ is Spec and bool(spec.shape) and spec.shape[0] == UNKNOWN
+
+
+def stored_bytes(node: Node) -> int:
+    """The size of a value in memory; of a sequence of unknown length, that of a pointer."""
+    return 8 if has_unknown_length(node.spec) else node.nbytes
 
 
 def is_immediate(node: Node) -> bool:

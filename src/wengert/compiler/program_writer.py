@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from wengert.compiler import blas_calls
 from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
 from wengert.compiler.classify import Form
+from wengert.compiler.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.kernel import KernelText, KernelWriter
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned_size, is_immediate
@@ -36,6 +38,14 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
     """
     writer, in_place = plan_program(graph, updates, Shared(), "")
     return writer.write(in_place)
+
+
+class Body(NamedTuple):
+    """The function of a body: its name, the graph that it runs, and the bytes of intermediate results that it needs."""
+
+    name: str
+    graph: Graph
+    arena: int
 
 
 class Shared:
@@ -137,6 +147,7 @@ class ProgramWriter:
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.upcall_tables: list[str] = []
         self.allocations: list[Lanes] = []
+        self.pointers: list[Lanes] = []
         self.fallbacks: list[Fallback] = []
         self.summary: list[str] = []
 
@@ -178,7 +189,8 @@ class ProgramWriter:
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
             elif self.schedule.forms[step] is Form.LOOP:
-                (self.run_loop if step.primitive is LOOP else self.run_switch)(step)
+                kind = LoopWriter if step.primitive is LOOP else SwitchWriter
+                self.summary.append(kind(self, step).write())
             elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
                 self.run_matmul(step)
             elif self.schedule.forms[step] is Form.BLAS:
@@ -232,6 +244,8 @@ class ProgramWriter:
     def release(self) -> None:
         """Free all allocations. The table has the present arena: Python may have kept the first one."""
         code = self.code
+        for pointer in self.pointers:
+            code.call("@free", None, code.load(pointer, PTR))
         for memory in reversed(self.allocations):
             if memory.text == "%arena":
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
@@ -321,109 +335,37 @@ class ProgramWriter:
         code.begin(done)
         self.summary.append(f"trsm: {step.args[0].spec!r}, {step.args[1].spec!r}")
 
-    def write_body(self, graph: Graph) -> tuple[str, Graph, int]:
-        """Write the function of a body: its name, the body as it is scheduled, and the size of its arena."""
+    # Loops and choices
+
+    def write_body(self, graph: Graph) -> Body:
+        """Write the function of a body."""
         number, body = len(self.shared.bodies), prepare_body(graph)
         name = f"{self.prefix}body.{number}"
         self.shared.bodies.append((name, Code()))
         writer, _ = plan_program(body, (), self.shared, f"{name}.")
         writer.write_steps()
         self.shared.bodies[number] = name, writer.code
-        return name, body, writer.memory.size
+        return Body(name, body, writer.memory.size)
 
-    def run_switch(self, step: Operation) -> None:
-        """Call the function of one branch."""
+    def operand_address(self, node: Node) -> Lanes:
+        """The address of an operand of a loop or choice."""
+        return self.address(self.memory.slot(stored_base(self.schedule, node)))
+
+    def target_address(self, node: Node) -> Lanes:
+        """The address of an output of a loop or choice."""
+        return self.address(self.memory.target(node))
+
+    def allocate_scratch(self, name: str, size: int) -> Lanes:
+        """Memory that one step needs, on the stack if it is small."""
+        return self.allocate(name, max(size, 1), size <= STACK)
+
+    def own_pointer(self) -> Lanes:
+        """A variable for a pointer to memory that is freed at the end."""
         code = self.code
-        bodies = [self.write_body(branch) for branch in step.params["branches"]]
-        name, needed = f"{bodies[0][0]}.switch", max(size for *_, size in bodies)
-        index, *operands = [self.address(self.memory.slot(stored_base(self.schedule, a))) for a in step.args]
-        used = {u.params["index"]: self.address(self.memory.target(u)) for u in self.schedule.outputs_of(step)}
-        arena = self.allocate(f"{name}.arena", max(needed, 1), needed <= STACK)
-        unused = [(k, aligned_size(node.nbytes)) for k, node in enumerate(bodies[0][1].outputs) if k not in used]
-        total = sum(size for _, size in unused)
-        scratch = self.allocate(f"{name}.scratch", max(total, 1), total <= STACK)
-        offset = 0
-        for k, size in unused:
-            used[k] = code.offset(scratch, offset, Type("i8"))
-            offset += size
-        inputs = self.allocate(f"{name}.inputs", 8 * max(len(operands), 1), True)
-        outputs = self.allocate(f"{name}.outputs", 8 * max(len(used), 1), True)
-        for k, operand in enumerate(operands):
-            code.store(operand, code.offset(inputs, k, Type("ptr")))
-        for k, target in used.items():
-            code.store(target, code.offset(outputs, k, Type("ptr")))
-        chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
-        status = code.variable(Type("i32"), 0)
-        done = code.label("switch.done")
-        for k, (body, *_) in enumerate(bodies):
-            here, following = code.label(f"branch.{k}"), code.label("switch.next")
-            if k == len(bodies) - 1:
-                code.jump(here)
-            else:
-                code.branch(chosen < k + 1, here, following)
-            code.begin(here)
-            found = code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", Type("i32"))
-            code.store(found, status)
-            code.jump(done)
-            if k < len(bodies) - 1:
-                code.begin(following)
-        code.begin(done)
-        self.require(code.load(status, Type("i32")).eq(0), OUT_OF_BOUNDS)
-        self.summary.append(f"switch: one of {len(bodies)} branches")
-
-    def run_loop(self, step: Operation) -> None:
-        """Run a loop: a function for its body, called once for each step with pointers to what the step reads and writes.
-
-        States alternate between two buffers; the first step reads them where the operands are.
-        """
-        code, shape = self.code, step.params["shape"]
-        name, body, needed = self.write_body(step.params["body"])
-        operands = [self.address(self.memory.slot(stored_base(self.schedule, a))) for a in step.args]
-        used = {u.params["index"]: self.address(self.memory.target(u)) for u in self.schedule.outputs_of(step)}
-        sizes = [aligned_size(node.nbytes) for node in body.outputs]
-        offsets, total = [], 0
-        for k, size in enumerate(sizes):
-            offsets.append(total)
-            total += 2 * size if k < shape.states else 0 if k in used else size
-        scratch = self.allocate(f"{name}.scratch", max(total, 1), total <= STACK)
-        arena = self.allocate(f"{name}.arena", max(needed, 1), needed <= STACK)
-        inputs = self.allocate(f"{name}.inputs", 8 * max(len(body.inputs), 1), True)
-        outputs = self.allocate(f"{name}.outputs", 8 * max(len(body.outputs), 1), True)
-        buffers = [code.offset(scratch, offset, Type("i8")) for offset in offsets]
-        first, last = shape.constants, shape.constants + shape.states
-        for i, operand in enumerate(operands[:last]):
-            code.store(operand, code.offset(inputs, i, Type("ptr")))
-        for k in range(shape.states):
-            code.store(buffers[k], code.offset(outputs, k, Type("ptr")))
-        status = code.variable(Type("i32"), 0)
-        done = code.label("loop.done")
-        with code.loop(0, shape.length) as step_number:
-            i = code.constant(shape.length - 1, I64) - step_number if shape.reverse else step_number
-            for k in range(last, len(operands)):
-                size = body.inputs[k].nbytes
-                code.store(code.offset(operands[k], i * size, Type("i8")), code.offset(inputs, k, Type("ptr")))
-            for k in range(shape.states, len(body.outputs)):
-                size = body.outputs[k].nbytes
-                target = code.offset(used[k], i * size, Type("i8")) if k in used else buffers[k]
-                code.store(target, code.offset(outputs, k, Type("ptr")))
-            found = code.add(f"call i32 @{name}({inputs.typed}, {outputs.typed}, {arena.typed})", Type("i32"))
-            code.store(found, status)
-            for k in range(shape.states):
-                new = code.load(code.offset(outputs, k, Type("ptr")), PTR)
-                code.store(new, code.offset(inputs, first + k, Type("ptr")))
-                other = code.offset(buffers[k], sizes[k], Type("i8"))
-                is_first = new.eq(buffers[k])
-                following = code.add(f"select {is_first.typed}, {other.typed}, {buffers[k].typed}", PTR)
-                code.store(following, code.offset(outputs, k, Type("ptr")))
-        code.jump(done)
-        code.begin(done)
-        for k in range(shape.states):
-            if k in used:
-                at = code.load(code.offset(inputs, first + k, Type("ptr")), PTR)
-                size, volatile = code.constant(body.outputs[k].nbytes, I64), code.constant(False, Type("i1"))
-                code.call("@llvm.memcpy.p0.p0.i64", None, used[k], at, size, volatile)
-        self.require(code.load(status, Type("i32")).eq(0), OUT_OF_BOUNDS)
-        self.summary.append(f"{name}: {shape.length} steps of {len(body.operations)} operations")
+        name = code.name()
+        code.hoisted += [f"  {name} = alloca ptr, align 8", f"  store ptr null, ptr {name}"]
+        self.pointers.append(Lanes(code, name, PTR))
+        return self.pointers[-1]
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""

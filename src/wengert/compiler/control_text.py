@@ -1,0 +1,234 @@
+"""Loops and choices in native code: a function for each body, called with pointers to what it reads and writes.
+
+States alternate between two buffers, and the first step reads them where the operands are. A slice of a sequence is read
+where it is, and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows
+as it runs; such a sequence is passed on as a pointer, and its length as the number of steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wengert.compiler.lanes import I64, PTR, Lanes, Type
+from wengert.compiler.memory_plan import aligned_size, has_unknown_length
+from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
+from wengert.graph.ir import Operation
+
+if TYPE_CHECKING:
+    from wengert.compiler.program_writer import ProgramWriter
+
+I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
+FIRST_CAPACITY = 64
+"""The number of slices for which a growing sequence has memory at first."""
+
+
+class ControlWriter:
+    """Writes one loop or choice of a program."""
+
+    def __init__(self, writer: ProgramWriter, step: Operation):
+        self.writer, self.step, self.code = writer, step, writer.code
+        self.operands = [self.pointer_to(a) for a in step.args]
+        self.used = {u.params["index"]: writer.target_address(u) for u in writer.schedule.outputs_of(step)}
+
+    def pointer_to(self, node: Operation) -> Lanes:
+        """The address of an operand; a sequence of unknown length is stored as a pointer."""
+        address = self.writer.operand_address(node)
+        return self.code.load(address, PTR) if has_unknown_length(node.spec) else address
+
+    def at(self, pointers: Lanes, i: int) -> Lanes:
+        """The address of a pointer in a table of pointers."""
+        return self.code.offset(pointers, i, POINTER)
+
+    def table(self, name: str, entries: int) -> Lanes:
+        """A table of pointers on the stack."""
+        return self.writer.allocate(name, 8 * max(entries, 1), True)
+
+    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes, status: Lanes) -> None:
+        """Call the function of a body, and keep its status."""
+        found = self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32)
+        self.code.store(found, status)
+
+    def copy(self, to: Lanes, source: Lanes, size: int) -> None:
+        """Copy bytes."""
+        code = self.code
+        code.call("@llvm.memcpy.p0.p0.i64", None, to, source, code.constant(size, I64), code.constant(False, I1))
+
+    def scratch(self, name: str, sizes: list[int]) -> list[Lanes]:
+        """Buffers of these sizes, in one allocation."""
+        whole = self.writer.allocate_scratch(name, sum(map(aligned_size, sizes)))
+        buffers, offset = [], 0
+        for size in sizes:
+            buffers.append(self.code.offset(whole, offset, I8))
+            offset += aligned_size(size)
+        return buffers
+
+
+class SwitchWriter(ControlWriter):
+    """Writes a choice: it calls the function of one branch."""
+
+    def write(self) -> str:
+        """Write it; returns a line for the report."""
+        code, step = self.code, self.step
+        bodies = [self.writer.write_body(branch) for branch in step.params["branches"]]
+        name = f"{bodies[0].name}.switch"
+        index, *operands = self.operands
+        arena = self.writer.allocate_scratch(f"{name}.arena", max(body.arena for body in bodies))
+        outputs = bodies[0].graph.outputs
+        unused = [k for k in range(len(outputs)) if k not in self.used]
+        targets = self.used | dict(
+            zip(unused, self.scratch(f"{name}.unused", [outputs[k].nbytes for k in unused]), strict=True)
+        )
+        reads, writes = self.table(f"{name}.inputs", len(operands)), self.table(f"{name}.outputs", len(targets))
+        for k, operand in enumerate(operands):
+            code.store(operand, self.at(reads, k))
+        for k, target in targets.items():
+            code.store(target, self.at(writes, k))
+        chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
+        status, done = code.variable(I32, 0), code.label("switch.done")
+        for k, body in enumerate(bodies):
+            here, following = code.label(f"branch.{k}"), code.label("switch.next")
+            is_last = k == len(bodies) - 1
+            if is_last:
+                code.jump(here)
+            else:
+                code.branch(chosen < k + 1, here, following)
+            code.begin(here)
+            self.call(body.name, reads, writes, arena, status)
+            code.jump(done)
+            if not is_last:
+                code.begin(following)
+        code.begin(done)
+        self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
+        return f"switch: one of {len(bodies)} branches"
+
+
+class LoopWriter(ControlWriter):
+    """Writes a loop."""
+
+    def __init__(self, writer: ProgramWriter, step: Operation):
+        super().__init__(writer, step)
+        code, self.shape = self.code, step.params["shape"]
+        self.condition = None if step.params["condition"] is None else writer.write_body(step.params["condition"])
+        self.body = writer.write_body(step.params["body"])
+        self.name = self.body.name
+        self.steps: Lanes | None = None
+        if self.shape.length is not None:
+            self.steps = code.constant(self.shape.length, I64)
+        elif self.condition is None:
+            count, *self.operands = self.operands
+            self.steps = code.load(count, I64)
+        states, outputs = self.shape.states, self.body.graph.outputs
+        grows = self.shape.length is None
+        self.growing = {k: writer.own_pointer() for k in self.used if grows and states <= k < len(outputs)}
+        plain = [k for k in range(states, len(outputs)) if k not in self.used]
+        sizes = [outputs[k].nbytes for k in range(states)]
+        buffers = self.scratch(f"{self.name}.states", [*sizes, *sizes, *[outputs[k].nbytes for k in plain]])
+        self.first, self.second = buffers[:states], buffers[states : 2 * states]
+        self.unused = dict(zip(plain, buffers[2 * states :], strict=True))
+        self.arena = writer.allocate_scratch(
+            f"{self.name}.arena", max(self.body.arena, self.condition.arena if self.condition else 0)
+        )
+        self.reads = self.table(f"{self.name}.inputs", len(self.body.graph.inputs))
+        self.writes = self.table(f"{self.name}.outputs", len(outputs))
+
+    def write(self) -> str:
+        """Write it; returns a line for the report."""
+        code, shape = self.code, self.shape
+        first = shape.constants
+        for i, operand in enumerate(self.operands[: first + shape.states]):
+            code.store(operand, self.at(self.reads, i))
+        for k in range(shape.states):
+            code.store(self.first[k], self.at(self.writes, k))
+        if self.steps is not None:
+            for pointer in self.growing:
+                self.reserve(pointer, self.steps)
+        status, number = code.variable(I32, 0), code.variable(I64, 0)
+        capacity = code.variable(I64, 0)
+        head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
+        code.jump(head)
+        code.begin(head)
+        i = code.load(number, I64)
+        if self.condition is None:
+            assert self.steps is not None
+            code.branch(i < self.steps, body, done)
+        else:
+            code.branch(self.holds(status), body, done)
+        code.begin(body)
+        if self.condition is not None and self.growing:
+            self.grow(i, capacity)
+        self.run_step(i, status)
+        code.store(i + 1, number)
+        code.jump(head)
+        code.begin(done)
+        self.finish(code.load(number, I64))
+        self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
+        length = "steps until a condition" if self.condition else shape.length or "steps back"
+        return f"{self.name}: loop of {length} over {len(self.body.graph.operations)} operations"
+
+    def holds(self, status: Lanes) -> Lanes:
+        """Whether the condition holds for the present states."""
+        assert self.condition is not None
+        code = self.code
+        (answer,) = self.scratch(f"{self.condition.name}.answer", [1])
+        target = self.table(f"{self.condition.name}.outputs", 1)
+        code.store(answer, self.at(target, 0))
+        self.call(self.condition.name, self.reads, target, self.arena, status)
+        return code.load(answer, I8).ne(0)
+
+    def run_step(self, i: Lanes, status: Lanes) -> None:
+        """Call the body for step i, and exchange the buffers of the states."""
+        code, shape, graph = self.code, self.shape, self.body.graph
+        last = shape.constants + shape.states
+        if shape.reverse:
+            assert self.steps is not None
+            i = self.steps - 1 - i
+        for k in range(last, len(self.operands)):
+            code.store(code.offset(self.operands[k], i * graph.inputs[k].nbytes, I8), self.at(self.reads, k))
+        for k in range(shape.states, len(graph.outputs)):
+            start = code.load(self.growing[k], PTR) if k in self.growing else self.used.get(k)
+            target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
+            code.store(target, self.at(self.writes, k))
+        self.call(self.name, self.reads, self.writes, self.arena, status)
+        for k in range(shape.states):
+            new = code.load(self.at(self.writes, k), PTR)
+            code.store(new, self.at(self.reads, shape.constants + k))
+            is_first = new.eq(self.first[k])
+            other = code.add(f"select {is_first.typed}, {self.second[k].typed}, {self.first[k].typed}", PTR)
+            code.store(other, self.at(self.writes, k))
+
+    def grow(self, i: Lanes, capacity: Lanes) -> None:
+        """Double the memory of the growing sequences when it is full."""
+        code = self.code
+        full, fits = code.label("full"), code.label("fits")
+        code.branch(i < code.load(capacity, I64), fits, full)
+        code.begin(full)
+        known = code.load(capacity, I64)
+        is_new = known.eq(0)
+        larger = code.add(f"select {is_new.typed}, i64 {FIRST_CAPACITY}, {(known + known).typed}", I64)
+        code.store(larger, capacity)
+        for k in self.growing:
+            self.reserve(k, larger)
+        code.jump(fits)
+        code.begin(fits)
+
+    def reserve(self, k: int, slices: Lanes) -> None:
+        """Memory for so many slices of an output."""
+        code, pointer = self.code, self.growing[k]
+        size = slices * max(self.body.graph.outputs[k].nbytes, 1)
+        code.declarations["@realloc"] = "declare ptr @realloc(ptr, i64)"
+        old = code.load(pointer, PTR)
+        new = code.add(f"call ptr @realloc({old.typed}, {(size + 64).typed})", PTR)
+        self.writer.require(new.ne(Lanes(code, "null", PTR)), NO_MEMORY)
+        code.store(new, pointer)
+
+    def finish(self, steps: Lanes) -> None:
+        """Put the final states, pointers to sequences, and the number of steps where they belong."""
+        code, shape, outputs = self.code, self.shape, self.body.graph.outputs
+        for k, target in self.used.items():
+            if k < shape.states:
+                source = code.load(self.at(self.reads, shape.constants + k), PTR)
+                self.copy(target, source, outputs[k].nbytes)
+            elif k in self.growing:
+                code.store(code.load(self.growing[k], PTR), target)
+            elif k == len(outputs):
+                code.store(steps, target)

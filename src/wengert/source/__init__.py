@@ -1,0 +1,1 @@
+"""Reading the source: Python's statements on traced values become operations that hold their bodies."""

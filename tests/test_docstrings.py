@@ -46,7 +46,7 @@ OTHERS = [name for name, value in OBJECTS.items() if not isinstance(value, Funct
 
 def families() -> dict[str, ModuleType]:
     """The modules that the functions of the front door come from."""
-    found = {}
+    found: dict[str, ModuleType] = {}
     for module in stubs.MODULES:
         prefix = module.__name__.replace("wengert", "wg")
         found |= {f"{prefix}.{name}": sys.modules[path] for name, path in stubs.origins(module).items() if path}

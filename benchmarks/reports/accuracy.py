@@ -18,7 +18,7 @@ from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.simd.vector_functions import FUNCTIONS, call, definitions
 from wengert.compiler.target import Loaded, object_code, vector_bytes
 
-DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+DTYPES: dict[str, np.dtype] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
 NATIVE = {kind: vector_bytes() // dtype.itemsize for kind, dtype in DTYPES.items()}
 POINTS = 20_000
 """Arguments for each function and precision, about."""

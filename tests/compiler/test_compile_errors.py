@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import math
+import sys
 import weakref
 
 import numpy as np
@@ -17,7 +17,7 @@ X = np.array([0.5, -1.5, 2.0])
 
 
 def here() -> int:
-    return inspect.currentframe().f_back.f_lineno
+    return sys._getframe(1).f_lineno
 
 
 # Errors

@@ -14,7 +14,7 @@ from wengert import stats
 from wengert.random import default_rng
 from wengert.stats.families import DiscreteFamily
 
-EXAMPLES = {
+EXAMPLES: dict[str, list[tuple[float, ...]]] = {
     "poisson": [(0.3,), (7.5,)],
     "binom": [(9.0, 0.3), (40.0, 0.85)],
     "bernoulli": [(0.3,)],

@@ -23,8 +23,9 @@ from wengert.core.levels import is_own, iterate_payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, make_node, output_nodes
-from wengert.modes.tensor import Tensor, as_tensor, snapshot, to_cotangent, to_gradient
+from wengert.modes.tensor import Tensor, as_tensor, to_cotangent, to_gradient
 
 OPAQUE = Spec((), np.dtype(object))
 """The spec of an output that is not an array."""

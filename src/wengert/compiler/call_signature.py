@@ -27,8 +27,9 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.batch import Batched
+from wengert.modes.in_place import is_sole_owner
 from wengert.modes.symbolic import Assignment
-from wengert.modes.tensor import Tensor, is_sole_owner
+from wengert.modes.tensor import Tensor
 from wengert.transforms.tracing import Traced, input_spec
 
 

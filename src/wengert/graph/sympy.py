@@ -84,7 +84,7 @@ def to_sympy(graph: Graph) -> Any:
 
 def _import_sympy() -> Any:
     try:
-        import sympy  # type: ignore[import-untyped]  # has no types
+        import sympy
     except ImportError as error:
         raise user_error(ImportError, "to_sympy needs SymPy", "Install it: python -m pip install sympy.") from error
     return sympy

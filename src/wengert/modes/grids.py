@@ -126,7 +126,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     )
 
 
-def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """What a function gives for the indices along each axis, as arrays: a value if it uses any, else a tensor.
 
     >>> fromfunction(lambda i, j: i + 10 * j, (2, 2))

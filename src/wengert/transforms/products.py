@@ -14,8 +14,8 @@ from wengert.core.levels import bottom_array, has_user_tensor, is_own, new_level
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.forward import Dual
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, sort_reachable
-from wengert.modes.tensor import snapshot
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.boundary import (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ W = np.array([0.3, 1.2, 0.7, 0.2, 0.9])
 BOOLS = np.array([True, False, False, True])
 
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "diff": [
         ((X,), {}), ((X, 2, 0), {}), ((X, 0), {}), ((X, 7), {}), ((Z,), {"prepend": 0.0}),
         ((X,), {"append": X[:, :2], "prepend": X}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls
@@ -12,7 +14,7 @@ import wengert as wg
 X = np.random.default_rng(24).normal(size=(4, 5))
 N = np.array([[2, 0, 1], [0, 1, 2]])
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "unravel_index": [(N, (3, 2)), (np.array(5), (2, 3, 4)), (N, (3, 2), "F"), (N, 7)],
     "ravel_multi_index": [
         ((N, N[::-1]), (3, 4)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def each(f, *cores):
 
 
 A, B = normal((3, 3), 1) + 4 * np.eye(3), normal((2, 2), 2) + 4 * np.eye(2)
-FUNCTIONS = {}
+FUNCTIONS: dict[str, tuple[Any, ...]] = {}
 for _l, _u in ((1, 1), (2, 0), (0, 2), (0, 0), (1, 3), (6, 6)):
     FUNCTIONS[f"solve_banded {_l} {_u}"] = (
         lambda ab, b, pair=(_l, _u): solve_banded(pair, ab, b),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls, check_modes
@@ -13,7 +15,7 @@ X, Y, Z = RNG.normal(size=(4, 5)), RNG.normal(size=(4, 5)), RNG.normal(size=6)
 N = np.array([2, 0, 1, 1, 0])
 EDGES = np.array([-1.5, -0.4, 0.3, 1.2])
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "bincount": [(N,), (N, X[0]), (N, None, 7), (N, N[::-1]), (N[:0], {"minlength": 2}), (N.astype("u1"),)],
     "digitize": [(X, EDGES), (X, EDGES[::-1]), (EDGES, EDGES, True), (EDGES, EDGES[::-1], True), (EDGES, EDGES)],
     "histogram2d": [

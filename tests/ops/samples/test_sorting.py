@@ -15,9 +15,10 @@ AXES = [None, 0, 1, -1]
 
 
 def pulled(f, x: np.ndarray, t: np.ndarray) -> np.ndarray:
-    x = tensor(x, requires_grad=True)
-    f(x).backward(gradient=t)
-    return x.grad.numpy()
+    leaf = tensor(x, requires_grad=True)
+    f(leaf).backward(gradient=t)
+    assert leaf.grad is not None
+    return leaf.grad.numpy()
 
 
 @pytest.mark.parametrize("axis", AXES)

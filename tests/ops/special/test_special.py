@@ -162,9 +162,16 @@ for _s in (2, 3.5):
 for _n in (0, 1, 2, 5):
     _both = (lambda x, n=_n: special.expn(n, x)), (lambda x, n=_n: mpmath.expint(n, x))
     ACCURACY[f"expn {_n}"] = (*_both, decades((-3, 2)), 1e-13, 50)
-for _name, _oracle in BESSEL.items():
+
+
+def bessel_functions(name, order):
+    """A Bessel function here, and in mpmath."""
+    return (lambda x: getattr(special, name)(order, x)), (lambda x: BESSEL[name](order, x))
+
+
+for _name in BESSEL:
     for _v in (0, 2.5, 7):
-        _both = (lambda x, name=_name, v=_v: getattr(special, name)(v, x)), (lambda x, f=_oracle, v=_v: f(v, x))
+        _both = bessel_functions(_name, _v)
         ACCURACY[f"{_name} {_v}"] = (*_both, uniform((0, 30), n=5), 1e-12, 50)
 
 

@@ -202,7 +202,7 @@ def symbolic_way(problem: ComparedFunction) -> Way:
         way.note = f"left out: written out, the formula has {size if size < 10**9 else 'too many'} operations"
         return way
     try:
-        import sympy  # type: ignore[import-untyped]  # has no types
+        import sympy
 
         start = time.perf_counter()
         expression = to_sympy(graph)

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.definition import Case
 from wengert.core.errors import user_error
-from wengert.core.kinds import Case, case, general, keep_params
+from wengert.core.kinds import case, general, keep_params
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.structured import sylvester_solution, triangular_sylvester
 from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transposed

@@ -80,6 +80,8 @@ def test_one_equation_for_each_value_that_is_shared():
         (lambda x, y: x - (y - x), "x − (y − x)", "x - (y - x)"),
         (lambda x, y: x - (-y), "x + y", "x + y"),
         (lambda x, y: -x + y, "y − x", "y - x"),
+        (lambda x, y: y + (-x - y), "y − x − y", "y - x - y"),
+        (lambda x, y: -y + (-x - y), "−y − x − y", "-y - x - y"),
         (lambda x, y: x + (y + x), "x + y + x", "x + y + x"),
         (lambda x, y: x * -2.0, "−2x", "-2 x"),
         (lambda x, y: (x + y) * 0.5, "0.5(x + y)", "0.5 (x + y)"),

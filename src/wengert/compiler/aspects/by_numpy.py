@@ -17,7 +17,7 @@ from wengert.ops.linear_algebra import (
     systems,
 )
 from wengert.ops.reductions import cumulative, extremes, without_nan
-from wengert.ops.samples import sets, sorting, statistics
+from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution, fourier
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
@@ -73,8 +73,8 @@ lowering.without(
         sets._multiplicities,
         sets._isin,
         taking.argwhere,
-        statistics._histogram,
-        statistics._bin_edges,
+        histograms._histogram,
+        histograms._bin_edges,
     ),
     *(subscripts._add_at, subscripts._winners),
 )

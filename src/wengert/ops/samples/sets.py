@@ -13,8 +13,8 @@ from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import take
+from wengert.ops.samples.histograms import COUNTS
 from wengert.ops.samples.sorting import argsort, searchsorted, sort
-from wengert.ops.samples.statistics import COUNTS
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 

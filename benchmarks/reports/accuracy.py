@@ -276,6 +276,8 @@ def write_page(path: Path, table: Table) -> None:
     before, rest = path.read_text().split(BEGIN)
     _, after = rest.split(END)
     on = machine()
-    place = f"Measured on {on['processor']}, {on['system']} {on['architecture']}, one core, with NumPy {np.__version__}; times are of"
-    place += f" {ELEMENTS:,} elements in cache, where the function bends.".replace(",000", " 000")
-    path.write_text(f"{before}{BEGIN}\n\n{place}\n\n{markdown(table)}\n{END}{after}")
+    conditions = (
+        f"Measured on {on['processor']}, {on['system']} {on['architecture']}, one core, with NumPy {np.__version__}; "
+        f"times are of {ELEMENTS // 1000} 000 elements in cache, where the function bends."
+    )
+    path.write_text(f"{before}{BEGIN}\n\n{conditions}\n\n{markdown(table)}\n{END}{after}")

@@ -356,7 +356,7 @@ def training_step(run: Run) -> Callable:
 
 
 def check_state(run: Run) -> None:
-    """Programs that assign to what they capture, and steps of training: the same calls in sequence, eager and compiled."""
+    """Programs that assign to what they capture, and training steps: the same calls in sequence, eager and compiled."""
     check_sequence(run, "state", run.program, lambda some: some.f)
     check_sequence(run, "training", replace(run.program, updates=([], [])), training_step)
 

@@ -61,7 +61,7 @@ def spelled(scope: Scope, primitive: Primitive) -> str:
 
 
 def elementwise(scope: Scope) -> str:
-    """Any operation of the table that works on each element, its arguments brought into its domain where they are not."""
+    """Any elementwise operation of the table, its arguments brought into its domain where they are not."""
     primitive = scope.one_of(ELEMENTWISE)
     arguments: list[str] = []
     for i, name in enumerate(primitive.inputs):
@@ -93,7 +93,8 @@ def by_case(scope: Scope) -> str:
             or primitive.definition.rules[i : i + 1] not in ((), (None,))
         )
         operands.append(scope.pick(kinds) if takes and (isinstance(a, tuple) or a.dtype.kind == "f") else "None")
-    return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{0 if primitive.outputs == 1 else scope.number(0, 1)}]"
+    output = 0 if primitive.outputs == 1 else scope.number(0, 1)
+    return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{output}]"
 
 
 def constant_by_case(scope: Scope) -> str:
@@ -151,9 +152,10 @@ def reduced(scope: Scope) -> str:
     axes: list[Any] = [None, *range(-rank, rank), *([tuple(range(rank))[:2]] if rank > 1 else [])]
     name = scope.one_of(REDUCTIONS)
     keepdims = ", keepdims=True" if scope.chance(0.3) else ""
+    axis = scope.one_of(axes)
     if name == "np.std":  # not smooth where all numbers are the same
-        return f"{scope.target} = np.std({v} + np.arange({scope[v].size}.0).reshape({scope[v].shape}), axis={scope.one_of(axes)}{keepdims})"
-    return f"{scope.target} = {name}({v}, axis={scope.one_of(axes)}{keepdims})"
+        v = f"{v} + np.arange({scope[v].size}.0).reshape({scope[v].shape})"
+    return f"{scope.target} = {name}({v}, axis={axis}{keepdims})"
 
 
 def by_method(scope: Scope) -> str:

@@ -73,10 +73,12 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """Compute the results; a subclass defines this."""
         raise NotImplementedError("A Function needs a static method forward(ctx, ...).")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return the gradients of the arguments, given those of the results; a subclass defines this."""
         raise NotImplementedError("A Function needs a static method backward(ctx, *grad_outputs) to be differentiated.")
 
     @classmethod

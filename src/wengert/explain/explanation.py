@@ -56,10 +56,12 @@ class Explanation:
 
     @property
     def inputs(self) -> list[TraceStep]:
+        """The lines of the inputs."""
         return [step for step in self.steps if step.is_input]
 
     @property
     def outputs(self) -> list[Node]:
+        """The nodes of the results."""
         return self.recording.outputs
 
     def text(self, color: bool = False, limit: int | None = 60) -> str:
@@ -70,9 +72,11 @@ class Explanation:
         return self._write("text", color, limit=limit)
 
     def markdown(self) -> str:
+        """The traces as Markdown tables."""
         return self._write("markdown")
 
     def latex(self) -> str:
+        """The traces as LaTeX tables."""
         return self._write("latex")
 
     def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
@@ -88,6 +92,7 @@ class Explanation:
         return save(self._write("dot", edges, groups), path)
 
     def png(self, path: Path | str, *, edges: bool = False, groups: bool | None = None, scale: float = 2.0) -> None:
+        """Write the graph as a picture to a file; `edges` and `groups` are as in `svg`."""
         Path(path).write_bytes(self._write("png", edges, groups, scale))
 
     def html(self, path: Path | str | None = None) -> str:

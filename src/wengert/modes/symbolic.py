@@ -224,6 +224,7 @@ class Symbol(Array):
             ) from None
 
     def numpy(self) -> np.ndarray:
+        """The numbers, if the symbol is computed from constants only; otherwise an error."""
         return self._plain("numpy()")
 
     def item(self, *index: Any) -> Any:

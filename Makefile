@@ -1,6 +1,7 @@
 # Everything a fresh machine needs is Python 3.11 or later, pip and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# Modules that have a stub, which mypy reads instead where they are not named.
 FACES := $(addprefix src/wengert/, __init__.py fft.py linalg.py signal.py special.py)
 
 .PHONY: help demo test lint types portability fuzz bench clean
@@ -25,7 +26,7 @@ lint: .venv/installed-dev
 
 types: .venv/installed-dev
 	$(BIN)/mypy
-	$(BIN)/mypy --follow-imports=silent $(FACES) # which their stubs hide from the run above
+	$(BIN)/mypy --follow-imports=silent $(FACES)
 
 portability: .venv/installed-dev .venv-minimum/installed
 	$(BIN)/python tools/portability.py

@@ -22,8 +22,8 @@ from wengert.explain.explanation import Explanation, explain
 from wengert.explain.reading.expressions import expression
 from wengert.explain.reading.targets import Target, UsageError, parse_assignments, read_target, read_value
 from wengert.explain.tables.plain_text import WIDTH, write_text
-from wengert.explain.why.nonfinite import why_nan
-from wengert.explain.why.vanishing import why_zero
+from wengert.explain.why.nan import why_nan
+from wengert.explain.why.zero import why_zero
 from wengert.terminal import is_colored, naming_file, note, show
 from wengert.transforms.tracing import leaf_names
 

@@ -40,11 +40,11 @@ table shows how each mode runs it.
   one; *from the derivative*, the rule solved as a differential equation, order by order.
 - **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with parameters for one more axis;
   *rule*, one call, by a rule for batches; *loop*, one call for each element.
-- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape
-  by the rule of the kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no
+- **trace**, how a [graph](graph.md) gets shape and dtype without numbers: *broadcast* and *axes*, the shape by the
+  rule of the kind and the dtype from NumPy on one element; *example*, from NumPy's result for zeros that take no
   memory; *rule*, a rule of this operation; *refused*, an error, because the shape depends on the numbers.
 - **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same, complex
-  numbers run in NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of the library; *NumPy*, NumPy's
+  numbers run in NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of BLAS; *NumPy*, NumPy's
   implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
 
 | operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
@@ -190,7 +190,9 @@ def meanings(aspect: Aspect) -> Iterator[str]:
     if isinstance(aspect.rest, str):
         yield f" Otherwise {aspect.rest}." if aspect.rest else ""
     else:
-        yield "".join(f" Otherwise, for {kind} operations: {reason}." for kind, reason in aspect.rest.items())
+        for reason in dict.fromkeys(aspect.rest.values()):
+            kinds = [kind for kind, other in aspect.rest.items() if other == reason]
+            yield f" Otherwise, for {', '.join(kinds)} operations: {reason}."
 
 
 def own_reasons(aspect: Aspect) -> Iterator[str]:

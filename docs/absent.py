@@ -15,7 +15,8 @@ INTRODUCTION = """# What NumPy has and Wengert does not have
 
 This page is generated from the two namespaces (`python docs/absent.py`, with NumPy {version}). Of {all} public names of `np`, {have} are in
 `wg` under the same name; all of `np.linalg` is in `wg.linalg`, and all of `np.fft` in `wg.fft`. Plain NumPy code runs on values: `np.f(x)`
-is `wg.f(x)`. The tables below list the other names, with the reason and what to use instead. Using one of them raises an error that says the same:
+is `wg.f(x)`. The tables below list the other names, with the reason and what to use instead. Using one of them raises an error that says
+the same:
 
 ```python
 >>> import wengert as wg
@@ -26,8 +27,8 @@ AttributeError: module 'wengert' has no attribute 'vectorize', which is in np. N
 
 ```
 
-`wg.trace` has another meaning: it shows a function as a graph. The trace of a matrix is `np.trace(x)`, `x.trace()` or
-`wg.linalg.trace(x)`. Functions that create an array (`wg.zeros`, `wg.linspace`, `wg.hanning` ...) return tensors. No function accepts an array for `out=`.
+`wg.trace` has another meaning: it shows a function as a graph. The trace of a matrix is `np.trace(x)`, `x.trace()` or `wg.linalg.trace(x)`.
+Functions that create an array (`wg.zeros`, `wg.linspace`, `wg.hanning` ...) return tensors. No function accepts an array for `out=`.
 
 """  # noqa: E501  # the message of an error is one line
 

@@ -53,8 +53,8 @@ from wengert.core.errors import TrackedValueError as TrackedValueError
 from wengert.core.spec import Spec as Spec
 from wengert.explain.comparing.compare import compare as compare
 from wengert.explain.explanation import explain as explain
-from wengert.explain.why.nonfinite import why_nan as why_nan
-from wengert.explain.why.vanishing import why_zero as why_zero
+from wengert.explain.why.nan import why_nan as why_nan
+from wengert.explain.why.zero import why_zero as why_zero
 from wengert.graph.graph import Graph as Graph
 from wengert.modes.creation import arange as arange
 from wengert.modes.creation import array as array

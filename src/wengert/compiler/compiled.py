@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from wengert.compiler.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
-from wengert.compiler.compiled_call import CompiledCall, operation_of
 from wengert.compiler.report import Report
+from wengert.compiler.transformed_call import CompiledCall, operation_of
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.levels import iterate_payloads

@@ -1,4 +1,4 @@
-"""`explain`: how a derivative comes about, as an object that prints in terminals, notebooks and documents."""
+"""`explain`: how a derivative is computed, as an object that prints in terminals, notebooks and documents."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Explanation:
         Path(path).write_bytes(self._write("png", edges, groups, scale))
 
     def html(self, path: Path | str | None = None) -> str:
-        """One self-contained page: graph, table and source side by side, to play forward and backward."""
+        """One self-contained page: graph, table and source side by side, which can be stepped through."""
         return save(self._write("html"), path)
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ def save(text: str, path: Path | str | None) -> str:
 
 
 def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, **kwargs: Any) -> Explanation:
-    """How the derivative of `f` comes about at these arguments.
+    """How the derivative of `f` is computed at these arguments.
 
     `seed` is the tangent of the inputs for "forward" (a tree like the arguments; by default 1 for the first input), the
     cotangent of the results for "reverse" (by default 1), and for "both" a pair of these.

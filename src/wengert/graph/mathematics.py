@@ -73,7 +73,7 @@ class Expression(NamedTuple):
 
 
 expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect(
-    "expression", "how mathematics writes it, where that is its own way", rest="by its notation"
+    "expression", "how it is written in formulas, if its notation is not enough", rest="its notation is used"
 )
 ONE = Expression("1", is_number=True)
 

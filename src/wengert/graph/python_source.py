@@ -32,10 +32,10 @@ Text = tuple[str, int]
 
 
 python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect(
-    "python call", "its call, where NumPy takes metadata in its own way", rest="a call of its name"
+    "python call", "its Python code, if NumPy takes its parameters in another form", rest="it is called by its name"
 )
 python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect(
-    "python block", "the lines that write into a new array", rest="it is an expression"
+    "python block", "its Python code, if that is several lines", rest="it is an expression"
 )
 
 

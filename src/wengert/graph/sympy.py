@@ -31,11 +31,11 @@ def form_of_arithmetic(primitive: Primitive) -> Form | None:
 
 sympy_form: Aspect[Form] = Aspect(
     "SymPy form",
-    "the same as an expression of SymPy",
+    "its form as a SymPy expression",
     form_of_arithmetic,
     rest=dict.fromkeys(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
-        "expressions of SymPy are for single numbers",
+        "SymPy expressions are for single numbers",
     ),
 )
 

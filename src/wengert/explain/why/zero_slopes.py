@@ -29,7 +29,7 @@ def default_account(primitive: Primitive) -> Account:
     return cancellation if primitive.kind == "linear" else stationary_point
 
 
-zero_slope: Aspect[Account] = Aspect("zero slope", "what it means that its derivative is zero", default_account)
+zero_slope: Aspect[Account] = Aspect("zero slope", "the reason why its derivative is zero", default_account)
 
 
 def zero_factor(search: Any, node: Operation, operand: int) -> tuple[str, str]:

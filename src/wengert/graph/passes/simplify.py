@@ -33,7 +33,7 @@ from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
 SimplificationRule = Callable[[Operation], Node | None]
 simplifications: Aspect[tuple[SimplificationRule, ...]] = Aspect(
-    "simplifications", "rules for what it is equal to", rest="none that keeps every bit is known"
+    "simplifications", "rules that replace it by simpler operations", rest="no rule is known that keeps every bit"
 )
 REAL = "fiub"
 

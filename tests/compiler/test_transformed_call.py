@@ -161,7 +161,7 @@ class Straight(wg.autograd.Function):
 def test_functions_of_the_eager_face_say_that_they_are_not_traced():
     with pytest.raises(
         TypeError,
-        match="Straight has a derivative for reverse mode only, and got a Symbol, at .*test_compiled_call.py",
+        match="Straight has a derivative for reverse mode only, and got a Symbol, at .*test_transformed_call.py",
     ):
         wg.compile(lambda x: Straight.apply(x).sum())(X)
 

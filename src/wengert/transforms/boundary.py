@@ -111,6 +111,12 @@ class Arguments:
         """All arguments of the call, differentiated or not."""
         return self.args, self.kwargs
 
+    def refuse_complex(self, remedy: str, prefix: str = "") -> None:
+        """Raise an error if a leaf is complex."""
+        for i, x in enumerate(self.leaves):
+            if x.dtype.kind == "c":
+                raise user_error(GradientError, f"{prefix}{self.leaf_name(i)} has dtype {x.dtype}", remedy)
+
     def leaf_name(self, i: int) -> str:
         """The name of leaf `i` in messages: `argument 0['w']`."""
         if isinstance(self.argnums, int):

@@ -104,13 +104,7 @@ def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None 
 
 def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int | None) -> tuple[list[Any], Any]:
     """The second derivatives of all outputs along each unit vector, by Taylor mode, and the outputs' structure."""
-    for i, x in enumerate(chosen.leaves):
-        if x.dtype.kind == "c":
-            raise user_error(
-                GradientError,
-                f"{chosen.leaf_name(i)} has dtype {x.dtype}",
-                "Second derivatives by element are for real numbers.",
-            )
+    chosen.refuse_complex("Second derivatives by element are for real numbers.")
     structures: list[Structure] = []
 
     def run(tangents: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from wengert.core.kinds import case
+from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import where
 from wengert.ops.shape.casting import astype
@@ -24,6 +24,13 @@ CASES = (
 )
 EMPTY = case((0, 3), axis=(0,), keepdims=False)
 INDEX_CASES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
+
+
+def discrete_reduction(name: str, reduce: Callable, **definition: Any) -> Callable:
+    """The operation of a reduction to booleans or integers, which has no gradient."""
+    return nondifferentiable(
+        name, lambda x, axis, keepdims: reduce(x, axis, keepdims=keepdims), takes_params=True, **definition
+    )
 
 
 def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:

@@ -153,7 +153,7 @@ class Saved:
         return node
 
     @property
-    def nested(self) -> bool:
+    def is_nested(self) -> bool:
         """Whether a transform runs around this one, so that backward is always recorded."""
         return bool(self.below)
 

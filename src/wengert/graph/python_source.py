@@ -32,7 +32,7 @@ Text = tuple[str, int]
 
 
 python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect(
-    "python call", "its call, where NumPy takes metadata in its own way", rest="a call of its name"
+    "python call", "its call, where NumPy takes parameters in its own way", rest="a call of its name"
 )
 python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect(
     "python block", "the lines that write into a new array", rest="it is an expression"

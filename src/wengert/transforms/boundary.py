@@ -107,7 +107,7 @@ class Arguments:
         return f(*changed, **self.kwargs)
 
     @property
-    def given(self) -> tuple[Any, ...]:
+    def call_arguments(self) -> tuple[Any, ...]:
         """All arguments of the call, differentiated or not."""
         return self.args, self.kwargs
 

@@ -97,7 +97,9 @@ def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None 
         chosen = Arguments("laplacian", argnums, args, kwargs)
         columns, structure = second_derivatives(f, chosen, chunk_size)
         user = any(map(has_user_tensor, chosen.leaves))
-        return unflatten_arrays(structure, [hand_out(column.sum(axis=0), user, chosen.given) for column in columns])
+        return unflatten_arrays(
+            structure, [hand_out(column.sum(axis=0), user, chosen.call_arguments) for column in columns]
+        )
 
     return trace
 

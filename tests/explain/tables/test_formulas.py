@@ -201,7 +201,7 @@ def evaluated(text, names):
 
 SPECIAL = ("wengert.ops.special", "wengert.ops.scipy")
 UNREADABLE = {p.name for p in ELEMENTWISE if getattr(p.impl, "__module__", "numpy").startswith(SPECIAL)}
-"""Special functions have notations and metadata that would need a reader of their own."""
+"""Special functions have notations and parameters that would need a reader of their own."""
 
 
 @by_name([p for p in ELEMENTWISE if p.name not in UNREADABLE])

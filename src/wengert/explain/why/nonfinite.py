@@ -142,10 +142,10 @@ def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
         assert isinstance(cause, Operation)
         start = {node: severity(recording, node) > FINITE for node in (cause, *cause.args)}
         before = [event for event in forward_events(recording, start) if isinstance(event.node, Operation)]
-        return WhyNan(before + events, hidden_by(recording, before[0].node) if before else None, [])
+        return WhyNan(before + events, hiding_reason(recording, before[0].node) if before else None, [])
 
 
-def hidden_by(recording: Recording, node: Node) -> str:
+def hiding_reason(recording: Recording, node: Node) -> str:
     """Why the result is finite although this value is not: by a selection, or by arithmetic such as 1 / inf."""
     reached = {node}
     for later in recording.graph.operations:

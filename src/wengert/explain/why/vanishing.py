@@ -272,7 +272,7 @@ class Search:
             live = [i for i, a in enumerate(node.args) if a in self.alive]
             open_ = [i for i in live if node.primitive is OUTPUT or node.primitive.definition.has_derivative(i)]
             if live and not open_:
-                found.append(self.blocked_at(node, live[0]))
+                found.append(self.blocking_loss(node, live[0]))
             if not open_:
                 continue
             self.came_from[node] = node.args[open_[0]]
@@ -308,7 +308,7 @@ class Search:
             else tuple([np.full(spec.shape, some) for spec in node.spec])
         )
 
-    def blocked_at(self, node: Operation, operand: int) -> Loss:
+    def blocking_loss(self, node: Operation, operand: int) -> Loss:
         """The loss at an operation that has no derivative with respect to this operand."""
         self.came_from[node] = node.args[operand]
         if is_a(node, _stop_gradient):

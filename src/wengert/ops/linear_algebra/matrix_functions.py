@@ -19,7 +19,7 @@ from wengert.core.errors import user_error
 from wengert.core.kinds import Case, case, general, keep_params
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.structured import sylvester_solution, triangular_sylvester
-from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transposed
+from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transpose_matrix
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to
 
@@ -114,8 +114,8 @@ def _matrix_function(
     frechet: Callable = general(
         f"{name}_frechet",
         lambda x, e: _each_matrix(frechet_impl, x, e),
-        lambda t, x, e: second(transposed(x), transposed(e), t),
-        lambda t, x: frechet(transposed(x), t),
+        lambda t, x, e: second(transpose_matrix(x), transpose_matrix(e), t),
+        lambda t, x: frechet(transpose_matrix(x), t),
         inputs=("x", "e"),
         jvps=(lambda t, x, e: second(x, e, t), lambda t, x: frechet(x, t)),
         taylor=_of_series(lambda x, e: frechet(x, e)),
@@ -126,7 +126,7 @@ def _matrix_function(
     op: Callable = general(
         name,
         lambda x: _each_matrix(impl, x),
-        lambda t, x: frechet(transposed(x), t),
+        lambda t, x: frechet(transpose_matrix(x), t),
         jvps=(lambda t, x: frechet(x, t),),
         taylor=_of_series(lambda x: op(x)),
         batch=keep_params,
@@ -347,7 +347,7 @@ def _root(x: np.ndarray) -> np.ndarray:
 _sqrtm: Callable = general(
     "sqrtm",
     lambda x: _each_matrix(_root, x),
-    lambda t, out: sylvester_solution(transposed(out), transposed(out), t, "sqrtm"),
+    lambda t, out: sylvester_solution(transpose_matrix(out), transpose_matrix(out), t, "sqrtm"),
     jvps=(lambda t, out: sylvester_solution(out, out, t, "sqrtm"),),
     batch=keep_params,
     spec=same_spec,

@@ -56,7 +56,7 @@ def apply_mask(a: Any, mask: Any, fill: Any) -> Any:
     return a if mask is True else where(broadcast_to(as_operand(mask), a.shape), a, fill)
 
 
-def begun(initial: Any, combine: Callable, result: Any) -> Any:
+def combine_initial(initial: Any, combine: Callable, result: Any) -> Any:
     """The result of a reduction combined with the number `initial`, if it is given, in the dtype of the result."""
     return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
 

@@ -17,7 +17,7 @@ from wengert.core.facts import PRODUCT
 from wengert.core.kinds import case, general, linear, reduction, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, narrow, reducing
+from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, combine_initial, narrow, reducing
 from wengert.ops.reductions.extremes import collapse
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, flip
@@ -69,7 +69,7 @@ def prod(
     refuse_out(out)
     a = apply_mask(as_operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, multiply, narrow(product, dtype))
+    return combine_initial(initial, multiply, narrow(product, dtype))
 
 
 def scan(factors: Any, terms: Any) -> Any:

@@ -24,7 +24,7 @@ from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
 from wengert.modes.tape import TapeNode, find_older, next_sequence
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, record_result, split_operands
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
 
@@ -211,8 +211,7 @@ class Results:
         if top is None:
             return out
         assert isinstance(top, Tensor)  # the second run is always recorded
-        own = find_own(values, Tensor, top.level)
-        return Tensor.record(primitive, top.level, values, params, payloads(values, own), out)
+        return record_result(primitive, top.level, params, *split_operands(values, top.level), out)
 
 
 class PolicyValue(Array):

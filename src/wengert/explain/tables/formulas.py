@@ -173,9 +173,6 @@ class Formulas:
     def tangent_name(self, step: TraceStep) -> str:
         return self.names.tangent(step.node)
 
-    def adjoint_name(self, step: TraceStep) -> str:
-        return self.names.adjoint(step.node)
-
     def literal(self, x: Any) -> str:
         """A value, tangent or adjoint."""
         return value_text(x, self.style)

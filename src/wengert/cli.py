@@ -105,11 +105,7 @@ def parser() -> argparse.ArgumentParser:
     )
     slopes.add_argument("--json", action="store_true", help="print JSON")
     ways = about_function(
-        command(
-            "compare",
-            "derivatives by every method, side by side",
-            'wengert compare "x**3" x=2 --formula "3*x**2"',
-        )
+        command("compare", "derivatives by every method, side by side", 'wengert compare "x**3" x=2 --formula "3*x**2"')
     )
     ways.add_argument("--formula", action="append", help="a derivative by hand, one for each argument")
     ways.add_argument("--svg", metavar="FILE", help="the error of differences against their step as a picture")

@@ -63,9 +63,7 @@ class TracedFunction:
             )
         if leaves[0].dtype.kind == "c":
             raise user_error(
-                TypeError,
-                f"{self.what} is complex",
-                because="complex numbers have no order. Return a real number.",
+                TypeError, f"{self.what} is complex", because="complex numbers have no order. Return a real number."
             )
         if leaves[0].dtype.kind not in "biuf":
             raise user_error(TypeError, f"{self.what} is a {type(value).__name__}", "Return a real number.")

@@ -246,11 +246,7 @@ class Search:
             return Reason(self.name, "not used", "no operation takes it", None)
         if all(self.is_comparison(node) for node in seen if node is not self.start):
             return Reason(
-                self.name,
-                "only compared",
-                "it only decides which branch the program takes",
-                None,
-                source_line_of(last),
+                self.name, "only compared", "it only decides which branch the program takes", None, source_line_of(last)
             )
         return Reason(
             self.name,

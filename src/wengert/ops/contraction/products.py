@@ -252,6 +252,6 @@ def _in_space(x: Any) -> Any:
 describe(
     {
         matmul: "The matrix product of the last two axes, with broadcasting over the others. "
-        ">>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> array([3., 7.])",
+        ">>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> array([3., 7.])"
     }
 )

@@ -212,11 +212,7 @@ def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 _logsumexp = reduction(
-    "logsumexp",
-    _log_sum_exp,
-    lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)),
-    cases=CASES,
-    facts=FLAT,
+    "logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)), cases=CASES, facts=FLAT
 )
 
 

@@ -175,11 +175,10 @@ class Saved:
             if origin is None:
                 return add_dead_ends(value, self.histories, self.whole.name, UNKNOWN_HISTORY)
             if not self.level:
-                node = (
-                    self.whole.parents[origin]
-                    if origin >= 0
-                    else TapeNode(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
-                )
+                if origin >= 0:
+                    node = self.whole.parents[origin]
+                else:
+                    node = TapeNode(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
                 if node is not None:
                     return Tensor(value, 0, node)
         return value if self.arrays[i] else Tensor(value)

@@ -229,8 +229,6 @@ class PolicyValue(Array):
         out = results.compute(primitive, payloads(args, own), params)
         if gives_constants(primitive):
             return out
-        return (
-            PolicyValue(out, level, results)
-            if primitive.outputs == 1
-            else tuple([PolicyValue(o, level, results) for o in out])
-        )
+        if primitive.outputs == 1:
+            return PolicyValue(out, level, results)
+        return tuple([PolicyValue(o, level, results) for o in out])

@@ -225,12 +225,9 @@ class Writer:
     def sum(self, left: Expression, right: Expression, subtract: bool) -> Expression:
         """A sum or difference, with signs moved to where they show."""
         minus = right.negative != subtract
-        second = (
-            right.text
-            if right.precedence > SUM or not minus and right.precedence == SUM and not right.negative
-            else None
-        )
-        if second is None:
+        if right.precedence > SUM or not minus and right.precedence == SUM and not right.negative:
+            second = right.text
+        else:
             second = self.style.parentheses(right.text)
         sign = self.style.minus if minus else "+"
         if left.negative and not minus:

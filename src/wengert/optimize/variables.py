@@ -34,11 +34,10 @@ class Variables:
         numbers = []
         for x, path in zip(map(plain_array, leaves), leaf_paths(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
-                advice = (
-                    "Vary its real and imaginary parts, as two arrays."
-                    if x.dtype.kind == "c"
-                    else "Pass floating-point numbers."
-                )
+                if x.dtype.kind == "c":
+                    advice = "Vary its real and imaginary parts, as two arrays."
+                else:
+                    advice = "Pass floating-point numbers."
                 raise user_error(
                     TypeError, f"{name}{path} has dtype {x.dtype}, and a search moves in real numbers", advice
                 )

@@ -208,11 +208,10 @@ def refuse_nonlinear(node: TapeNode) -> None:
         for name, parent in zip(argument_names(primitive, len(node.parents)), node.parents, strict=True)
         if parent is not None
     }
-    rules = (
-        [primitive.definition.vjp]
-        if primitive.definition.vjp
-        else [r for r, p in zip(primitive.definition.rules, node.parents, strict=False) if r and p is not None]
-    )
+    if primitive.definition.vjp:
+        rules = [primitive.definition.vjp]
+    else:
+        rules = [r for r, p in zip(primitive.definition.rules, node.parents, strict=False) if r and p is not None]
     if any(live.intersection(needs(rule)) for rule in rules):
         raise user_error(
             GradientError, f"linear_transpose: {primitive.name} is not linear in what it was applied to", "Use vjp."

@@ -268,11 +268,9 @@ class Search:
             pushed = push(primitive, args, marks, self.values[node], node.params)
             return tuple([p != 0 for p in pushed]) if isinstance(pushed, tuple | list) else plain_arrays(pushed) != 0
         some = any(any_true(mask) for mask in masks.values())
-        return (
-            np.full(node.shape, some)
-            if primitive.outputs == 1
-            else tuple([np.full(spec.shape, some) for spec in node.spec])
-        )
+        if primitive.outputs == 1:
+            return np.full(node.shape, some)
+        return tuple([np.full(spec.shape, some) for spec in node.spec])
 
     def blocking_loss(self, node: Operation, operand: int) -> Loss:
         """The loss at an operation that has no derivative with respect to this operand."""

@@ -272,11 +272,10 @@ def _quantile(
     if weights is not None:
         result = _weighted_quantile(ordered, order, flat_q, _rows_of_weights(weights, a, axes, method), skips_nan)
     else:
-        n = (
-            count_nonzero(equal(rows, rows), -1, keepdims=True)
-            if skips_nan and rows.dtype.kind == "f"
-            else rows.shape[-1]
-        )
+        if skips_nan and rows.dtype.kind == "f":
+            n = count_nonzero(equal(rows, rows), -1, keepdims=True)
+        else:
+            n = rows.shape[-1]
         result = _unweighted_quantile(ordered, n, flat_q, method, yields)
     if not skips_nan and rows.dtype.kind == "f":
         last = getitem(ordered, (..., slice(-1, None)))

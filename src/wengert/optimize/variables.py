@@ -25,7 +25,7 @@ def is_pair(bounds: Any) -> bool:
 
 
 class Variables:
-    """The start of a search, as a vector, and the way back to trees. `notes` say how it was converted."""
+    """The start of a search, as a vector, and its conversion back to trees. `notes` say how it was converted."""
 
     def __init__(self, x0: Any, name: str = "x0"):
         refuse_tracked(x0, name)

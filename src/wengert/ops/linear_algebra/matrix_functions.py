@@ -69,7 +69,7 @@ def _corner(x: Any, n: int) -> Any:
     return x[..., :n, x.shape[-1] - n :]
 
 
-def _of_series(op: Callable) -> Callable:
+def _of_series(operation: Callable) -> Callable:
     """The recurrence of Taylor mode for a function of matrices.
 
     Coefficient k is in the corner, if the blocks in the first row of the argument are its coefficients.
@@ -77,7 +77,7 @@ def _of_series(op: Callable) -> Callable:
 
     def recurrence(*series: Any) -> Callable:
         def coefficient(k: int, _: Any) -> Any:
-            return _corner(op(*[_series_as_blocks(terms, k) for terms in series]), series[0][0].shape[-1])
+            return _corner(operation(*[_series_as_blocks(terms, k) for terms in series]), series[0][0].shape[-1])
 
         return coefficient
 
@@ -123,17 +123,17 @@ def _matrix_function(
         spec=_frechet_spec,
         cases=(case(first, first.shape), case(first, (2, *first.shape)), case((0, 0), (0, 0))),
     )
-    op: Callable = general(
+    operation: Callable = general(
         name,
         lambda x: _each_matrix(impl, x),
         lambda t, x: frechet(transpose_matrix(x), t),
         jvps=(lambda t, x: frechet(x, t),),
-        taylor=_of_series(lambda x: op(x)),
+        taylor=_of_series(lambda x: operation(x)),
         batch=keep_params,
         spec=same_spec,
         cases=_cases(arguments),
     )
-    return op, frechet
+    return operation, frechet
 
 
 def _cases(arguments: Sequence[Any]) -> tuple[Case, ...]:

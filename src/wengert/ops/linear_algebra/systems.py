@@ -62,9 +62,9 @@ def _is_factored(x: Any, factors: Any) -> bool:
     return x.ndim == 2 == factors.ndim and factors.size > 0
 
 
-def _spread(out: Any, factors: Any, rank: int) -> Any:
+def _spread(out: Any, factors: Any, ndim: int) -> Any:
     """A result broadcast over the axes of a stack of factors, if there is one."""
-    shape = np.broadcast_shapes(out.shape[: out.ndim - rank], factors.shape[:-2]) + out.shape[out.ndim - rank :]
+    shape = np.broadcast_shapes(out.shape[: out.ndim - ndim], factors.shape[:-2]) + out.shape[out.ndim - ndim :]
     return out if out.shape == shape else np.broadcast_to(out, shape)
 
 

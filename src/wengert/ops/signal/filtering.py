@@ -57,10 +57,10 @@ def _conjugate(x: Any) -> Any:
     return conj(x) if x.dtype.kind == "c" else x
 
 
-def _operands(name: str, in1: Any, in2: Any, rank: int | None = None) -> tuple[Any, Any]:
+def _operands(name: str, in1: Any, in2: Any, ndim: int | None = None) -> tuple[Any, Any]:
     in1, in2 = as_operand(in1), as_operand(in2)
-    if in1.ndim != in2.ndim or not in1.ndim or rank not in (None, in1.ndim):
-        what = "matrices" if rank else "arrays with equally many axes"
+    if in1.ndim != in2.ndim or not in1.ndim or ndim not in (None, in1.ndim):
+        what = "matrices" if ndim else "arrays with equally many axes"
         raise user_error(ValueError, f"{name} takes {what}, and got shapes {in1.shape} and {in2.shape}")
     if not in1.size or not in2.size:
         raise user_error(ValueError, f"{name} of an empty array")

@@ -241,9 +241,9 @@ def survey(name: str, kind: str, count: int = POINTS) -> list[str]:
     xs = arguments(name, DTYPES[kind], count)
     found = errors(kernel(name, kind, NATIVE[kind])(*xs), exact_values(name, xs))
     worst = int(np.argmax(found))
-    place = ", ".join(f"{x[worst]!s}" for x in xs)
+    argument = ", ".join(f"{x[worst]!s}" for x in xs)
     mine, numpys = times(name, kind)
-    return [name, str(DTYPES[kind]), f"{found[worst]:.3f}", place, str(found.size), mine, numpys]
+    return [name, str(DTYPES[kind]), f"{found[worst]:.3f}", argument, str(found.size), mine, numpys]
 
 
 def times(name: str, kind: str) -> tuple[str, str]:

@@ -138,7 +138,7 @@ def _picky(x):
 
 
 picky = wg.primitive("picky", _picky, lambda t, out: -t * out * out)
-del TABLE["picky"]  # other tests walk the table
+del TABLE["picky"]  # other tests iterate over the table
 
 
 def test_errors_of_numpy_code_pass_through_native_code():

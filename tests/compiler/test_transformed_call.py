@@ -124,7 +124,7 @@ clipped.defvjp(lambda x: (clipped(x), x), lambda x, t: (wg.clip(t, -0.1, 0.1),))
 
 
 softened = wg.primitive("softened", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
-del TABLE["softened"]  # other tests walk the table
+del TABLE["softened"]  # other tests iterate over the table
 OWN = {"custom_jvp": tenfold, "custom_vjp": clipped, "primitive": softened}
 
 

@@ -26,7 +26,7 @@ SIZES = (5, SMALL // 8, SMALL // 8 + 1, 3 * SMALL)
 def operation(impl, spec=lambda x: x):
     """An operation of the user's own, with a result like its operand; tracing does not run it."""
     op = wg.primitive(impl.__name__, impl, lambda t: t, kind="general", spec=spec)
-    del TABLE[impl.__name__]  # other tests walk the table
+    del TABLE[impl.__name__]  # other tests iterate over the table
     return op
 
 

@@ -1,6 +1,4 @@
-"""Distributions on whole numbers: values against SciPy, derivatives in the parameters against differences, none in the
-counts.
-"""
+"""Distributions on integers: values against SciPy, derivatives with respect to parameters against differences."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Run:
 
 
 def is_close(a: np.ndarray, b: np.ndarray, tolerance: float, bound: float = 0.0) -> bool:
-    """Equal up to a tolerance relative to the largest number; infinities and NaN at the same places."""
+    """Equal up to a tolerance relative to the largest number; infinities and NaN at the same indices."""
     if a.dtype.kind not in "fc":
         return np.array_equal(a, b)
     finite = np.isfinite(b)

@@ -19,9 +19,9 @@ from tools.fuzz.forms import (
     CHOICES,
     CONDITIONS,
     CONTRACTIONS,
+    INDEXED,
     MATRICES,
     METHODS,
-    PLACES,
     REDUCTIONS,
     SEQUENCES,
     SHAPES,
@@ -32,7 +32,7 @@ from tools.fuzz.keys import advanced_key, any_key, basic_key
 from tools.fuzz.scope import Scope
 from wengert.core.primitive import TABLE, Primitive
 
-UNKNOWN_SHAPE = ("argwhere", "unique_places", "unique_inverse", "unique_counts")
+UNKNOWN_SHAPE = ("argwhere", "unique_indices", "unique_inverse", "unique_counts")
 """Operations whose results have a shape that depends on numbers."""
 ELEMENTWISE = [
     p
@@ -182,7 +182,7 @@ def indexed_by_values(scope: Scope) -> str:
     """Places that depend on numbers, used on values: a gather in every mode."""
     v = scope.pick("f", lambda a: a.ndim > 0 and a.size > 0)
     n = scope[v].shape[-1]
-    form = scope.one_of(PLACES)
+    form = scope.one_of(INDEXED)
     return f"{scope.target} = {form.format(v=v, n=n, k=scope.number(0, n - 1))}"
 
 
@@ -303,7 +303,7 @@ def stopped(scope: Scope) -> str:
 
 
 def integers(scope: Scope) -> str:
-    """Integers and truths that Python reads."""
+    """Integers and booleans that Python reads."""
     v = scope.pick("f", lambda a: a.ndim > 0 and a.size > 0)
     y = scope.target
     table = scope.constant(scope.rng.uniform(-1.0, 1.0, 16))

@@ -265,7 +265,7 @@ def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
     """
     saved = ctx._open()
     whole = saved.whole
-    recorded = saved.nested or any(isinstance(c, Tensor) for c in t)
+    recorded = saved.is_nested or any(isinstance(c, Tensor) for c in t)
     grad_outputs = [
         to_gradient(c)
         if c is not None

@@ -160,7 +160,7 @@ class Signature:
                     assignment.target._rebind(new)
         return outs[:n]
 
-    def derived(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
+    def derive(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
         """A compiled function made from the graph, once for each kind and details."""
         key = kind, details
         if key not in self.known:

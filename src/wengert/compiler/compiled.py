@@ -39,21 +39,13 @@ DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 
 @overload
 def compile(
-    f: Callable[P, R],
-    *,
-    static_argnums: Static = (),
-    static_argnames: Sequence[str] | str = (),
-    check: bool = False,
+    f: Callable[P, R], *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
 ) -> Compiled[P, R]: ...
 
 
 @overload
 def compile(
-    f: None = None,
-    *,
-    static_argnums: Static = (),
-    static_argnames: Sequence[str] | str = (),
-    check: bool = False,
+    f: None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 

@@ -100,7 +100,7 @@ def geomspace(
     *,
     requires_grad: bool = False,
 ) -> Any:
-    """As `numpy.geomspace`, but a tensor, and differentiable in both ends.
+    """As `numpy.geomspace`, but a tensor, and differentiable with respect to both ends.
 
     >>> geomspace(1.0, 8.0, 4)
     tensor([1., 2., 4., 8.])

@@ -177,8 +177,8 @@ def test_why_zero_names_the_line(f, args, kind, operation):
     assert reason.remedy
     assert f"test_zero.py:{reason.line}" in str(answer)
     assert reason.kind in answer._repr_html_()
-    place = list(inspect.signature(f).parameters).index("y")
-    assert not np.any(gradients(f, *args)[1][place])
+    index = list(inspect.signature(f).parameters).index("y")
+    assert not np.any(gradients(f, *args)[1][index])
 
 
 @pytest.mark.parametrize(

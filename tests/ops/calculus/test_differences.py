@@ -264,7 +264,7 @@ OURS = [f for f in FUNCTIONS if FUNCTIONS[f].__module__ == "wengert.ops.calculus
 
 @pytest.mark.parametrize("function", OURS, ids=lambda f: f.__name__)
 def test_signatures_are_those_of_numpy(function):
-    """By name, and by kind except where the array API standard takes an argument by its place only."""
+    """By name, and by kind except where the array API standard takes an argument by position only."""
     assert getattr(wg, function.__name__) is FUNCTIONS[function]
     ours, theirs = [inspect.signature(f).parameters.values() for f in (FUNCTIONS[function], function)]
     assert [p.name for p in ours] == [p.name for p in theirs]

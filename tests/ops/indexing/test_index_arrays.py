@@ -45,12 +45,12 @@ def test_the_place_of_the_largest_element():
     x[np.unravel_index(np.argmax(x), x.shape)].backward()
     assert_same(x.grad, (X.max() == X).astype(float))
 
-    def places(x):
+    def indices(x):
         return np.unravel_index(np.argmax(x), x.shape)
 
     several = np.stack([X, -X])
-    assert_same(wg.vmap(places)(several), [np.array(axis) for axis in zip(*map(places, several), strict=True)])
-    assert_same(wg.compile(places)(X), places(X))
+    assert_same(wg.vmap(indices)(several), [np.array(axis) for axis in zip(*map(indices, several), strict=True)])
+    assert_same(wg.compile(indices)(X), indices(X))
 
 
 def test_triangles_and_parts_of_values():

@@ -29,7 +29,7 @@ def each(f, *cores):
     def run(*args):
         leading = np.broadcast_shapes(*[a.shape[: a.ndim - c] for a, c in zip(args, cores, strict=True)])
         stacks = [np.broadcast_to(a, (*leading, *a.shape[a.ndim - c :])) for a, c in zip(args, cores, strict=True)]
-        found = [f(*[s[place] for s in stacks]) for place in np.ndindex(leading)]
+        found = [f(*[s[index] for s in stacks]) for index in np.ndindex(leading)]
         return np.stack(found).reshape(*leading, *found[0].shape)
 
     return run

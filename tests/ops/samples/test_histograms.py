@@ -1,4 +1,4 @@
-"""Counting in bins: NumPy's values, no derivative in the numbers, and one in the weights."""
+"""Counting in bins: NumPy's values, no derivatives with respect to the sample, but to the weights."""
 
 from __future__ import annotations
 

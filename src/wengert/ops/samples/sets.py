@@ -26,7 +26,7 @@ __all__ = [
 
 _UNIQUE = {"axis": None, "equal_nan": True}
 _first_indices = nondifferentiable(
-    "unique_places",
+    "unique_indices",
     lambda x, axis, equal_nan: np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1],
     params=_UNIQUE,
     spec=data_dependent_shape("the set of the elements of an array"),

@@ -123,7 +123,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # one.
 
 
-def _between(alpha: float, beta: float) -> Callable:
+def _position_formula(alpha: float, beta: float) -> Callable:
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
@@ -141,11 +141,11 @@ def _closest(n: Any, q: Any) -> Any:
 
 CONTINUOUS: dict[str, Callable] = {
     "linear": lambda n, q: (n - 1) * q,
-    "interpolated_inverted_cdf": _between(0, 1),
-    "hazen": _between(0.5, 0.5),
-    "weibull": _between(0, 0),
-    "median_unbiased": _between(1 / 3.0, 1 / 3.0),
-    "normal_unbiased": _between(3 / 8.0, 3 / 8.0),
+    "interpolated_inverted_cdf": _position_formula(0, 1),
+    "hazen": _position_formula(0.5, 0.5),
+    "weibull": _position_formula(0, 0),
+    "median_unbiased": _position_formula(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _position_formula(3 / 8.0, 3 / 8.0),
     "averaged_inverted_cdf": lambda n, q: n * q - 1,
     "midpoint": lambda n, q: 0.5 * (floor((n - 1) * q) + ceil((n - 1) * q)),
 }
@@ -266,11 +266,10 @@ def _quantile(
     if weights is not None:
         result = _weighted_quantile(ordered, order, flat_q, _rows_of_weights(weights, a, axes, method), skips_nan)
     else:
-        n = (
-            count_nonzero(equal(rows, rows), -1, keepdims=True)
-            if skips_nan and rows.dtype.kind == "f"
-            else rows.shape[-1]
-        )
+        if skips_nan and rows.dtype.kind == "f":
+            n = count_nonzero(equal(rows, rows), -1, keepdims=True)
+        else:
+            n = rows.shape[-1]
         result = _unweighted_quantile(ordered, n, flat_q, method, yields)
     if not skips_nan and rows.dtype.kind == "f":
         last = getitem(ordered, (..., slice(-1, None)))

@@ -1,15 +1,17 @@
 # Everything a fresh machine needs is Python 3.11 or later, pip and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# Modules that have a stub, which mypy reads instead where they are not named.
+FACES := $(addprefix src/wengert/, __init__.py fft.py linalg.py signal.py special.py)
 
 .PHONY: help demo test lint types portability fuzz bench clean
 
 help:
-	@echo "make demo          how a derivative comes about: a table here, and a page to play through, explanation.html"
+	@echo "make demo          explain a derivative: print its table, and write an interactive page, explanation.html"
 	@echo "make test          lint, type-check, and run all tests"
-	@echo "make portability   the tests that could depend on the machine, as on other processors and with the oldest dependencies"
-	@echo "make fuzz          2 000 random programs in every mode, against each other and against differences"
-	@echo "make bench         compare with PyTorch, JAX and autograd (installs them)"
+	@echo "make portability   run the tests that may depend on the machine, for other processors and with the oldest dependencies"
+	@echo "make fuzz          run 2 000 random programs in every mode, and compare the modes and finite differences"
+	@echo "make bench         compare the speed with PyTorch, JAX and autograd (installs them)"
 	@echo "make clean         remove the virtual environments and caches"
 
 demo: .venv/installed
@@ -24,6 +26,7 @@ lint: .venv/installed-dev
 
 types: .venv/installed-dev
 	$(BIN)/mypy
+	$(BIN)/mypy --follow-imports=silent $(FACES)
 
 portability: .venv/installed-dev .venv-minimum/installed
 	$(BIN)/python tools/portability.py

@@ -64,15 +64,31 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+def report_accuracy(page: Path | None) -> None:
+    """Show the accuracy of the vector functions, and write it on a page."""
+    from benchmarks.reports.accuracy import accuracy_table, write_page
+
+    table = accuracy_table()
+    tables.show(table)
+    if page:
+        write_page(page, table)
+
+
+def measure_workloads(names: Sequence[str], options: argparse.Namespace) -> list[Measurement]:
+    """Measure each workload in those of its sizes that the options ask for."""
+    measurements = []
+    for name in names:
+        for size in EVERY_WORKLOAD[name].sizes:
+            if size in options.size:
+                print(f"{name} ({size}) ...", file=sys.stderr)
+                measurements.append(measure(EVERY_WORKLOAD[name], size, options.peers, options.rounds))
+    return measurements
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.accuracy:
-        from benchmarks.reports.accuracy import accuracy_table, write_page
-
-        table = accuracy_table()
-        tables.show(table)
-        if options.markdown:
-            write_page(options.markdown, table)
+        report_accuracy(options.markdown)
         return 0
     reports = list(REPORTS) if options.all else options.reports or []
     workloads = options.workload + [
@@ -84,16 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.peers:
         if not named(name).installed:
             print(f"{named(name).title} is not installed and is left out; {named(name).remedy}.")
-    measurements: list[Measurement] = []
-    for name in workloads:
-        for size in EVERY_WORKLOAD[name].sizes:
-            if size in options.size:
-                print(f"{name} ({size}) ...", file=sys.stderr)
-                try:
-                    measurements.append(measure(EVERY_WORKLOAD[name], size, options.peers, options.rounds))
-                except DisagreementError as error:
-                    print(f"{error} Nothing of this workload was timed.", file=sys.stderr)
-                    return 1
+    try:
+        measurements = measure_workloads(workloads, options)
+    except DisagreementError as error:
+        print(f"{error} Nothing of this workload was timed.", file=sys.stderr)
+        return 1
     figures = {name: REPORTS[name]() for name in reports}
 
     for table in tables.tables(measurements, figures):

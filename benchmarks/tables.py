@@ -152,6 +152,8 @@ def write_markdown(path: Path, measurements: Sequence[Measurement], reports: dic
         f"- `{name}`: {EVERY_WORKLOAD[name].statement}.\n" for name in dict.fromkeys(m.workload for m in measurements)
     )
     made = "\n".join(map(markdown, tables(measurements, reports)))
-    place = f"Measured on {on['processor']}, {on['cores']} cores, {on['system']} {on['architecture']}, with {named}."
-    text = f"{place}\n{READING}\n\n{statements}\n{made}"
+    conditions = (
+        f"Measured on {on['processor']}, {on['cores']} cores, {on['system']} {on['architecture']}, with {named}."
+    )
+    text = f"{conditions}\n{READING}\n\n{statements}\n{made}"
     path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")

@@ -1,4 +1,4 @@
-"""Write docs/numpy.md: what NumPy has and Wengert has not, and why. `python docs/absent.py` writes the page anew."""
+"""Write docs/numpy.md: what NumPy has and Wengert does not have, and why. `python docs/absent.py` writes the page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from wengert.core.absent import FUNCTIONS, METHODS, Absence, absent
 
 PAGE = Path(__file__).with_name("numpy.md")
 
-INTRODUCTION = """# What NumPy has and Wengert has not
+INTRODUCTION = """# What NumPy has and Wengert does not have
 
 This page is generated from the two namespaces (`python docs/absent.py`, with NumPy {version}). Of {all} public names of `np`, {have} are in
 `wg` under the same name; all of `np.linalg` is in `wg.linalg`, and all of `np.fft` in `wg.fft`. Plain NumPy code runs on values: `np.f(x)`
-is `wg.f(x)`. The rest is below, with the reason and what to use instead; asking for one of them raises an error that says the same:
+is `wg.f(x)`. The tables below list the other names, with the reason and what to use instead. Using one of them raises an error that says
+the same:
 
 ```python
 >>> import wengert as wg
@@ -26,8 +27,8 @@ AttributeError: module 'wengert' has no attribute 'vectorize', which is in np. N
 
 ```
 
-Names with another meaning: `wg.trace` shows a function as a graph, and the trace of a matrix is `np.trace(x)`, `x.trace()` or
-`wg.linalg.trace(x)`. Functions that make an array (`wg.zeros`, `wg.linspace`, `wg.hanning` ...) make tensors. Nothing writes into `out=`.
+`wg.trace` has another meaning: it shows a function as a graph. The trace of a matrix is `np.trace(x)`, `x.trace()` or `wg.linalg.trace(x)`.
+Functions that create an array (`wg.zeros`, `wg.linspace`, `wg.hanning` ...) return tensors. No function accepts an array for `out=`.
 
 """  # noqa: E501  # the message of an error is one line
 

@@ -1,6 +1,6 @@
-"""Write docs/coverage.md: every operation of the table, how each mode runs it, and what each layer knows of it.
+"""Write docs/coverage.md: every operation of the table, how each mode runs it, and what each layer adds to it.
 
-`python docs/coverage.py` writes the page anew.
+`python docs/coverage.py` writes the page.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ PAGE = Path(__file__).with_name("coverage.md")
 
 INTRODUCTION = """# Every operation in every mode
 
-This page is generated from the table of operations (`python docs/coverage.py`). An operation is declared once; this is
-what each mode makes of it.
+This page is generated from the table of operations (`python docs/coverage.py`). An operation is declared once; the
+table shows how each mode runs it.
 
 - **reverse**: *rule*, the operation's derivative, one line per argument; *transpose*, that of a linear or multilinear
   operation.
@@ -39,12 +39,12 @@ what each mode makes of it.
 - **Taylor**: *each coefficient*, for linear operations; *convolution*, for products; *recurrence*, where the table has
   one; *from the derivative*, the rule solved as a differential equation, order by order.
 - **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with parameters for one more axis;
-  *rule*, one call, arranged by hand; *loop*, one call for each element.
-- **trace**, how a [graph](graph.md) knows shape and dtype before there are numbers: *broadcast* and *axes*, the shape
-  by the rule of the kind and the dtype from NumPy on one element; *example*, NumPy's own answer for zeros that take no
-  memory; *rule*, one of the operation's own; *refused*, where the shape depends on the numbers.
-- **compiled**, what [the compiler](compile.md) makes of it in double precision (single is alike, complex numbers go to
-  NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of the library; *NumPy*, NumPy's
+  *rule*, one call, by a rule for batches; *loop*, one call for each element.
+- **trace**, how a [graph](graph.md) gets shape and dtype without numbers: *broadcast* and *axes*, the shape by the
+  rule of the kind and the dtype from NumPy on one element; *example*, from NumPy's result for zeros that take no
+  memory; *rule*, a rule of this operation; *refused*, an error, because the shape depends on the numbers.
+- **compiled**, how [the compiler](compile.md) runs it in double precision (single precision is the same, complex
+  numbers run in NumPy): *native*, loops that fuse with their neighbours; *BLAS*, a call of BLAS; *NumPy*, NumPy's
   implementation between native parts. Where there are two, it depends on sizes, dtypes or keys.
 
 | operation | kind | reverse | forward | Taylor | batch | trace | compiled | remarks |
@@ -154,10 +154,10 @@ def number(x: float) -> str:
 
 
 ASPECTS_INTRODUCTION = """
-# What each layer knows of every operation
+# What each layer adds to every operation
 
-Layers add to the table what they need, as *aspects* that are registered against operations: **●** an entry of its own,
-**○** the answer for its kind. Where there is none, the reason is given here or below the table.
+Layers add what they need to the table, as *aspects*: **●** is an entry for the operation, **○** is the default for its
+kind. Where there is neither, the reason is given here or below the table.
 
 """
 
@@ -185,12 +185,14 @@ def gaps() -> list[str]:
 
 
 def meanings(aspect: Aspect) -> Iterator[str]:
-    """What an aspect is, and what becomes of operations without it."""
+    """What an aspect is, and what happens to operations without it."""
     yield f"- **{aspect.name}**: {aspect.meaning}."
     if isinstance(aspect.rest, str):
         yield f" Otherwise {aspect.rest}." if aspect.rest else ""
     else:
-        yield "".join(f" Otherwise, for {kind} operations: {reason}." for kind, reason in aspect.rest.items())
+        for reason in dict.fromkeys(aspect.rest.values()):
+            kinds = [kind for kind, other in aspect.rest.items() if other == reason]
+            yield f" Otherwise, for {', '.join(kinds)} operations: {reason}."
 
 
 def own_reasons(aspect: Aspect) -> Iterator[str]:

@@ -22,23 +22,24 @@ def numerical_gradient(f: Callable[..., Any], args: Sequence[np.ndarray], i: int
     x = np.array(args[i])
     gradient = np.zeros(x.shape, x.dtype)
     directions = (1.0, 1j) if x.dtype.kind == "c" else (1.0,)
-    for place in np.ndindex(x.shape):
+    for index in np.ndindex(x.shape):
         for direction in directions:
             values = []
             for offset in OFFSETS:
                 moved = x.copy()
-                moved[place] += offset * STEP * direction
+                moved[index] += offset * STEP * direction
                 values.append(float(f(*args[:i], moved, *args[i + 1 :])))
             slope = np.dot([-8, 1, 8, -1], values) / (12 * STEP)
-            gradient[place] += slope * direction
+            gradient[index] += slope * direction
     return gradient
 
 
 def tape_gradients(
     f: Callable[..., Any], args: Sequence[Any], live: Sequence[int], create_graph: bool = False
 ) -> tuple[Any, list]:
-    """Value of a scalar function on the tape, and its gradients in the live arguments (zeros where it does not depend
-    on one).
+    """Value of a scalar function on the tape, and its gradients with respect to the live arguments.
+
+    They are zeros where it does not depend on one.
     """
     tensors = [wg.tensor(a, requires_grad=True) if i in live else a for i, a in enumerate(args)]
     value = f(*tensors)

@@ -355,7 +355,7 @@ def test_functions_in_files(command, model):
     assert found["gradients"]["b"] == pytest.approx(5 * (np.cos(0.5) + np.cos(1.5)))
 
 
-def test_declared_integers_and_truth_values_are_fixed(command, model):
+def test_declared_integers_and_booleans_are_fixed(command, model):
     found = json.loads(command("grad", f"{model}:loss", "n=3", "w=[1]", "verbose=true", "--json")[1])
     assert found["value"] == pytest.approx(np.sin(1) + np.sin(2))
     assert list(found["gradients"]) == ["w"]

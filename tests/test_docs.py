@@ -17,6 +17,7 @@ from wengert.core.primitive import TABLE
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FOLDERS = ("src", "tests", "tools", "docs", "benchmarks", "examples")
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
 
@@ -75,3 +76,12 @@ def test_running_example_shows_the_textbook_numbers():
     )
     for number in ("11.652", "5.500", "1.716"):
         assert number in done.stdout
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "design").glob("*.md"))], ids=lambda p: p.name
+)
+def test_files_that_are_named_exist(page):
+    files = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    named = re.findall(r"`((?:\w+/)*\w+\.py)`", page.read_text())
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []

@@ -52,7 +52,7 @@ def imports(tree: ast.AST, lazy: bool = True) -> set[str]:
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            found |= {arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)}
+            found |= {str(arg.value) for arg in node.args[:1] if isinstance(arg, ast.Constant)}
         found |= imports(node, lazy)
     return {name for name in found if name.split(".")[0] == "wengert"}
 

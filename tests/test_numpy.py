@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ def leaf(data):
 
 X = np.array([[0.5, 1.5, -0.3], [1.9, 0.1, 0.7]])
 
+ADD: Any = np.add  # the types of NumPy do not have its methods with all arguments by position
 EXPRESSIONS = {
     "float64 scalar on the left": lambda x: np.float64(2) * x,
     "float32 scalar on the left": lambda x: np.float32(2) * x,
@@ -62,7 +64,7 @@ EXPRESSIONS = {
     "cumsum, positional": lambda x: np.cumsum(x, 0, None, None),
     "clip, positional": lambda x: np.clip(x, 0.0, 1.0, None),
     "stack, positional": lambda x: np.stack([x, x], 0, None),
-    "add.reduce, positional": lambda x: np.add.reduce(x, 0, None, None, True),
+    "add.reduce, positional": lambda x: ADD.reduce(x, 0, None, None, True),
 }
 
 

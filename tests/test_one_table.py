@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 import wengert.compiler  # noqa: F401  # every layer that defines operations
@@ -22,7 +23,7 @@ def is_name_of_operation(node: ast.AST) -> bool:
     return text.endswith(("primitive.name", "operation.name", "op.name", "node.name")) or text in ("operation_name",)
 
 
-def mentions(nodes: list[ast.AST]) -> set[str]:
+def mentions(nodes: Iterable[ast.AST]) -> set[str]:
     return {n.value for node in nodes for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in NAMES}
 
 

@@ -18,7 +18,7 @@ OTHERS = [p for p in TABLE.values() if p.kind not in ("elementwise", "nondiffere
 SMOOTH = [p for p in TABLE.values() if p.kind != "nondifferentiable"]
 CONSTANT = [p for p in TABLE.values() if p.kind == "nondifferentiable"]
 
-SHAPES = {
+SHAPES: dict[str, list[tuple[int, ...]]] = {
     "0-d": [(), (), ()],
     "vector": [(3,), (3,), (3,)],
     "broadcast": [(2, 1), (3,), (1, 1)],

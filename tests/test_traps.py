@@ -386,7 +386,7 @@ class TestEngine:
         z = x
         for _ in range(1_000_000):
             z = -z
-        del z  # freed without a walk
+        del z  # freed without recursion
 
     def test_no_reference_cycles(self):
         w = wg.tensor(np.ones((50, 50)), requires_grad=True)

@@ -1,6 +1,5 @@
 """Type checkers know the names of the package, and the signatures of functions that transforms return."""
 
-import importlib.util
 import json
 import os
 import re
@@ -12,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import wengert
+
 ROOT = Path(__file__).parent.parent
 TYPED = ROOT / "tests" / "typed"
-SOURCE = Path(importlib.util.find_spec("wengert").origin).parent.parent
+SOURCE = Path(wengert.__file__).parent.parent
 
 needs_stub = pytest.mark.skipif(
     not (SOURCE / "wengert" / "__init__.pyi").exists(), reason="the package has no stub of its lazily loaded names"

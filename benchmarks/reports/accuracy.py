@@ -18,7 +18,7 @@ from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.simd.vector_functions import FUNCTIONS, call, definitions
 from wengert.compiler.target import Loaded, object_code, vector_bytes
 
-DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+DTYPES: dict[str, np.dtype] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
 NATIVE = {kind: vector_bytes() // dtype.itemsize for kind, dtype in DTYPES.items()}
 POINTS = 20_000
 """Arguments for each function and precision, about."""
@@ -241,9 +241,9 @@ def survey(name: str, kind: str, count: int = POINTS) -> list[str]:
     xs = arguments(name, DTYPES[kind], count)
     found = errors(kernel(name, kind, NATIVE[kind])(*xs), exact_values(name, xs))
     worst = int(np.argmax(found))
-    place = ", ".join(f"{x[worst]!s}" for x in xs)
+    argument = ", ".join(f"{x[worst]!s}" for x in xs)
     mine, numpys = times(name, kind)
-    return [name, str(DTYPES[kind]), f"{found[worst]:.3f}", place, str(found.size), mine, numpys]
+    return [name, str(DTYPES[kind]), f"{found[worst]:.3f}", argument, str(found.size), mine, numpys]
 
 
 def times(name: str, kind: str) -> tuple[str, str]:
@@ -276,6 +276,8 @@ def write_page(path: Path, table: Table) -> None:
     before, rest = path.read_text().split(BEGIN)
     _, after = rest.split(END)
     on = machine()
-    place = f"Measured on {on['processor']}, {on['system']} {on['architecture']}, one core, with NumPy {np.__version__}; times are of"
-    place += f" {ELEMENTS:,} elements in cache, where the function bends.".replace(",000", " 000")
-    path.write_text(f"{before}{BEGIN}\n\n{place}\n\n{markdown(table)}\n{END}{after}")
+    conditions = (
+        f"Measured on {on['processor']}, {on['system']} {on['architecture']}, one core, with NumPy {np.__version__}; "
+        f"times are of {ELEMENTS // 1000} 000 elements in cache, where the function bends."
+    )
+    path.write_text(f"{before}{BEGIN}\n\n{conditions}\n\n{markdown(table)}\n{END}{after}")

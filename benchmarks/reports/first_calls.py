@@ -82,7 +82,7 @@ def straight_line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float,
 
 
 def warm_figures(runs: int = 3) -> list[Figure]:
-    """The first call of each compiled workload in a second process, with what an earlier one left in the cache on disk."""
+    """The first call of each compiled workload in a second process, with the cache on disk that an earlier one left."""
     figures = []
     with tempfile.TemporaryDirectory() as cache:
         for name, workload in COMPILED_WORKLOADS.items():

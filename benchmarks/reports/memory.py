@@ -33,7 +33,7 @@ def wengert_bytes(x: np.ndarray, labels: np.ndarray, params: list[np.ndarray]) -
 
 
 def tape_bytes(node: Any) -> int:
-    """The bytes of all buffers that the history behind a node keeps alive, those among an operation's metadata
+    """The bytes of all buffers that the history behind a node keeps alive, those among an operation's parameters
     included.
     """
     seen, stack, buffers = {node}, [node], {}

@@ -32,7 +32,7 @@ class Setting(NamedTuple):
         return len(self.filters) - 2
 
     @property
-    def places(self) -> tuple[int, ...]:
+    def positions(self) -> tuple[int, ...]:
         return tuple(
             (n + 2 * self.padding - k) // self.stride + 1
             for n, k in zip(self.signal[1:], self.filters[2:], strict=True)
@@ -53,13 +53,13 @@ class Problem(NamedTuple):
 
 def data(setting: Setting, batch: int) -> Problem:
     rng = np.random.default_rng(0)
-    shapes = (batch, *setting.signal), setting.filters, (batch, setting.filters[0], *setting.places)
+    shapes = (batch, *setting.signal), setting.filters, (batch, setting.filters[0], *setting.positions)
     return Problem(*[rng.standard_normal(shape, dtype=np.float32) for shape in shapes])
 
 
 def taps(setting: Setting) -> list[tuple[slice, ...]]:
-    """For each element of a window, its places in the padded signal."""
-    ends = [(n - 1) * setting.stride + 1 for n in setting.places]
+    """For each element of a window, its positions in the padded signal."""
+    ends = [(n - 1) * setting.stride + 1 for n in setting.positions]
     return [
         tuple(slice(start, start + end, setting.stride) for start, end in zip(tap, ends, strict=True))
         for tap in np.ndindex(setting.filters[2:])

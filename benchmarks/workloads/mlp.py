@@ -23,7 +23,7 @@ def data(batch: int) -> tuple:
 
 
 def loss_and_updates(problem: tuple, result: tuple) -> tuple:
-    """What is compared: the loss, and how far the steps have moved each parameter, which is the gradient's doing alone."""
+    """What is compared: the loss, and how far the steps have moved each parameter, which the gradient alone decides."""
     loss, *params = result
     return loss, *(after - before for after, before in zip(params, problem[2], strict=True))
 

@@ -102,8 +102,8 @@ LAZY = {
     "sparse_jacobian": "structure.sparse_derivatives",
     "sparsity": "structure.patterns",
     "stats": "",
-    "why_nan": "explain.why.nonfinite",
-    "why_zero": "explain.why.vanishing",
+    "why_nan": "explain.why.nan",
+    "why_zero": "explain.why.zero",
 }
 """The modules of names that are loaded on first use, because they bring LLVM or SciPy along or are rarely needed. No
 module: the name is a subpackage.

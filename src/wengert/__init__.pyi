@@ -53,8 +53,8 @@ from wengert.core.errors import TrackedValueError as TrackedValueError
 from wengert.core.spec import Spec as Spec
 from wengert.explain.comparing.compare import compare as compare
 from wengert.explain.explanation import explain as explain
-from wengert.explain.why.nonfinite import why_nan as why_nan
-from wengert.explain.why.vanishing import why_zero as why_zero
+from wengert.explain.why.nan import why_nan as why_nan
+from wengert.explain.why.zero import why_zero as why_zero
 from wengert.graph.graph import Graph as Graph
 from wengert.modes.creation import arange as arange
 from wengert.modes.creation import array as array
@@ -297,7 +297,9 @@ from wengert.ops.reductions.without_nan import nansum as nansum
 from wengert.ops.reductions.without_nan import nanvar as nanvar
 from wengert.ops.samples.histograms import bincount as bincount
 from wengert.ops.samples.histograms import digitize as digitize
+from wengert.ops.samples.histograms import histogram as histogram
 from wengert.ops.samples.histograms import histogram2d as histogram2d
+from wengert.ops.samples.histograms import histogram_bin_edges as histogram_bin_edges
 from wengert.ops.samples.histograms import histogramdd as histogramdd
 from wengert.ops.samples.sets import intersect1d as intersect1d
 from wengert.ops.samples.sets import isin as isin
@@ -317,8 +319,6 @@ from wengert.ops.samples.sorting import searchsorted as searchsorted
 from wengert.ops.samples.sorting import sort as sort
 from wengert.ops.samples.statistics import corrcoef as corrcoef
 from wengert.ops.samples.statistics import cov as cov
-from wengert.ops.samples.statistics import histogram as histogram
-from wengert.ops.samples.statistics import histogram_bin_edges as histogram_bin_edges
 from wengert.ops.samples.statistics import nanpercentile as nanpercentile
 from wengert.ops.samples.statistics import nanquantile as nanquantile
 from wengert.ops.samples.statistics import percentile as percentile

@@ -20,7 +20,7 @@ FINE, FAILED, USAGE = 0, 1, 2
 """Exit statuses."""
 
 FORMATS = {
-    "html": ((".html", ".htm"), "explanation.html", "a page for any browser, to play forward and back"),
+    "html": ((".html", ".htm"), "explanation.html", "an interactive page for a browser"),
     "svg": ((".svg",), "-", "the graph as a picture"),
     "dot": ((".dot", ".gv"), "-", "the graph in Graphviz's language"),
     "markdown": ((".md", ".markdown"), "-", "the traces as a table in Markdown"),
@@ -42,7 +42,7 @@ examples:
   wengert why "log(x) * 0" x=0
   wengert info
 
-Formulas know + - * / // % ** ^ @, comparisons, lists [a, b], indices x[0], x[1:], statements s = w*x; sin(s),
+Formulas may contain + - * / // % ** ^ @, comparisons, lists [a, b], indices x[0], x[1:], statements s = w*x; sin(s),
 the constants pi, e, tau, inf, nan, and the functions of the table: sin, ln, exp, sqrt, relu, sigmoid, sum, mean,
 max, norm, dot, where ...
 Values are numbers, formulas without variables (pi/4), lists of numbers, or NumPy files (x=@x.npy).
@@ -59,7 +59,9 @@ class Options(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """The options of all commands."""
     raw = argparse.RawDescriptionHelpFormatter
-    top = Options("wengert", description="Derivatives: seen, computed, compared.", epilog=EXAMPLES, formatter_class=raw)
+    top = Options(
+        "wengert", description="Compute, explain and compare derivatives.", epilog=EXAMPLES, formatter_class=raw
+    )
     top.add_argument("--version", action="store_true", help="show the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
@@ -82,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
         )
         return made
 
-    shown = command("explain", "how a derivative comes about, step by step", EXAMPLES)
+    shown = command("explain", "show how a derivative is computed, step by step", EXAMPLES)
     about_function(shown)
     shown.add_argument(
         "--mode",
@@ -91,31 +93,43 @@ def parser() -> argparse.ArgumentParser:
         help="adjoints, tangents or both (default: reverse)",
     )
     shown.add_argument(
-        "--seed", metavar="VALUES", help='forward: tangents of the arguments, "x1=0, x2=1" (default: 1 for the first)'
+        "--seed",
+        metavar="VALUES",
+        help='forward mode: tangents of the arguments, "x1=0, x2=1" (default: 1 for the first)',
     )
-    shown.add_argument("--edges", action="store_true", help="pictures: local derivatives on the edges")
+    shown.add_argument("--edges", action="store_true", help="write the local derivatives on the edges of the graph")
     for name, (endings, default, text) in FORMATS.items():
         path = "the terminal" if default == "-" else default
         shown.add_argument(
-            f"--{name}", metavar="FILE", help=f"{text}; without FILE, which ends in {endings[0]}, to {path}"
+            f"--{name}", metavar="FILE", help=f"write {text} to FILE, whose name ends in {endings[0]} (default: {path})"
         )
-    shown.add_argument("--open", action="store_true", help="show the page in a browser")
+    shown.add_argument("--open", action="store_true", help="open the page in a browser")
     slopes = about_function(
-        command("grad", "the value and the gradient (of several results: the Jacobian)", 'wengert grad "x*y" x=2 y=3')
+        command(
+            "grad",
+            "print the value and the gradient (or the Jacobian of several results)",
+            'wengert grad "x*y" x=2 y=3',
+        )
     )
     slopes.add_argument("--json", action="store_true", help="print JSON")
     ways = about_function(
         command(
             "compare",
-            "derivatives by every method, side by side",
+            "compare the derivatives by every method",
             'wengert compare "x**3" x=2 --formula "3*x**2"',
         )
     )
-    ways.add_argument("--formula", action="append", help="a derivative by hand, one for each argument")
-    ways.add_argument("--svg", metavar="FILE", help="the error of differences against their step as a picture")
-    about_function(command("why", "why a value or a gradient is not finite, or zero", 'wengert why "sqrt(x)" x=0'))
-    about = command("info", "versions, the machine, and the cache of compiled programs", "wengert info --clear-cache")
-    about.add_argument("--clear-cache", action="store_true", help="remove the compiled programs")
+    ways.add_argument(
+        "--formula", action="append", help="a derivative that you found by hand; repeat it for each argument"
+    )
+    ways.add_argument("--svg", metavar="FILE", help="plot the error of finite differences against their step")
+    about_function(
+        command("why", "say why a value or a gradient is not finite, or why it is zero", 'wengert why "sqrt(x)" x=0')
+    )
+    about = command(
+        "info", "show versions, the machine, and the cache of compiled programs", "wengert info --clear-cache"
+    )
+    about.add_argument("--clear-cache", action="store_true", help="remove the compiled programs from the cache")
     about.add_argument("--json", action="store_true", help="print JSON")
     return top
 

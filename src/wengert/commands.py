@@ -22,8 +22,8 @@ from wengert.explain.explanation import Explanation, explain
 from wengert.explain.reading.expressions import expression
 from wengert.explain.reading.targets import Target, UsageError, parse_assignments, read_target, read_value
 from wengert.explain.tables.plain_text import WIDTH, write_text
-from wengert.explain.why.nonfinite import why_nan
-from wengert.explain.why.vanishing import why_zero
+from wengert.explain.why.nan import why_nan
+from wengert.explain.why.zero import why_zero
 from wengert.terminal import is_colored, naming_file, note, show
 from wengert.transforms.tracing import leaf_names
 
@@ -37,7 +37,7 @@ def find_target(given: argparse.Namespace) -> Target:
 
 
 def run_explain(given: argparse.Namespace) -> None:
-    """Show how a derivative comes about, and write it in the formats asked for."""
+    """Show how a derivative is computed, and write the formats that were asked for."""
     function, names, arguments = find_target(given)
     seed: Any = seed_directions(given.seed, names, arguments) if given.seed else None
     if given.seed and given.mode == "both":
@@ -117,7 +117,7 @@ def run_grad(given: argparse.Namespace) -> None:
     for name, x in rows.items():
         show(f"{name:{width}} = {np.array2string(x, prefix=' ' * (width + 3), floatmode='unique', separator=', ')}")
     if not all(np.isfinite(x).all() for x in rows.values()):
-        note("Not all of it is finite: `wengert why` with the same arguments says where it begins.")
+        note("Not all results are finite. `wengert why` with the same arguments shows the cause.")
 
 
 def run_compare(given: argparse.Namespace) -> None:

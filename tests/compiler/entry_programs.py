@@ -59,8 +59,8 @@ def load_entry(run: str, arguments=(), result: entry.ResultTree = (), release_gi
 
 def identity_entry(values, result: entry.ResultTree | None = None, status: int = 0, release_gil: bool = False):
     """A native function of values like these that returns copies of them, by default in a tuple."""
-    arguments = [Argument.of(value) for value in values]
-    assert all(arguments)
+    arguments = [argument for value in values if (argument := Argument.of(value))]
+    assert len(arguments) == len(values)
     specs = [argument.spec for argument in arguments]
     return callable_from(
         load_entry(copies(specs, status), arguments, tuple(specs) if result is None else result, release_gil)

@@ -263,13 +263,13 @@ def test_flat_index_is_the_order_of_memory():
 def test_what_is_known_of_guards():
     i = Counter(0, 4)
     low, high = bounds_guards(Affine(0, ((i, 1),)), 4)
-    assert low.known is True
-    assert high.known is True
-    assert Guard(Affine(-2, ((i, 1),))).known is None
-    assert Guard(Affine(-4, ((i, 1),))).known is False
-    assert Guard(Affine(-2, ((i, 1),)), is_zero=True).known is None
-    assert Guard(Affine(1, ((i, 1),)), is_zero=True).known is False
-    assert Guard(Affine(0), is_zero=True).known is True
+    assert low.outcome is True
+    assert high.outcome is True
+    assert Guard(Affine(-2, ((i, 1),))).outcome is None
+    assert Guard(Affine(-4, ((i, 1),))).outcome is False
+    assert Guard(Affine(-2, ((i, 1),)), is_zero=True).outcome is None
+    assert Guard(Affine(1, ((i, 1),)), is_zero=True).outcome is False
+    assert Guard(Affine(0), is_zero=True).outcome is True
 
 
 def test_steps_need_a_division_only_for_counters():
@@ -277,6 +277,6 @@ def test_steps_need_a_division_only_for_counters():
     assert position_in_slice(along(counters((6,))), key, (6,)) is None
     guards, position = position_in_slice((Affine(3),), key, (6,))
     assert position == (Affine(1),)
-    assert all(g.known for g in guards)
+    assert all(g.outcome for g in guards)
     guards, _ = position_in_slice((Affine(2),), key, (6,))
-    assert any(g.known is False for g in guards)
+    assert any(g.outcome is False for g in guards)

@@ -80,7 +80,8 @@ class Scaled:
         return x * 2.0
 
 
-LAYERS, NAMES, OPTIONS, LOG, SET = [Scaled()], ["a", "b"], {"k": 2.0}, [], {1.0}
+LAYERS, NAMES, OPTIONS, SET = [Scaled()], ["a", "b"], {"k": 2.0}, {1.0}
+LOG: list[tuple[int, ...]] = []
 
 
 k = 0

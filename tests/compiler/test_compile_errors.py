@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import math
+import sys
 import weakref
 
 import numpy as np
@@ -17,7 +17,7 @@ X = np.array([0.5, -1.5, 2.0])
 
 
 def here() -> int:
-    return inspect.currentframe().f_back.f_lineno
+    return sys._getframe(1).f_lineno
 
 
 # Errors
@@ -138,7 +138,7 @@ def _picky(x):
 
 
 picky = wg.primitive("picky", _picky, lambda t, out: -t * out * out)
-del TABLE["picky"]  # other tests walk the table
+del TABLE["picky"]  # other tests iterate over the table
 
 
 def test_errors_of_numpy_code_pass_through_native_code():

@@ -131,7 +131,7 @@ def mismatches(x: np.ndarray) -> dict[str, object]:
         "None": None,
         "float": 1.0,
         "scalar": np.float64(1),
-        "memory": memoryview(x),
+        "memory": x.data,
         "dtype": x.dtype,
         "type": np.ndarray,
     }

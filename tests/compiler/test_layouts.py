@@ -262,6 +262,7 @@ def test_many_runs_give_the_same_bits():
 
 
 MASK = np.array([True, False, True, True])
+KNOWN = np.arange(12.0).reshape(3, 4) > 4.0
 
 
 @pytest.mark.parametrize(
@@ -282,6 +283,3 @@ def test_masks_that_do_not_fit_are_refused(f):
     for run in (f, wg.compile(f), wg.sparse_jacobian(f)):
         with pytest.raises(IndexError):
             run(x)
-
-
-KNOWN = np.arange(12.0).reshape(3, 4) > 4.0

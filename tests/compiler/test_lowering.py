@@ -67,7 +67,7 @@ def test_an_operation_is_not_known_by_its_name():
     assert f.report(X).fallbacks == ["rad2deg"]
 
 
-def test_instructions_are_given_the_metadata(forget):
+def test_instructions_are_given_the_parameters(forget):
     scaled = forget(
         elementwise("scaled", lambda x, factor: x * factor, lambda t, factor: t * factor, params={"factor": 2.0})
     )

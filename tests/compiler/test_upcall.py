@@ -26,7 +26,7 @@ SIZES = (5, SMALL // 8, SMALL // 8 + 1, 3 * SMALL)
 def operation(impl, spec=lambda x: x):
     """An operation of the user's own, with a result like its operand; tracing does not run it."""
     op = wg.primitive(impl.__name__, impl, lambda t: t, kind="general", spec=spec)
-    del TABLE[impl.__name__]  # other tests walk the table
+    del TABLE[impl.__name__]  # other tests iterate over the table
     return op
 
 
@@ -261,7 +261,16 @@ def test_an_index_out_of_bounds_runs_the_program_once():
     assert runs == [1]
 
 
+@pytest.fixture
+def python_answers_interrupts():
+    """Python raises KeyboardInterrupt, also where the shell started it in the background, which ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX")
+@pytest.mark.usefixtures("python_answers_interrupts")
 def test_an_interrupt_is_answered():
     """Ctrl-C during a program of many operations: the exception comes out, wherever it was raised."""
     here, rounds, is_armed = threading.get_ident(), [], False

@@ -12,7 +12,8 @@ from wengert.core import array
 from wengert.ops.methods import BINARY, METHODS, OTHER_OPERATORS, PROPERTIES
 
 STUB = ast.parse(Path(array.__file__).with_name("array_methods.pyi").read_text())
-DECLARED = {f.name: f for node in STUB.body if isinstance(node, ast.ClassDef) for f in node.body[1:]}
+CLASSES = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
+DECLARED = {f.name: f for node in CLASSES for f in node.body if isinstance(f, ast.FunctionDef)}
 
 
 def test_what_is_attached_is_declared():

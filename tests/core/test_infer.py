@@ -72,7 +72,7 @@ def test_the_rest_of_the_table(primitive, case):
         want = outcome(lambda cast=cast: specs_of(primitive.impl(*cast, **case.params), primitive))
         got = outcome(lambda cast=cast: infer(primitive, tuple(map(Spec.of, cast)), case.params))
         if got is wg.TrackedValueError:
-            assert primitive.name in ("argwhere", "gather")  # of truth values
+            assert primitive.name in ("argwhere", "gather")  # of booleans
         elif isinstance(want, type):
             assert (
                 isinstance(got, type) or dtype is np.complex128

@@ -51,11 +51,11 @@ def test_linear_systems_have_the_derivatives_of_the_exponential(method, adjoint)
     ).y[:, -1]
     weights = np.array([1.0, 3.0])
     dA, dT = wg.grad(lambda A, T: (weights * end(A, T)).sum(), (0, 1))(A, 1.5)
-    for place in np.ndindex(2, 2):
+    for index in np.ndindex(2, 2):
         E = np.zeros((2, 2))
-        E[place] = 1.0
+        E[index] = 1.0
         wanted = weights @ scipy.linalg.expm_frechet(1.5 * A, 1.5 * E, compute_expm=False) @ v
-        np.testing.assert_allclose(dA[place], wanted, rtol=1e-5, atol=2e-6)
+        np.testing.assert_allclose(dA[index], wanted, rtol=1e-5, atol=2e-6)
     np.testing.assert_allclose(dT, weights @ A @ scipy.linalg.expm(1.5 * A) @ v, rtol=1e-5, atol=1e-6)
 
 

@@ -123,7 +123,7 @@ def test_an_empty_batch(primitive, one, many, params):
     op = lambda *args: primitive.op(*args, **params)
     found = vmap(op)(*[m[:0] for m in many])
     for f, expected in zip(several(found), several(op(*one)), strict=True):
-        if primitive.name not in ("argwhere", "unique_places", "unique_counts") and not (
+        if primitive.name not in ("argwhere", "unique_indices", "unique_counts") and not (
             primitive.name == "gather" and params["key"].key == (Hole.MASK,)
         ):
             assert f.shape == (0, *expected.shape)
@@ -307,7 +307,7 @@ class TestInside:
             vmap(lambda *args, p=primitive, k=params: p.op(*args, **k), axes((True, *(False,) * (len(one) - 1))))(
                 many[0], *one[1:]
             )
-        of_numbers = {"histogram", "histogram_bin_edges", "isin", "unique_places", "unique_inverse", "unique_counts"}
+        of_numbers = {"histogram", "histogram_bin_edges", "isin", "unique_indices", "unique_inverse", "unique_counts"}
         assert looped == {"argwhere", "searchsorted", "set_at", "tril", "triu", "lstsq", *of_numbers}
 
     def test_in_place(self):

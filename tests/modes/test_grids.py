@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_same, check_modes
 
 import wengert as wg
 
-CALLS = {
+CALLS: dict[str, list[tuple[Any, ...]]] = {
     "tri": [(3,), (2, 4, 1)],
     "bartlett": [(5,)],
     "blackman": [(5,)],

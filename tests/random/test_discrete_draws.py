@@ -75,6 +75,6 @@ def test_gumbel_softmax():
     slopes = wg.jacobian(lambda x: default_rng(5).gumbel_softmax(x, 0.7, hard=True))(logits)
     np.testing.assert_allclose(slopes, wg.jacobian(lambda x: soft(x, 0.7))(logits), rtol=1e-12)
     assert default_rng(5).gumbel_softmax(logits, size=(5, 4)).shape == (5, 4, 2, 3)
-    places = default_rng(5).categorical(np.log([0.2, 0.5, 0.3]), size=2000)
-    np.testing.assert_allclose(np.bincount(places) / 2000, [0.2, 0.5, 0.3], atol=0.04)
+    indices = default_rng(5).categorical(np.log([0.2, 0.5, 0.3]), size=2000)
+    np.testing.assert_allclose(np.bincount(indices) / 2000, [0.2, 0.5, 0.3], atol=0.04)
     assert set(np.unique(default_rng(5).bernoulli(0.3, size=100))) == {0, 1}

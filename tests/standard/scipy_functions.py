@@ -55,5 +55,6 @@ if __name__ == "__main__":
         y = f(x)
         np.testing.assert_allclose(y.detach().numpy(), f(X), rtol=1e-12, atol=1e-13, err_msg=name)
         y.sum().backward()
+        assert x.grad is not None
         np.testing.assert_allclose(x.grad.numpy(), differences(f), rtol=1e-6, atol=1e-7, err_msg=name)
         print(name)

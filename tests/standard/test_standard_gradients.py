@@ -21,7 +21,7 @@ NO_DERIVATIVE = {
     **dict.fromkeys(("result_type", "from_dlpack"), "no function of the numbers, or not of tracked ones"),
     **dict.fromkeys(("ceil", "floor", "floor_divide", "round", "sign", "trunc"), "steps, which no gradient passes"),
     "nextafter": "the next number is not a function of real numbers",
-    "argmax": "places", "argmin": "places", "argsort": "places", "nonzero": "places", "searchsorted": "places",
+    "argmax": "indices", "argmin": "indices", "argsort": "indices", "nonzero": "indices", "searchsorted": "indices",
     "linalg.eigh": "eigenvectors have a gauge", "linalg.qr": "a square matrix: tested with the table",
     "linalg.svd": "factors have a gauge",
 }  # fmt: skip

@@ -100,12 +100,12 @@ def test_an_array_without_axes_is_an_index(dtype):
 def test_integer_arrays(axes, dtype):
     """Alone, together, and beside integers; they broadcast with each other."""
     x = sample("float64", (4, 5, 6))
-    places = {"i": np.array([3, 0, 0], dtype), "j": np.array([1, 4, 2], dtype)}
-    key = eval(f"({axes},)".replace(":,i", "slice(None),i").replace("i,:", "i,slice(None)"), {}, places)
+    indices = {"i": np.array([3, 0, 0], dtype), "j": np.array([1, 4, 2], dtype)}
+    key = eval(f"({axes},)".replace(":,i", "slice(None),i").replace("i,:", "i,slice(None)"), {}, indices)
     ours = eval(
         f"({axes},)".replace(":,i", "slice(None),i").replace("i,:", "i,slice(None)"),
         {},
-        {k: wg.asarray(v) for k, v in places.items()},
+        {k: wg.asarray(v) for k, v in indices.items()},
     )
     same_numbers(wg.asarray(x)[ours], x[key])
     out = wg.asarray(x, copy=True)
@@ -157,8 +157,8 @@ def test_writing_broadcasts():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_take(dtype):
     x = sample(dtype, (3, 4))
-    for axis, places in ((0, [2, 0, 2]), (1, [3]), (-1, [0, 1, -1])):
-        check("take", x, np.array(places), axis=axis)
+    for axis, indices in ((0, [2, 0, 2]), (1, [3]), (-1, [0, 1, -1])):
+        check("take", x, np.array(indices), axis=axis)
     check("take", x[0], np.array([1, 1]))
     check("take", x, np.array([], dtype="int64"), axis=0)
     check("take", x, np.array([1, 2], dtype="uint8"), axis=1)

@@ -22,7 +22,7 @@ MATRICES = [(3, 3), (2, 3), (4, 3), (2, 3, 2), (2, 2, 3), (0, 3), (3, 0), (0, 2,
 
 def matrix(dtype: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
     """Well-conditioned: a heavy diagonal."""
-    return np.asarray(sample(dtype, shape, seed=seed) + 3 * np.eye(*shape[-2:]), dtype)
+    return np.asarray(sample(dtype, shape, seed=seed) + 3 * np.eye(shape[-2], shape[-1]), dtype)
 
 
 def hermitian(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -180,7 +180,8 @@ def test_solve_promotes():
 def test_decompositions(dtype, shape):
     """Names, shapes and dtypes of the factors, and that they multiply to the matrix."""
     x = matrix(dtype, shape)
-    rows, columns, rank = *shape[-2:], min(shape[-2:])
+    rows, columns = shape[-2:]
+    rank = min(rows, columns)
     tolerance = 1e-4 if dtype in ("float32", "complex64") else 1e-10
     real = of({"complex64": "float32", "complex128": "float64"}.get(dtype, dtype))
     for mode in ("reduced", "complete"):

@@ -74,7 +74,7 @@ CALLS = [
 
 
 def refilled(value, dtype: str, seed: list[int]):
-    """The same arguments with arrays of another dtype and of arbitrary numbers; places and numbers of repeats stay."""
+    """The same arguments with arrays of another dtype and of arbitrary numbers; indices and numbers of repeats stay."""
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         seed[0] += 1
         return sample(dtype, value.shape, seed=seed[0])

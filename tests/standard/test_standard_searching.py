@@ -93,9 +93,9 @@ def test_sorting(dtype, axis, descending):
     for stable in (True, False):
         check("sort", x, axis=axis, descending=descending, stable=stable)
     check("argsort", x, axis=axis, descending=descending, stable=True)
-    places = run(wg, "argsort", x, axis=axis, descending=descending, stable=False)
+    indices = run(wg, "argsort", x, axis=axis, descending=descending, stable=False)
     sorted_numbers = plain(run(wg, "sort", x, axis=axis, descending=descending))
-    np.testing.assert_array_equal(np.take_along_axis(x, plain(places), axis), sorted_numbers)
+    np.testing.assert_array_equal(np.take_along_axis(x, plain(indices), axis), sorted_numbers)
 
 
 @pytest.mark.parametrize("name", ["sort", "argsort"])

@@ -1,6 +1,4 @@
-"""Distributions on whole numbers: values against SciPy, derivatives in the parameters against differences, none in the
-counts.
-"""
+"""Distributions on integers: values against SciPy, derivatives with respect to parameters against differences."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from wengert import stats
 from wengert.random import default_rng
 from wengert.stats.families import DiscreteFamily
 
-EXAMPLES = {
+EXAMPLES: dict[str, list[tuple[float, ...]]] = {
     "poisson": [(0.3,), (7.5,)],
     "binom": [(9.0, 0.3), (40.0, 0.85)],
     "bernoulli": [(0.3,)],

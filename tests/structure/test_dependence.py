@@ -34,11 +34,11 @@ def differences(f, args, live) -> np.ndarray:
     """The Jacobian by differences of values: an oracle that knows nothing of sets."""
     columns = []
     for i in live:
-        for place in np.ndindex(args[i].shape):
+        for index in np.ndindex(args[i].shape):
             ends = []
             for step in (STEP, -STEP):
                 moved = np.array(args[i])
-                moved[place] += step
+                moved[index] += step
                 ends.append(flattened(f(*args[:i], moved, *args[i + 1 :])))
             columns.append((ends[0] - ends[1]) / (2 * STEP))
     return np.array(columns).T if columns else np.zeros((flattened(f(*args)).size, 0))

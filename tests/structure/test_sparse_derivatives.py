@@ -299,15 +299,15 @@ def unit_vector(arrays, j):
 def test_hessians_of_random_programs(seed):
     rng = np.random.default_rng(seed)
     draft = Draft(lambda n: int(rng.integers(n)), 8)
-    f, (*arrays, places) = draft.function(), draft.inputs
-    kept = [i for i, y in enumerate(f(*arrays, places)) if np.asarray(y).dtype == np.float64 and np.size(y)]
+    f, (*arrays, indices) = draft.function(), draft.inputs
+    kept = [i for i, y in enumerate(f(*arrays, indices)) if np.asarray(y).dtype == np.float64 and np.size(y)]
     starts = np.cumsum([0, *[a.size for a in arrays]])
     if not kept or not 0 < starts[-1] < 100:
         return
 
     def energy(z):
         parts = [z[i : i + a.size].reshape(a.shape) for i, a in zip(starts, arrays, strict=False)]
-        outs = f(*parts, places)
+        outs = f(*parts, indices)
         return sum((outs[k] ** 2).sum() for k in kept) + (z**2).sum()
 
     z = np.concatenate([a.reshape(-1) for a in arrays])

@@ -63,9 +63,9 @@ class TestJacobian:
         x = np.asarray(RNG.normal(size=inside))
         found = jacobian(f, mode=mode)(x)
         assert found.shape == outside + inside
-        for place in np.ndindex(outside):
-            expected = numerical_gradient(lambda x, place=place: f(x)[place], [x], 0)
-            np.testing.assert_allclose(found[place], expected, rtol=1e-7, atol=1e-8)
+        for index in np.ndindex(outside):
+            expected = numerical_gradient(lambda x, index=index: f(x)[index], [x], 0)
+            np.testing.assert_allclose(found[index], expected, rtol=1e-7, atol=1e-8)
 
     @pytest.mark.parametrize("mode", ["forward", "reverse"])
     def test_trees(self, mode):

@@ -197,17 +197,17 @@ class TestTraps:
         np.testing.assert_allclose(vmap(grad(wg.logsumexp))(large), [[0.5, 0.5], [0, 0], [1, 0]])
 
     def test_duplicate_indices(self):
-        places = np.array([[0, 0, 2], [1, 1, 1]])
+        indices = np.array([[0, 0, 2], [1, 1, 1]])
         f = lambda x, i: x[i].sum()
-        np.testing.assert_array_equal(vmap(grad(f))(np.ones((2, 3)), places), [[2, 0, 1], [0, 3, 0]])
-        np.testing.assert_array_equal(vmap(grad(f), in_axes=(None, 0))(np.ones(3), places), [[2, 0, 1], [0, 3, 0]])
+        np.testing.assert_array_equal(vmap(grad(f))(np.ones((2, 3)), indices), [[2, 0, 1], [0, 3, 0]])
+        np.testing.assert_array_equal(vmap(grad(f), in_axes=(None, 0))(np.ones(3), indices), [[2, 0, 1], [0, 3, 0]])
 
         def overwrite(v, i):
             y = wg.zeros(3)
             y[i] = v
             return (y * np.array([1.0, 10.0, 100.0])).sum()
 
-        np.testing.assert_array_equal(vmap(grad(overwrite))(np.ones((2, 3)), places), [[0, 1, 100], [0, 0, 10]])
+        np.testing.assert_array_equal(vmap(grad(overwrite))(np.ones((2, 3)), indices), [[0, 1, 100], [0, 0, 10]])
 
     def test_from_two_threads(self):
         results = {}

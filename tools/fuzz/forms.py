@@ -127,7 +127,7 @@ SHAPES = [
 ]
 """Other arrangements of one or two values."""
 
-PLACES = [
+INDEXED = [
     "{v}[..., np.argsort({v}, axis=-1)[..., 0]]",
     "np.take({v}, np.argmax({v}, axis=-1), axis=-1)",
     "np.take_along_axis({v}, np.argsort({v}, axis=-1), axis=-1)",
@@ -143,7 +143,7 @@ PLACES = [
     "np.extract(np.array([True, False, True]), {v})",
     "np.sort({v})[::-1]",
 ]
-"""Elements at places that depend on numbers, or on the integers `n`."""
+"""Elements at indices that depend on numbers, or on the integers `n`."""
 
 BUFFERS = [
     "np.copy({u})",

@@ -33,8 +33,8 @@ def advanced_key(scope: Scope, shape: tuple[int, ...]) -> str:
     count = scope.number(1, 4)
     parts = []
     for n in shape[: scope.number(1, len(shape))]:
-        places = [scope.number(-n, n - 1) for _ in range(count)]
-        parts.append(scope.one_of([str(places), f"np.array({places})", some_slice(scope, n), str(places[0])]))
+        indices = [scope.number(-n, n - 1) for _ in range(count)]
+        parts.append(scope.one_of([str(indices), f"np.array({indices})", some_slice(scope, n), str(indices[0])]))
     if not any("[" in part for part in parts):
         parts[0] = str([scope.number(-shape[0], shape[0] - 1) for _ in range(count)])
     return ", ".join(parts)

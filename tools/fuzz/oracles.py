@@ -196,7 +196,7 @@ class Run:
 
 
 def is_close(a: np.ndarray, b: np.ndarray, tolerance: float, bound: float = 0.0) -> bool:
-    """Equal up to a tolerance relative to the largest number; infinities and NaN at the same places."""
+    """Equal up to a tolerance relative to the largest number; infinities and NaN at the same indices."""
     if a.dtype.kind not in "fc":
         return np.array_equal(a, b)
     finite = np.isfinite(b)
@@ -356,7 +356,7 @@ def training_step(run: Run) -> Callable:
 
 
 def check_state(run: Run) -> None:
-    """Programs that assign to what they capture, and steps of training: the same calls in sequence, eager and compiled."""
+    """Programs that assign to what they capture, and training steps: the same calls in sequence, eager and compiled."""
     check_sequence(run, "state", run.program, lambda some: some.f)
     check_sequence(run, "training", replace(run.program, updates=([], [])), training_step)
 

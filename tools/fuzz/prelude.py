@@ -18,7 +18,7 @@ __all__ = ["case", "changed", "fit", "laid_out", "np", "op", "total", "wg", "wit
 
 
 def op(name: str) -> Any:
-    """An operation of the table, with the metadata that its tests use."""
+    """An operation of the table, with the parameters that its tests use."""
     primitive = TABLE[name]
     return lambda *args: primitive.op(*args, **primitive.trial.params)
 

@@ -80,7 +80,7 @@ class Program:
 
     @property
     def is_holding(self) -> bool:
-        """Whether it hides part of its dependence from derivatives, so that differences of values say something else."""
+        """Whether it hides part of its dependence from derivatives, so that differences of values do not agree."""
         return "stop" in self.families
 
     @property

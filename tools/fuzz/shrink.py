@@ -13,6 +13,12 @@ from tools.fuzz.programs import Program
 
 def smaller(program: Program) -> Iterator[Program]:
     """Programs with one part less."""
+    yield from with_less_code(program)
+    yield from with_less_data(program)
+
+
+def with_less_code(program: Program) -> Iterator[Program]:
+    """Programs with a term of the result, a statement or a line less, or that end earlier."""
     if not program.is_vector:
         parts = program.result.split(" + ")
         for part in parts if len(parts) > 1 else ():
@@ -29,6 +35,10 @@ def smaller(program: Program) -> Iterator[Program]:
         for j in range(1, len(lines)):
             fewer = replace(program.statements[k], text="\n".join(lines[:j] + lines[j + 1 :]))
             yield replace(program, statements=[*program.statements[:k], fewer, *program.statements[k + 1 :]])
+
+
+def with_less_data(program: Program) -> Iterator[Program]:
+    """Programs without an array that nothing uses, or with an input in plain layout."""
     for k, c in enumerate(program.captured):
         if c.name not in program.source:
             yield replace(program, captured=program.captured[:k] + program.captured[k + 1 :])

@@ -19,9 +19,9 @@ from tools.fuzz.forms import (
     CHOICES,
     CONDITIONS,
     CONTRACTIONS,
+    INDEXED,
     MATRICES,
     METHODS,
-    PLACES,
     REDUCTIONS,
     SEQUENCES,
     SHAPES,
@@ -31,8 +31,9 @@ from tools.fuzz.forms import (
 from tools.fuzz.keys import advanced_key, any_key, basic_key
 from tools.fuzz.scope import Scope
 from wengert.core.primitive import TABLE, Primitive
+from wengert.ops.samples import draws  # noqa: F401  # adds its operations to the table
 
-UNKNOWN_SHAPE = ("argwhere", "unique_places", "unique_inverse", "unique_counts")
+UNKNOWN_SHAPE = ("argwhere", "unique_indices", "unique_inverse", "unique_counts")
 """Operations whose results have a shape that depends on numbers."""
 ELEMENTWISE = [
     p
@@ -61,7 +62,7 @@ def spelled(scope: Scope, primitive: Primitive) -> str:
 
 
 def elementwise(scope: Scope) -> str:
-    """Any operation of the table that works on each element, its arguments brought into its domain where they are not."""
+    """Any elementwise operation of the table, its arguments brought into its domain where they are not."""
     primitive = scope.one_of(ELEMENTWISE)
     arguments: list[str] = []
     for i, name in enumerate(primitive.inputs):
@@ -93,7 +94,8 @@ def by_case(scope: Scope) -> str:
             or primitive.definition.rules[i : i + 1] not in ((), (None,))
         )
         operands.append(scope.pick(kinds) if takes and (isinstance(a, tuple) or a.dtype.kind == "f") else "None")
-    return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{0 if primitive.outputs == 1 else scope.number(0, 1)}]"
+    output = 0 if primitive.outputs == 1 else scope.number(0, 1)
+    return f"{scope.target} = case({primitive.name!r}, {index}, {', '.join(operands)})[{output}]"
 
 
 def constant_by_case(scope: Scope) -> str:
@@ -151,9 +153,10 @@ def reduced(scope: Scope) -> str:
     axes: list[Any] = [None, *range(-rank, rank), *([tuple(range(rank))[:2]] if rank > 1 else [])]
     name = scope.one_of(REDUCTIONS)
     keepdims = ", keepdims=True" if scope.chance(0.3) else ""
+    axis = scope.one_of(axes)
     if name == "np.std":  # not smooth where all numbers are the same
-        return f"{scope.target} = np.std({v} + np.arange({scope[v].size}.0).reshape({scope[v].shape}), axis={scope.one_of(axes)}{keepdims})"
-    return f"{scope.target} = {name}({v}, axis={scope.one_of(axes)}{keepdims})"
+        v = f"{v} + np.arange({scope[v].size}.0).reshape({scope[v].shape})"
+    return f"{scope.target} = {name}({v}, axis={axis}{keepdims})"
 
 
 def by_method(scope: Scope) -> str:
@@ -180,7 +183,7 @@ def indexed_by_values(scope: Scope) -> str:
     """Places that depend on numbers, used on values: a gather in every mode."""
     v = scope.pick("f", lambda a: a.ndim > 0 and a.size > 0)
     n = scope[v].shape[-1]
-    form = scope.one_of(PLACES)
+    form = scope.one_of(INDEXED)
     return f"{scope.target} = {form.format(v=v, n=n, k=scope.number(0, n - 1))}"
 
 
@@ -301,7 +304,7 @@ def stopped(scope: Scope) -> str:
 
 
 def integers(scope: Scope) -> str:
-    """Integers and truths that Python reads."""
+    """Integers and booleans that Python reads."""
     v = scope.pick("f", lambda a: a.ndim > 0 and a.size > 0)
     y = scope.target
     table = scope.constant(scope.rng.uniform(-1.0, 1.0, 16))

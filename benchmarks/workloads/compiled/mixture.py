@@ -27,10 +27,10 @@ def data(points: int) -> tuple:
     return normal(COMPONENTS), means, 0.3 * normal((COMPONENTS, DIMENSIONS)), 0.3 * normal((COMPONENTS, below)), points_
 
 
-def places(dimensions: int) -> np.ndarray:
+def packed_indices(dimensions: int) -> np.ndarray:
     """Where each entry of a matrix stands in its packed lower part.
 
-    Everything else is one place further, where a zero follows.
+    Everything else is at the next index, where a zero follows.
     """
     below = np.tril_indices(dimensions, -1)
     where = np.full((dimensions, dimensions), len(below[0]))
@@ -44,7 +44,7 @@ def log_likelihood(weights: Any, means: Any, logs: Any, below: Any, points: Any,
     """
     n, d = points.shape
     padded = m.concatenate([below, m.zeros((len(means), 1))], axis=1)
-    q = m.exp(logs)[:, :, None] * m.eye(d) + padded[:, places(d)]
+    q = m.exp(logs)[:, :, None] * m.eye(d) + padded[:, packed_indices(d)]
     z = (points - means[:, None]) @ m.swapaxes(q, 1, 2)
     exponents = (weights + logs.sum(axis=1))[:, None] - 0.5 * (z**2).sum(axis=2)
     return logsumexp(exponents, axis=0).sum() - n * logsumexp(weights, axis=0) - 0.5 * n * d * math.log(2.0 * math.pi)

@@ -18,7 +18,7 @@ def points(n: int) -> tuple[np.ndarray]:
 
 
 def entries(problem: tuple, result: tuple) -> tuple:
-    """The sum of all entries, weighed by their places: of a dense matrix, or of a sparse one."""
+    """The sum of all entries, weighed by their indices: of a dense matrix, or of a sparse one."""
     matrix = result[0]
     if matrix.ndim == 2:
         rows, columns = np.nonzero(matrix)
@@ -121,11 +121,11 @@ def numpy_reaction(x: np.ndarray) -> Run:
     """By hand: the derivative of the reaction on four diagonals, and that of the diffusion, which is constant."""
     n = x.size // 2
     side = int(round(n**0.5))
-    places = np.arange(n).reshape(side, side)
+    cells = np.arange(n).reshape(side, side)
     diffusion = -4.0 * np.eye(n)
     for axis in (0, 1):
         for step in (1, -1):
-            diffusion[places.reshape(-1), np.roll(places, step, axis).reshape(-1)] += 1.0
+            diffusion[cells.reshape(-1), np.roll(cells, step, axis).reshape(-1)] += 1.0
     diffusion *= ALPHA * (side - 1.0) ** 2
 
     def run() -> tuple:

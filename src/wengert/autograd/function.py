@@ -23,8 +23,9 @@ from wengert.core.levels import is_own, iterate_payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, make_node, output_nodes
-from wengert.modes.tensor import Tensor, as_tensor, snapshot, to_cotangent, to_gradient
+from wengert.modes.tensor import Tensor, as_tensor, to_cotangent, to_gradient
 
 OPAQUE = Spec((), np.dtype(object))
 """The spec of an output that is not an array."""
@@ -72,10 +73,12 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """Compute the results; a subclass defines this."""
         raise NotImplementedError("A Function needs a static method forward(ctx, ...).")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return the gradients of the arguments, given those of the results; a subclass defines this."""
         raise NotImplementedError("A Function needs a static method backward(ctx, *grad_outputs) to be differentiated.")
 
     @classmethod
@@ -262,7 +265,7 @@ def pull_function(cls: type[Function], t: list[Any], ctx: Context) -> list[Any]:
     """
     saved = ctx._open()
     whole = saved.whole
-    recorded = saved.nested or any(isinstance(c, Tensor) for c in t)
+    recorded = saved.is_nested or any(isinstance(c, Tensor) for c in t)
     grad_outputs = [
         to_gradient(c)
         if c is not None

@@ -153,7 +153,7 @@ class Saved:
         return node
 
     @property
-    def nested(self) -> bool:
+    def is_nested(self) -> bool:
         """Whether a transform runs around this one, so that backward is always recorded."""
         return bool(self.below)
 
@@ -175,11 +175,10 @@ class Saved:
             if origin is None:
                 return add_dead_ends(value, self.histories, self.whole.name, UNKNOWN_HISTORY)
             if not self.level:
-                node = (
-                    self.whole.parents[origin]
-                    if origin >= 0
-                    else TapeNode(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
-                )
+                if origin >= 0:
+                    node = self.whole.parents[origin]
+                else:
+                    node = TapeNode(OUTPUT, {"index": ~origin}, (self.whole,), (), value)
                 if node is not None:
                     return Tensor(value, 0, node)
         return value if self.arrays[i] else Tensor(value)

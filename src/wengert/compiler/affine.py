@@ -99,7 +99,7 @@ class Guard(NamedTuple):
     is_zero: bool = False
 
     @property
-    def known(self) -> bool | None:
+    def outcome(self) -> bool | None:
         """Whether it always holds or never holds; None if that depends on the counters."""
         low, high = self.value.range
         if self.is_zero:

@@ -27,8 +27,9 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.batch import Batched
+from wengert.modes.in_place import is_sole_owner
 from wengert.modes.symbolic import Assignment
-from wengert.modes.tensor import Tensor, is_sole_owner
+from wengert.modes.tensor import Tensor
 from wengert.transforms.tracing import Traced, input_spec
 
 
@@ -159,7 +160,7 @@ class Signature:
                     assignment.target._rebind(new)
         return outs[:n]
 
-    def derived(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
+    def derive(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
         """A compiled function made from the graph, once for each kind and details."""
         key = kind, details
         if key not in self.known:

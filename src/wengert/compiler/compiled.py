@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from wengert.compiler.call_signature import Fixed, Signature, leaf_key, static_arguments, unhashable
-from wengert.compiler.compiled_call import CompiledCall, operation_of
 from wengert.compiler.report import Report
+from wengert.compiler.transformed_call import CompiledCall, operation_of
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.levels import iterate_payloads
@@ -39,21 +39,13 @@ DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 
 @overload
 def compile(
-    f: Callable[P, R],
-    *,
-    static_argnums: Static = (),
-    static_argnames: Sequence[str] | str = (),
-    check: bool = False,
+    f: Callable[P, R], *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
 ) -> Compiled[P, R]: ...
 
 
 @overload
 def compile(
-    f: None = None,
-    *,
-    static_argnums: Static = (),
-    static_argnames: Sequence[str] | str = (),
-    check: bool = False,
+    f: None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 

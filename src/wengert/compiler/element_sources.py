@@ -72,9 +72,9 @@ class ElementSources:
         assert reads is not None
         possible = []
         for read in reads:
-            if any(g.known is False for g in read.guards):
+            if any(g.outcome is False for g in read.guards):
                 continue
-            guards = tuple([g for g in read.guards if g.known is None])
+            guards = tuple([g for g in read.guards if g.outcome is None])
             possible.append(Read(guards, read.operand, read.position))
             if not guards:
                 break

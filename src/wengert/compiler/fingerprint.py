@@ -40,7 +40,7 @@ def surroundings() -> str | None:
 def is_unchanged(_modules: int) -> bool:
     """Whether no source has changed since the package was imported; cached for a number of imported modules."""
     files = list(source_files(PACKAGE))
-    return bool(files) and max([changed_at(file) for file in files]) <= IMPORTED - COARSE
+    return bool(files) and max([change_time(file) for file in files]) <= IMPORTED - COARSE
 
 
 def source_files(folder: str | Path) -> Iterator[os.DirEntry[str]]:
@@ -53,7 +53,7 @@ def source_files(folder: str | Path) -> Iterator[os.DirEntry[str]]:
                 yield entry
 
 
-def changed_at(file: os.DirEntry[str]) -> float:
+def change_time(file: os.DirEntry[str]) -> float:
     """When a file was last changed; tools that install files set `st_mtime`, but not `st_ctime`."""
     status = file.stat()
     return status.st_mtime if sys.platform == "win32" else status.st_ctime

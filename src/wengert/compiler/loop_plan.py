@@ -152,9 +152,9 @@ class LoopPlan:
         return {r: PIECES * r.size for r in self.kernel.reductions} if self.cut_axis is not None else {}
 
 
-def strided_counts(indices: Sequence[Affine], rank: int) -> list[int]:
+def strided_counts(indices: Sequence[Affine], ndim: int) -> list[int]:
     """For each axis, the number of indices that neither stay nor advance by one along it."""
-    counts = [0] * rank
+    counts = [0] * ndim
     for index in indices:
         for counter, k in index.terms:
             counts[counter.axis] += abs(k) != 1

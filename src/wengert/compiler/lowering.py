@@ -135,12 +135,12 @@ class BlasCall(Lowering):
         self.is_for = is_for
 
 
-lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="by its expansion")
+lowering: Aspect[Lowering] = Aspect("lowering", "its native code", rest="its expansion is compiled")
 
 expansion: Aspect[Callable[..., Any]] = Aspect(
     "expansion",
     "the simpler operations that it consists of in native code",
-    rest="it is native as it is, or runs by NumPy",
+    rest="it has native code, or NumPy runs it",
 )
 """A function of the operands as symbols, and of the parameters as keywords. It returns None where the operation stays.
 """

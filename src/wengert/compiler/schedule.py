@@ -121,7 +121,7 @@ class Schedule:
                 return
         self.forms = plain
 
-    def rank(self, node: Node) -> int:
+    def loop_ndim(self, node: Node) -> int:
         """The number of axes of a value that are looped over; the others are unrolled."""
         if self.is_tiny:
             return 0
@@ -129,7 +129,7 @@ class Schedule:
 
     def domain(self, node: Node) -> tuple[int, ...]:
         """The extents of the loops over a value."""
-        return node.shape[: self.rank(node)]
+        return node.shape[: self.loop_ndim(node)]
 
     # Stages
 
@@ -325,7 +325,7 @@ class Schedule:
             elif form is Form.REDUCE:
                 assert isinstance(node, Operation)
                 operand = node.args[0]
-                axes = tuple(i for i in node.params["axis"] if i < self.rank(operand))
+                axes = tuple(i for i in node.params["axis"] if i < self.loop_ndim(operand))
                 key = (self.domain(operand), self.stages[node], axes)
                 kernels.setdefault(key, Kernel(key[0], key[1], axes)).reductions.append(node)
         for node in self.stored:

@@ -37,17 +37,17 @@ def row_candidates(graph: Graph) -> list[tuple[int, ...]]:
     sizes: dict[tuple[int, ...], int] = {}
     for node in graph.operations:
         if node.spec.__class__ is Spec and node.ndim > 1 and node.size:
-            rank = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
-            if 0 < rank < node.ndim and math.prod(node.shape[:rank]) >= 64:
-                rows = node.shape[:rank]
+            ndim = next(r for r in range(node.ndim + 1) if math.prod(node.shape[r:]) <= ROW)
+            if 0 < ndim < node.ndim and math.prod(node.shape[:ndim]) >= 64:
+                rows = node.shape[:ndim]
                 sizes[rows] = sizes.get(rows, 0) + node.size
     return sorted(sizes, key=sizes.__getitem__, reverse=True)[:2]
 
 
 def in_rows(node: Node, rows: tuple[int, ...]) -> bool:
     """Whether a value has these first axes, and few elements after them."""
-    rank = len(rows)
-    return bool(rows) and node.shape[:rank] == rows and math.prod(node.shape[rank:]) <= LONGEST_ROW
+    ndim = len(rows)
+    return bool(rows) and node.shape[:ndim] == rows and math.prod(node.shape[ndim:]) <= LONGEST_ROW
 
 
 def keeps_rows(node: Operation, rows: tuple[int, ...]) -> bool:

@@ -24,7 +24,7 @@ from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
 from wengert.modes.tape import TapeNode, find_older, next_sequence
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, record_result, split_operands
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
 
@@ -211,8 +211,7 @@ class Results:
         if top is None:
             return out
         assert isinstance(top, Tensor)  # the second run is always recorded
-        own = find_own(values, Tensor, top.level)
-        return Tensor.record(primitive, top.level, values, params, payloads(values, own), out)
+        return record_result(primitive, top.level, params, *split_operands(values, top.level), out)
 
 
 class PolicyValue(Array):
@@ -230,8 +229,6 @@ class PolicyValue(Array):
         out = results.compute(primitive, payloads(args, own), params)
         if gives_constants(primitive):
             return out
-        return (
-            PolicyValue(out, level, results)
-            if primitive.outputs == 1
-            else tuple([PolicyValue(o, level, results) for o in out])
-        )
+        if primitive.outputs == 1:
+            return PolicyValue(out, level, results)
+        return tuple([PolicyValue(o, level, results) for o in out])

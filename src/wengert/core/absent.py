@@ -139,10 +139,7 @@ METHODS = (
         "view",
     ),
     Absence(
-        "Writing",
-        "files contain plain numbers",
-        "x.detach().numpy().{name}, or pickle of a leaf",
-        "dump dumps tofile",
+        "Writing", "files contain plain numbers", "x.detach().numpy().{name}, or pickle of a leaf", "dump dumps tofile"
     ),
     Absence("Another size in place", "a value keeps its shape", "wg.resize(x, shape), which makes a new one", "resize"),
 )

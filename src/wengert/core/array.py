@@ -114,30 +114,36 @@ class Array(ArrayMethods):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
         shape: tuple[int, ...] = self.value.shape
         return shape
 
     @property
     def dtype(self) -> np.dtype:
+        """The type of the elements."""
         dtype: np.dtype[Any] = self.value.dtype
         return dtype
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         ndim: int = self.value.ndim
         return ndim
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         size: int = self.value.size
         return size
 
     @property
     def itemsize(self) -> int:
+        """The number of bytes of one element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes of all elements."""
         return self.size * self.dtype.itemsize
 
     @property
@@ -240,9 +246,11 @@ class Array(ArrayMethods):
 
     @property
     def device(self) -> str:
+        """The device that the elements are on: always `"cpu"`."""
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
+        """This value itself: the only device is `"cpu"`."""
         check_device(device)
         if stream is not None:
             raise user_error(ValueError, "The device 'cpu' has no streams", "Leave out `stream`.")

@@ -54,7 +54,7 @@ def find_bundled() -> Blas | None:
 
 def find_scipy_blas() -> Blas:
     """The BLAS that SciPy was built with, from its table for Cython."""
-    from scipy.linalg import cython_blas  # type: ignore[import-untyped]  # slow to import, so only where it is needed
+    from scipy.linalg import cython_blas  # slow to import, so only where it is needed
 
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]

@@ -68,7 +68,11 @@ def iterate_payloads(x: Any) -> Iterator[Any]:
 
 def has_user_tensor(x: Any) -> bool:
     """Whether a value is or contains a user's tensor."""
-    return any(not layer.level for layer in iterate_payloads(x))
+    while isinstance(x, Array):
+        if not x.level:
+            return True
+        x = x.value
+    return False
 
 
 def copy_value(x: A) -> A:

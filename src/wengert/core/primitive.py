@@ -62,7 +62,7 @@ class Primitive:
             self.keep_y: Any = self.keep(False, True)
             self.keep_xy: Any = self.keep(True, True)
         self.constants = tuple([i for i, rule in enumerate(rules) if rule is None])
-        self.op = bind(self)
+        self.op: OperationFunction = bind(self)
 
     def keep(self, *live: bool) -> Callable[..., Any] | None:
         """`(out, *args) -> saved`: only what the rules of the live arguments need, in the order of `wanted`.

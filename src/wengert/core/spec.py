@@ -30,10 +30,12 @@ class Spec(NamedTuple):
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         size = 1
         for extent in self.shape:
             size *= extent

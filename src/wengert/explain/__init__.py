@@ -1,1 +1,1 @@
-"""How a derivative comes about: recorded line by line, shown as tables, pictures and pages."""
+"""How a derivative is computed: recorded line by line, shown as tables, pictures and pages."""

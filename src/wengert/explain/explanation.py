@@ -1,4 +1,4 @@
-"""`explain`: how a derivative comes about, as an object that prints in terminals, notebooks and documents."""
+"""`explain`: how a derivative is computed, as an object that prints in terminals, notebooks and documents."""
 
 from __future__ import annotations
 
@@ -56,10 +56,12 @@ class Explanation:
 
     @property
     def inputs(self) -> list[TraceStep]:
+        """The lines of the inputs."""
         return [step for step in self.steps if step.is_input]
 
     @property
     def outputs(self) -> list[Node]:
+        """The nodes of the results."""
         return self.recording.outputs
 
     def text(self, color: bool = False, limit: int | None = 60) -> str:
@@ -70,9 +72,11 @@ class Explanation:
         return self._write("text", color, limit=limit)
 
     def markdown(self) -> str:
+        """The traces as Markdown tables."""
         return self._write("markdown")
 
     def latex(self) -> str:
+        """The traces as LaTeX tables."""
         return self._write("latex")
 
     def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
@@ -88,10 +92,11 @@ class Explanation:
         return save(self._write("dot", edges, groups), path)
 
     def png(self, path: Path | str, *, edges: bool = False, groups: bool | None = None, scale: float = 2.0) -> None:
+        """Write the graph as a picture to a file; `edges` and `groups` are as in `svg`."""
         Path(path).write_bytes(self._write("png", edges, groups, scale))
 
     def html(self, path: Path | str | None = None) -> str:
-        """One self-contained page: graph, table and source side by side, to play forward and backward."""
+        """One self-contained page: graph, table and source side by side, which can be stepped through."""
         return save(self._write("html"), path)
 
     def __str__(self) -> str:
@@ -118,7 +123,7 @@ def save(text: str, path: Path | str | None) -> str:
 
 
 def explain(f: Callable, *args: Any, mode: Mode = "reverse", seed: Any = None, **kwargs: Any) -> Explanation:
-    """How the derivative of `f` comes about at these arguments.
+    """How the derivative of `f` is computed at these arguments.
 
     `seed` is the tangent of the inputs for "forward" (a tree like the arguments; by default 1 for the first input), the
     cotangent of the results for "reverse" (by default 1), and for "both" a pair of these.

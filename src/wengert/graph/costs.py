@@ -14,8 +14,8 @@ from wengert.graph.ir import Node, Operation
 
 flops: Aspect[Callable[[Operation], int]] = Aspect(
     "flops",
-    "the arithmetic of one node, where it is not one flop for each element",
-    rest="one for each element, or none",
+    "the number of flops of one node, if it is not one for each element",
+    rest="it takes one for each element, or none",
 )
 
 

@@ -73,7 +73,7 @@ class Expression(NamedTuple):
 
 
 expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect(
-    "expression", "how mathematics writes it, where that is its own way", rest="by its notation"
+    "expression", "how it is written in formulas, if its notation is not enough", rest="its notation is used"
 )
 ONE = Expression("1", is_number=True)
 
@@ -225,13 +225,11 @@ class Writer:
     def sum(self, left: Expression, right: Expression, subtract: bool) -> Expression:
         """A sum or difference, with signs moved to where they show."""
         minus = right.negative != subtract
-        second = (
-            right.text
-            if right.precedence > SUM or not minus and right.precedence == SUM and not right.negative
-            else None
-        )
-        if second is None:
-            second = self.style.parentheses(right.text)
+        second = right.text
+        if right.precedence <= SUM and (minus or right.negative or right.precedence < SUM):
+            second = self.style.parentheses(second)
+        elif right.precedence == SUM and second.startswith(self.style.minus):  # a + (-b - c) is a - b - c
+            minus, second = True, second.removeprefix(self.style.minus)
         sign = self.style.minus if minus else "+"
         if left.negative and not minus:
             first = left.text if left.precedence > SUM else self.style.parentheses(left.text)

@@ -49,7 +49,7 @@ class Fence(NamedTuple):
 
 
 notation: Aspect[Infix | PrefixFunction | NamedFunction | Fence] = Aspect(
-    "notation", "the sign or the short name that mathematics has for it", rest="it is written by its name"
+    "notation", "its sign or short name in formulas", rest="it is written by its name"
 )
 TRANSPARENT = NamedFunction("", "")
 """The notation of what mathematics does not write down: the same numbers in another form."""

@@ -32,10 +32,10 @@ Text = tuple[str, int]
 
 
 python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect(
-    "python call", "its call, where NumPy takes metadata in its own way", rest="a call of its name"
+    "python call", "its Python code, if NumPy takes its parameters in another form", rest="it is called by its name"
 )
 python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect(
-    "python block", "the lines that write into a new array", rest="it is an expression"
+    "python block", "its Python code, if that is several lines", rest="it is an expression"
 )
 
 
@@ -156,11 +156,10 @@ class SourceWriter:
         """An operator between its operands."""
         left, right = [self.operand(a, node) for a in node.args]
         loose = precedence == POWER  # `**` binds to the right; comparisons must not chain
-        first = (
-            left[0]
-            if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS
-            else f"({left[0]})"
-        )
+        if left[1] > precedence or left[1] == precedence and not loose and symbol not in COMPARISONS:
+            first = left[0]
+        else:
+            first = f"({left[0]})"
         second = right[0] if right[1] > precedence or loose and right[1] >= SIGN else f"({right[0]})"
         return f"{first} {symbol} {second}", precedence
 
@@ -240,11 +239,9 @@ def _write_array(array: np.ndarray) -> str | None:
         first = array[(0,) * array.ndim]
         if array.tobytes() == first.tobytes() * array.size and (array.size > 3 or array.ndim > 1):
             fill = {0: "zeros", 1: "ones"}.get(first.item()) if not np.signbit(first.real) else None
-            return (
-                f"np.{fill}({array.shape}{typed})"
-                if fill
-                else f"np.full({array.shape}, {write_number(first.item())}{typed})"
-            )
+            if fill:
+                return f"np.{fill}({array.shape}{typed})"
+            return f"np.full({array.shape}, {write_number(first.item())}{typed})"
     if not array.size:
         return f"np.zeros({array.shape}{typed})"
     if array.size > SMALL:

@@ -31,11 +31,11 @@ def form_of_arithmetic(primitive: Primitive) -> Form | None:
 
 sympy_form: Aspect[Form] = Aspect(
     "SymPy form",
-    "the same as an expression of SymPy",
+    "its form as a SymPy expression",
     form_of_arithmetic,
     rest=dict.fromkeys(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
-        "expressions of SymPy are for single numbers",
+        "SymPy expressions are for single numbers",
     ),
 )
 
@@ -84,7 +84,7 @@ def to_sympy(graph: Graph) -> Any:
 
 def _import_sympy() -> Any:
     try:
-        import sympy  # type: ignore[import-untyped]  # has no types
+        import sympy
     except ImportError as error:
         raise user_error(ImportError, "to_sympy needs SymPy", "Install it: python -m pip install sympy.") from error
     return sympy

@@ -155,11 +155,9 @@ class Plain(Typesetter):
             return f"{left}·{right}"
         joined = before + after if bare == left else ""
         words = before in self.words or after in self.words or joined in self.words
-        return (
-            f"{left} {right}"
-            if words or left[-1] == ")" and right[0] != "(" or right[0] in "Σ∏√|‖"
-            else f"{left}{right}"
-        )
+        if words or left[-1] == ")" and right[0] != "(" or right[0] in "Σ∏√|‖":
+            return f"{left} {right}"
+        return f"{left}{right}"
 
     def root(self, inside: str, bare: bool) -> str:
         """A square root; `bare` says that it needs no parentheses."""

@@ -14,7 +14,8 @@ from wengert.core.levels import bottom_array, iterate_payloads
 from wengert.implicit.maps import LinearMap, transpose_of
 from wengert.implicit.solvers import KRYLOV, ConvergenceError
 from wengert.implicit.theorem import solve_map
-from wengert.modes.tensor import Tensor, snapshot
+from wengert.modes.in_place import snapshot
+from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
 
 

@@ -29,8 +29,9 @@ from wengert.implicit.solvers import (
 from wengert.implicit.theorem import differentiate_solution
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
+from wengert.modes.in_place import snapshot
 from wengert.modes.taylor import Jet
-from wengert.modes.tensor import Tensor, snapshot
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.joining import stack
 from wengert.structure.flat_tree import FlatTree
 from wengert.transforms.gradients import grad

@@ -118,11 +118,10 @@ class Attachment:
         matrix, transpose = self.derivative(out, self.level + 1, False)
         start = next_sequence()
         r = strip_derivatives(self.residual(out), self.level + 1)
-        found = (
-            pull_older(r.node, -solve_map(matrix, t, not transpose), start)
-            if isinstance(r, Tensor) and r.node is not None
-            else {}
-        )
+        if isinstance(r, Tensor) and r.node is not None:
+            found = pull_older(r.node, -solve_map(matrix, t, not transpose), start)
+        else:
+            found = {}
         if not found.keys() <= {*self.anchors, out.node}:
             raise changed_error()
         return None, *[found.get(node) for node in self.anchors]

@@ -40,11 +40,10 @@ def replay(
     steps, moments = at
     n = len(steps) - 1
     direction = -1.0 if steps[-1] < steps[0] else 1.0
-    owner = (
-        None
-        if moments is None
-        else np.clip(np.searchsorted(direction * steps, direction * moments, side="left") - 1, 0, n - 1)
-    )
+    if moments is None:
+        owner = None
+    else:
+        owner = np.clip(np.searchsorted(direction * steps, direction * moments, side="left") - 1, 0, n - 1)
 
     def segment(start: int, stop: int) -> Callable:
         def run(y: Any, f: Any, times: Any, points: Any, args: tuple) -> tuple:

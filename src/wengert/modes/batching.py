@@ -36,9 +36,9 @@ def default_rule(primitive: Primitive) -> Callable[..., Any] | None:
 
 batching: Aspect[Callable[..., Any]] = Aspect(
     "batching",
-    "how it runs once for a whole batch of values",
+    "how it runs once for a whole batch",
     default_rule,
-    rest="it runs on one element after the other",
+    rest="it runs once for each element of the batch",
 )
 """`rule(primitive, values, mine, n, params)` runs an operation on all n elements, or returns None if it must loop."""
 

@@ -28,7 +28,7 @@ from wengert.ops.shape.reshaping import broadcast_to, reshape
 __all__ = ["arange", "array", "asarray", "empty", "eye", "from_dlpack", "full", "identity", "ones", "zeros"]
 
 
-def creation(function: Callable, example: str = "") -> Callable:
+def creation(function: Callable[..., Any], example: str = "") -> Callable[..., Any]:
     """A NumPy function that makes an array, making a tensor; an example is written `zeros(2) -> tensor([0., 0.])`."""
 
     @wraps(function)

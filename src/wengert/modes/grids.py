@@ -100,7 +100,7 @@ def geomspace(
     *,
     requires_grad: bool = False,
 ) -> Any:
-    """As `numpy.geomspace`, but a tensor, and differentiable in both ends.
+    """As `numpy.geomspace`, but a tensor, and differentiable with respect to both ends.
 
     >>> geomspace(1.0, 8.0, 4)
     tensor([1., 2., 4., 8.])
@@ -126,7 +126,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     )
 
 
-def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """What a function gives for the indices along each axis, as arrays: a value if it uses any, else a tensor.
 
     >>> fromfunction(lambda i, j: i + 10 * j, (2, 2))

@@ -224,6 +224,7 @@ class Symbol(Array):
             ) from None
 
     def numpy(self) -> np.ndarray:
+        """The numbers, if the symbol is computed from constants only; otherwise an error."""
         return self._plain("numpy()")
 
     def item(self, *index: Any) -> Any:
@@ -233,11 +234,9 @@ class Symbol(Array):
         return self._plain("tolist()").tolist()
 
     def __format__(self, format_spec: str) -> str:
-        return (
-            format(self._plain(f"A number in the format {format_spec!r}")[()], format_spec)
-            if format_spec
-            else str(self)
-        )
+        if format_spec:
+            return format(self._plain(f"A number in the format {format_spec!r}")[()], format_spec)
+        return str(self)
 
     def detach(self) -> Symbol:
         """The same value without a derivative."""

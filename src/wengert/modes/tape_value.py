@@ -59,6 +59,7 @@ class TapeValue(Array):
     is_live = requires_grad
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set `requires_grad`, and return this value."""
         self.requires_grad = requires_grad
         return self
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.core.array import NO_PARAMS, Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive, as_constant, holds_value, stack_lists
 from wengert.core.subclasses import is_masked, refuse_subclass
 from wengert.modes import recording
@@ -111,36 +110,9 @@ class Tensor(TapeValue):
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if not level and (trace := recording.current_trace()) is not None:
             return trace.run(primitive, args, params)
-        values = payloads(args, find_own(args, Tensor, level))
+        values, parents, constants = split_operands(args, level)
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
-        return Tensor.record(primitive, level, args, params, values, out)
-
-    @staticmethod
-    def record(
-        primitive: Primitive, level: int, args: Sequence[Any], params: dict[str, Any], values: Sequence[Any], out: Any
-    ) -> Any:
-        """The result of an operation with its history: a tensor, or a tuple of tensors."""
-        parents = [a.node if isinstance(a, Tensor) and a.level == level else None for a in args]
-        live = [parent is not None for parent in parents]
-        keep = primitive.keep(*live) if any(live) else None
-        if keep is None:
-            return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
-        for i in primitive.constants:
-            if i < len(parents):
-                parents[i] = None
-        saved = keep(out, *values)
-        constants = [v for a, v in zip(args, values, strict=True) if a is v and isinstance(v, CHANGEABLE)]
-        if constants:
-            saved = protect(saved, constants)
-        make = make_node if recording.active else TapeNode
-        if primitive.outputs != 1:
-            nodes = (
-                output_nodes(primitive, params, tuple(parents), saved, out, make)
-                if recording.is_recording()
-                else [None] * len(out)
-            )
-            return tuple(Tensor(o, level, node) for o, node in zip(out, nodes, strict=True))
-        return Tensor(out, level, make(primitive, params, tuple(parents), saved, out))
+        return record_result(primitive, level, params, values, parents, constants, out)
 
     # History.
 
@@ -257,6 +229,52 @@ class Tensor(TapeValue):
                 GradientError, "A value with a history cannot be copied or pickled", "Use x.detach(), or x.clone()."
             )
         return rebuild, (type(self), self.value, self.requires_grad, self.grad)
+
+
+def split_operands(args: Iterable[Any], level: int) -> tuple[list[Any], list[TapeNode | None], list[Any]]:
+    """The payloads of the operands, their nodes, and the constants among them that the user could still change."""
+    values, parents, constants = [], [], []
+    for a in args:
+        if isinstance(a, Tensor) and a.level == level:
+            values.append(a.value)
+            parents.append(a.node)
+        else:
+            values.append(a)
+            parents.append(None)
+            if isinstance(a, CHANGEABLE):
+                constants.append(a)
+    return values, parents, constants
+
+
+def record_result(
+    primitive: Primitive,
+    level: int,
+    params: dict[str, Any],
+    values: list[Any],
+    parents: list[TapeNode | None],
+    constants: list[Any],
+    out: Any,
+) -> Any:
+    """The result of an operation with its history: a tensor, or a tuple of tensors."""
+    live = [parent is not None for parent in parents]
+    keep = primitive.keep(*live) if True in live else None
+    if keep is None:
+        return Tensor(out, level) if primitive.outputs == 1 else tuple(Tensor(o, level) for o in out)
+    for i in primitive.constants:
+        if i < len(parents):
+            parents[i] = None
+    saved = keep(out, *values)
+    if constants:
+        saved = protect(saved, constants)
+    make = make_node if recording.active else TapeNode
+    if primitive.outputs != 1:
+        nodes = (
+            output_nodes(primitive, params, tuple(parents), saved, out, make)
+            if recording.is_recording()
+            else [None] * len(out)
+        )
+        return tuple(Tensor(o, level, node) for o, node in zip(out, nodes, strict=True))
+    return Tensor(out, level, make(primitive, params, tuple(parents), saved, out))
 
 
 def rebuild(cls: type[Tensor], value: Any, requires_grad: bool, grad: Tensor | None) -> Tensor:

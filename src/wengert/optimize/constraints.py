@@ -204,6 +204,9 @@ def weighted_hessian_product(c: Callable) -> Callable:
     """The product of a vector with the Hessian of the weighted sum of a function's values."""
 
     def product(x: Any, w: Any, p: Any) -> Any:
-        return jvp(grad(lambda v: (w * c(v)).sum()), (x,), (p,))[1]
+        def weighted_sum(v: Any) -> Any:
+            return (w * c(v)).sum()
+
+        return jvp(grad(weighted_sum), (x,), (p,))[1]
 
     return product

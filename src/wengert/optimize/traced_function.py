@@ -63,9 +63,7 @@ class TracedFunction:
             )
         if leaves[0].dtype.kind == "c":
             raise user_error(
-                TypeError,
-                f"{self.what} is complex",
-                because="complex numbers have no order. Return a real number.",
+                TypeError, f"{self.what} is complex", because="complex numbers have no order. Return a real number."
             )
         if leaves[0].dtype.kind not in "biuf":
             raise user_error(TypeError, f"{self.what} is a {type(value).__name__}", "Return a real number.")
@@ -86,11 +84,10 @@ class TracedFunction:
             self.why = error_summary(error)
             return
         if found.assignments or not is_close(again, self.first, self.first):
-            self.why = (
-                "it assigns to a tensor that it captures"
-                if found.assignments
-                else "it gives other numbers when it runs again"
-            )
+            if found.assignments:
+                self.why = "it assigns to a tensor that it captures"
+            else:
+                self.why = "it gives other numbers when it runs again"
             if self.must:
                 raise user_error(ValueError, f"{self.what} cannot be compiled: {self.why}", "Pass compile=False.")
             return

@@ -25,7 +25,7 @@ def is_pair(bounds: Any) -> bool:
 
 
 class Variables:
-    """The start of a search, as a vector, and the way back to trees. `notes` say how it was converted."""
+    """The start of a search, as a vector, and its conversion back to trees. `notes` say how it was converted."""
 
     def __init__(self, x0: Any, name: str = "x0"):
         refuse_tracked(x0, name)
@@ -34,11 +34,10 @@ class Variables:
         numbers = []
         for x, path in zip(map(plain_array, leaves), leaf_paths(self.structure), strict=True):
             if x.dtype.kind not in "iuf":
-                advice = (
-                    "Vary its real and imaginary parts, as two arrays."
-                    if x.dtype.kind == "c"
-                    else "Pass floating-point numbers."
-                )
+                if x.dtype.kind == "c":
+                    advice = "Vary its real and imaginary parts, as two arrays."
+                else:
+                    advice = "Pass floating-point numbers."
                 raise user_error(
                     TypeError, f"{name}{path} has dtype {x.dtype}, and a search moves in real numbers", advice
                 )

@@ -123,11 +123,9 @@ class DiscreteDraws:
         """x in random order along an axis; its gradient is moved back."""
         refuse_trace()
         x = stack_lists(x)
-        return (
-            take(x, self.numpy.permutation(x.shape[axis]), axis)
-            if isinstance(x, Array)
-            else self.numpy.permutation(x, axis)
-        )
+        if isinstance(x, Array):
+            return take(x, self.numpy.permutation(x.shape[axis]), axis)
+        return self.numpy.permutation(x, axis)
 
     def permuted(self, x: Any, *, axis: int | None = None, out: np.ndarray | None = None) -> Any:
         """x with each of its lines along an axis in another random order.

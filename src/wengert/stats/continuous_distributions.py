@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from wengert.ops.elementwise.choices import where
@@ -25,16 +26,24 @@ ROOT_TWO = math.sqrt(2.0)
 EULER = 0.57721566490153286061
 POSITIVE = (0.0, math.inf)
 
+
+def _symmetric(cdf: Callable, logcdf: Callable, ppf: Callable) -> dict[str, Any]:
+    """Both tails of a distribution that is symmetric about zero."""
+    return {
+        "cdf": cdf,
+        "sf": lambda z: cdf(-z),
+        "logcdf": logcdf,
+        "logsf": lambda z: logcdf(-z),
+        "ppf": ppf,
+        "isf": lambda q: -ppf(q),
+    }
+
+
 norm = ContinuousFamily(
     "norm",
     "",
     lambda z: -0.5 * z * z - LOG_ROOT_TWO_PI,
-    cdf=ndtr,
-    sf=lambda z: ndtr(-z),
-    logcdf=log_ndtr,
-    logsf=lambda z: log_ndtr(-z),
-    ppf=ndtri,
-    isf=lambda q: -ndtri(q),
+    **_symmetric(ndtr, log_ndtr, ndtri),
     mean=lambda: 0.0,
     var=lambda: 1.0,
     entropy=lambda: LOG_ROOT_TWO_PI + 0.5,
@@ -130,12 +139,7 @@ laplace = ContinuousFamily(
     "laplace",
     "",
     lambda z: -absolute(z) - math.log(2.0),
-    cdf=_laplace_cdf,
-    sf=lambda z: _laplace_cdf(-z),
-    logcdf=_laplace_logcdf,
-    logsf=lambda z: _laplace_logcdf(-z),
-    ppf=_laplace_ppf,
-    isf=lambda q: -_laplace_ppf(q),
+    **_symmetric(_laplace_cdf, _laplace_logcdf, _laplace_ppf),
     mean=lambda: 0.0,
     var=lambda: 2.0,
     entropy=lambda: math.log(2.0) + 1.0,
@@ -145,12 +149,7 @@ logistic = ContinuousFamily(
     "logistic",
     "",
     lambda z: z - 2.0 * softplus(z),
-    cdf=expit,
-    sf=lambda z: expit(-z),
-    logcdf=log_expit,
-    logsf=lambda z: log_expit(-z),
-    ppf=logit,
-    isf=lambda q: -logit(q),
+    **_symmetric(expit, log_expit, logit),
     mean=lambda: 0.0,
     var=lambda: math.pi**2 / 3.0,
     entropy=lambda: 2.0,

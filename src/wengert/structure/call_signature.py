@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.tree import flatten, unflatten
@@ -30,13 +29,9 @@ class CallSignature:
     def __init__(self, transform: str, argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]):
         self.chosen = chosen = Arguments(transform, argnums, args, kwargs)
         self.leaves, self.count = chosen.leaves, len(chosen.leaves)
-        for i, x in enumerate(self.leaves):
-            if x.dtype.kind == "c":
-                raise user_error(
-                    GradientError,
-                    f"{transform}: {chosen.leaf_name(i)} has dtype {x.dtype}",
-                    "Sparse derivatives are for real numbers; pass the real and imaginary parts.",
-                )
+        chosen.refuse_complex(
+            "Sparse derivatives are for real numbers; pass the real and imaginary parts.", f"{transform}: "
+        )
         mine = {i % len(args) for i in ((argnums,) if isinstance(argnums, int) else argnums)}
         self.fixed, self.structure = flatten(([None if i in mine else a for i, a in enumerate(args)], kwargs))
         self.unknown = [is_unknown(x) for x in self.fixed]

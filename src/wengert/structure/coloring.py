@@ -71,11 +71,10 @@ class Coloring:
                 ValueError,
                 f"A colouring of {self.rows.size} rows and {self.columns.size} columns was given for {pattern!r}",
             )
-        found = (
-            recover_by_substitution(pattern, self.columns)
-            if self.kind in ("star", "acyclic")
-            else recover_directly(pattern, self.columns, self.rows)
-        )
+        if self.kind in ("star", "acyclic"):
+            found = recover_by_substitution(pattern, self.columns)
+        else:
+            found = recover_directly(pattern, self.columns, self.rows)
         if found is None:
             raise user_error(
                 ValueError,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, aslinearoperator  # type: ignore[import-untyped]  # SciPy has no types
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from wengert.core.errors import user_error
 from wengert.structure.operators import hessian_operator

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array, vstack  # type: ignore[import-untyped]  # SciPy brings no types along
+from scipy.sparse import csr_array, vstack
 
 Shape = tuple[int, ...]
 Sets: TypeAlias = csr_array

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator  # type: ignore[import-untyped]  # SciPy has no types
+from scipy.sparse.linalg import LinearOperator
 
 from wengert.core.array import Array
 from wengert.core.errors import user_error

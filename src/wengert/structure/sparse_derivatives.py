@@ -209,11 +209,10 @@ class SparseDerivative:
 
     def find_plan(self, args: tuple, kwargs: dict[str, Any]) -> tuple[SparsePlan, list]:
         """The plan for these arguments, and those of their arrays that vary."""
-        quick = (
-            (args[0].shape, args[0].dtype)
-            if len(args) == 1 and not kwargs and args[0].__class__ is np.ndarray
-            else None
-        )
+        if len(args) == 1 and not kwargs and args[0].__class__ is np.ndarray:
+            quick = (args[0].shape, args[0].dtype)
+        else:
+            quick = None
         if quick is not None and quick in self.fast:
             return self.fast[quick], list(args)
         signature = CallSignature(self.name, self.argnums, args, kwargs)

@@ -19,15 +19,15 @@ def window_pairs(
     lengths: Shape, size: Shape, positions: Shape, params: dict[str, Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of a position and an element of the signal in its window, both as numbers."""
-    rank = len(lengths)
-    inside, total = np.ones((1,) * 2 * rank, bool), np.zeros((1,) * 2 * rank, np.int64)
+    ndim = len(lengths)
+    inside, total = np.ones((1,) * 2 * ndim, bool), np.zeros((1,) * 2 * ndim, np.int64)
     for i, n in enumerate(lengths):
         at = (
             np.arange(positions[i])[:, None] * params["stride"][i]
             + np.arange(size[i]) * params["dilation"][i]
             - params["padding"][i][0]
         )
-        at = at.reshape([at.shape[0] if k == i else at.shape[1] if k == rank + i else 1 for k in range(2 * rank)])
+        at = at.reshape([at.shape[0] if k == i else at.shape[1] if k == ndim + i else 1 for k in range(2 * ndim)])
         inside, total = inside & (at >= 0) & (at < n), total * n + at
     shape = (math.prod(positions), math.prod(size))
     inside, total = inside.reshape(shape), total.reshape(shape)

@@ -107,9 +107,15 @@ class Arguments:
         return f(*changed, **self.kwargs)
 
     @property
-    def given(self) -> tuple[Any, ...]:
+    def call_arguments(self) -> tuple[Any, ...]:
         """All arguments of the call, differentiated or not."""
         return self.args, self.kwargs
+
+    def refuse_complex(self, remedy: str, prefix: str = "") -> None:
+        """Raise an error if a leaf is complex."""
+        for i, x in enumerate(self.leaves):
+            if x.dtype.kind == "c":
+                raise user_error(GradientError, f"{prefix}{self.leaf_name(i)} has dtype {x.dtype}", remedy)
 
     def leaf_name(self, i: int) -> str:
         """The name of leaf `i` in messages: `argument 0['w']`."""

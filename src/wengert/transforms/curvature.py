@@ -97,20 +97,16 @@ def laplacian(f: Callable[P, Any], argnums: Argnums = 0, chunk_size: int | None 
         chosen = Arguments("laplacian", argnums, args, kwargs)
         columns, structure = second_derivatives(f, chosen, chunk_size)
         user = any(map(has_user_tensor, chosen.leaves))
-        return unflatten_arrays(structure, [hand_out(column.sum(axis=0), user, chosen.given) for column in columns])
+        return unflatten_arrays(
+            structure, [hand_out(column.sum(axis=0), user, chosen.call_arguments) for column in columns]
+        )
 
     return trace
 
 
 def second_derivatives(f: Callable[..., Any], chosen: Arguments, chunk_size: int | None) -> tuple[list[Any], Any]:
     """The second derivatives of all outputs along each unit vector, by Taylor mode, and the outputs' structure."""
-    for i, x in enumerate(chosen.leaves):
-        if x.dtype.kind == "c":
-            raise user_error(
-                GradientError,
-                f"{chosen.leaf_name(i)} has dtype {x.dtype}",
-                "Second derivatives by element are for real numbers.",
-            )
+    chosen.refuse_complex("Second derivatives by element are for real numbers.")
     structures: list[Structure] = []
 
     def run(tangents: Any) -> list[Any]:

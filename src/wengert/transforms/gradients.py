@@ -72,17 +72,17 @@ def value_and_grad(
         chosen = Arguments("grad", argnums, args, kwargs)
         if holomorphic:
             refuse_real(chosen)
-        tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.given, has_aux)
+        tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.call_arguments, has_aux)
         y = tape.result
         spec = scalar_spec(y, holomorphic)
         found = hand_out_all(
             tape.pull([y], [np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)]),
             chosen.leaves,
-            chosen.given,
+            chosen.call_arguments,
         )
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
-        value = hand_out_value(y, tape.level, chosen.given)
+        value = hand_out_value(y, tape.level, chosen.call_arguments)
         return (value, tape.aux) if has_aux else value, unflatten_arrays(chosen.structure, found)
 
     return value_and_gradient

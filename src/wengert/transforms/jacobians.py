@@ -151,7 +151,7 @@ class Jacobian(Generic[P]):
 
         def run(tangents: Sequence[Any]) -> list[Any]:
             _, tangent, _ = push_forward(
-                lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.given
+                lambda leaves: chosen.call(self.f, leaves), chosen.leaves, tangents, chosen.call_arguments
             )
             leaves, found = flatten_arrays(tangent)
             structure[:] = [found]
@@ -232,7 +232,9 @@ def split_blocks(rows: Sequence[Any], specs: Sequence[Spec], structure: Structur
     blocks: list[list[Any]] = [[] for _ in specs]
     for row, x in zip(rows, chosen.leaves, strict=True):
         for block, (start, stop), spec in zip(blocks, ranges(specs), specs, strict=True):
-            block.append(hand_out(reshape(row[start:stop], spec.shape + x.shape), has_user_tensor(x), chosen.given))
+            block.append(
+                hand_out(reshape(row[start:stop], spec.shape + x.shape), has_user_tensor(x), chosen.call_arguments)
+            )
     return unflatten_arrays(structure, [unflatten_arrays(chosen.structure, block) for block in blocks])
 
 
@@ -277,4 +279,4 @@ def assemble_columns(column: Any, chosen: Arguments) -> Any:
     user = any(map(has_user_tensor, chosen.leaves))
     parts = [column[start:stop] for start, stop in ranges(specs)]
     blocks = [reshape(moveaxis(p, 0, -1), p.shape[1:] + spec.shape) for p, spec in zip(parts, specs, strict=True)]
-    return unflatten_arrays(chosen.structure, [hand_out(block, user, chosen.given) for block in blocks])
+    return unflatten_arrays(chosen.structure, [hand_out(block, user, chosen.call_arguments) for block in blocks])

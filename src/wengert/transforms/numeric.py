@@ -161,13 +161,7 @@ def differentiate_argument(scheme: Scheme, f: Callable[..., Any], args: Sequence
 
 
 def combine_directions(
-    scheme: Scheme,
-    g: Callable[..., Any],
-    x: np.ndarray,
-    index: tuple[Any, ...],
-    slope: Any,
-    error: Any,
-    analytic: bool,
+    scheme: Scheme, g: Callable[..., Any], x: np.ndarray, index: tuple[Any, ...], slope: Any, error: Any, analytic: bool
 ) -> tuple[Any, Any]:
     """The derivative with respect to a complex element: the complex one, or the steepest ascent of a real function."""
     other, other_error = scheme(g, x, index, 1j)

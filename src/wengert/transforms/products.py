@@ -14,8 +14,8 @@ from wengert.core.levels import bottom_array, has_user_tensor, is_own, new_level
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes.forward import Dual
+from wengert.modes.in_place import snapshot
 from wengert.modes.tape import TapeNode, sort_reachable
-from wengert.modes.tensor import snapshot
 from wengert.ops.elementwise.complex_numbers import conj
 from wengert.ops.shape.casting import _stop_gradient
 from wengert.transforms.boundary import (
@@ -53,7 +53,7 @@ def jvp(
         "tangent", as_tuple("tangents", tangents), chosen.structure, list(map(Spec.of, chosen.leaves))
     )
     value, tangent, aux = push_forward(
-        lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.given, given), has_aux
+        lambda leaves: chosen.call(f, leaves), chosen.leaves, given, (chosen.call_arguments, given), has_aux
     )
     return (value, tangent, aux) if has_aux else (value, tangent)
 
@@ -83,10 +83,10 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, **kwargs: A
 
     def pullback(cotangent: Any) -> Any:
         given = [conjugate(t) for t in cotangents_of(cotangent)]
-        found = hand_out_all(pull(given), tape.inputs, (chosen.given, given), taken=given)
+        found = hand_out_all(pull(given), tape.inputs, (chosen.call_arguments, given), taken=given)
         return unflatten_arrays(chosen.structure, [conjugate(t) for t in found])
 
-    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
+    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.call_arguments), tape.result)
     return (value, pullback, tape.aux) if has_aux else (value, pullback)
 
 
@@ -102,7 +102,7 @@ def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any,
     """
     chosen = all_arguments("linearize", primals, kwargs)
     tape, _, pull = record_function(f, chosen)
-    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.given), tape.result)
+    value = map_arrays(lambda y: hand_out_value(y, tape.level, chosen.call_arguments), tape.result)
     leaves, structure = flatten_arrays(value)
     transposed = Tape(pull, [zero_tangent(y) for y in leaves])
     user = any(map(has_user_tensor, chosen.leaves))
@@ -110,7 +110,7 @@ def linearize(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any,
 
     def derivative(*tangents: Any) -> Any:
         given = check_directions("tangent", tangents, chosen.structure, specs)
-        passed = chosen.given, given
+        passed = chosen.call_arguments, given
         found = hand_out_all(
             transposed.pull(transposed.result, given, retain=True), transposed.inputs, passed, taken=given
         )
@@ -140,7 +140,9 @@ def linear_transpose(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> Cal
 
     def transpose(cotangent: Any) -> Any:
         given = cotangents_of(cotangent)
-        return unflatten_arrays(chosen.structure, hand_out_all(pull(given), inputs, (chosen.given, given), taken=given))
+        return unflatten_arrays(
+            chosen.structure, hand_out_all(pull(given), inputs, (chosen.call_arguments, given), taken=given)
+        )
 
     return transpose
 
@@ -174,7 +176,9 @@ def record_function(
 
     Inputs are copied, because the user may change them before the backward pass.
     """
-    tape = Tape(lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], chosen.given, has_aux)
+    tape = Tape(
+        lambda leaves: chosen.call(f, leaves), [snapshot(x) for x in chosen.leaves], chosen.call_arguments, has_aux
+    )
     leaves, structure = flatten_arrays(tape.result)
     specs = [Spec(y.shape, y.dtype if y.dtype.kind in "fc" else np.dtype(float)) for y in leaves]
     return (
@@ -204,11 +208,10 @@ def refuse_nonlinear(node: TapeNode) -> None:
         for name, parent in zip(argument_names(primitive, len(node.parents)), node.parents, strict=True)
         if parent is not None
     }
-    rules = (
-        [primitive.definition.vjp]
-        if primitive.definition.vjp
-        else [r for r, p in zip(primitive.definition.rules, node.parents, strict=False) if r and p is not None]
-    )
+    if primitive.definition.vjp:
+        rules = [primitive.definition.vjp]
+    else:
+        rules = [r for r, p in zip(primitive.definition.rules, node.parents, strict=False) if r and p is not None]
     if any(live.intersection(needs(rule)) for rule in rules):
         raise user_error(
             GradientError, f"linear_transpose: {primitive.name} is not linear in what it was applied to", "Use vjp."

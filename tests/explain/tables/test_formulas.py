@@ -97,11 +97,11 @@ def test_forms_of_names():
 
     of, steps = formulas(f, 2.0, 3.0)
     assert [of.name(s) for s in steps.values()] == ["weight", "x_1", "loss2[0]", "loss2[1]", "v3'", "v3"]
-    assert of.adjoint_name(steps["v4"]) == "v̄3"
-    assert of.adjoint_name(steps["v1"]) == "grad_loss2[0]"
+    assert of.names.adjoint(steps["v4"].node) == "v̄3"
+    assert of.names.adjoint(steps["v1"].node) == "grad_loss2[0]"
     assert of.tangent_name(steps["v0"]) == "d_x_1"
     tex, steps = formulas(f, 2.0, 3.0, style=Latex())
-    assert tex.adjoint_name(steps["v1"]) == r"\overline{\mathrm{loss}}_{2,[0]}"
+    assert tex.names.adjoint(steps["v1"].node) == r"\overline{\mathrm{loss}}_{2,[0]}"
     assert tex.tangent_name(steps["v-1"]) == r"\dot{\mathrm{weight}}"
     assert tex.name(steps["v0"]) == "x_{1}"
     assert tex.name(steps["v3"]) == r"v_{3\prime}"
@@ -201,7 +201,7 @@ def evaluated(text, names):
 
 SPECIAL = ("wengert.ops.special", "wengert.ops.scipy")
 UNREADABLE = {p.name for p in ELEMENTWISE if getattr(p.impl, "__module__", "numpy").startswith(SPECIAL)}
-"""Special functions have notations and metadata that would need a reader of their own."""
+"""Special functions have notations and parameters that would need a reader of their own."""
 
 
 @by_name([p for p in ELEMENTWISE if p.name not in UNREADABLE])

@@ -145,7 +145,7 @@ def test_sums_of_products_are_contractions(name):
     assert_close(graph.evaluate(x, y), after.evaluate(x, y))
 
 
-def test_counts_of_truth_values():
+def test_counts_of_booleans():
     graph = trace(lambda x: (np.broadcast_to(x > 0, (5, 2, 3, 4)).sum(axis=0), (x > 0)[None].sum(axis=0)), X)
     assert_same_bits(graph.evaluate(X), shorten_reductions(graph).evaluate(X))
 

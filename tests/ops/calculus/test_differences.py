@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ W = np.array([0.3, 1.2, 0.7, 0.2, 0.9])
 BOOLS = np.array([True, False, False, True])
 
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "diff": [
         ((X,), {}), ((X, 2, 0), {}), ((X, 0), {}), ((X, 7), {}), ((Z,), {"prepend": 0.0}),
         ((X,), {"append": X[:, :2], "prepend": X}),
@@ -263,7 +264,7 @@ OURS = [f for f in FUNCTIONS if FUNCTIONS[f].__module__ == "wengert.ops.calculus
 
 @pytest.mark.parametrize("function", OURS, ids=lambda f: f.__name__)
 def test_signatures_are_those_of_numpy(function):
-    """By name, and by kind except where the array API standard takes an argument by its place only."""
+    """By name, and by kind except where the array API standard takes an argument by position only."""
     assert getattr(wg, function.__name__) is FUNCTIONS[function]
     ours, theirs = [inspect.signature(f).parameters.values() for f in (FUNCTIONS[function], function)]
     assert [p.name for p in ours] == [p.name for p in theirs]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls, check_modes
@@ -14,7 +16,7 @@ N = np.array([2, 0, 1, 1, 3])
 KNOTS = np.array([0.0, 0.7, 1.5, 3.1])
 SINGLE = Z.astype("f4")
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "poly": [(Z,), (X[:, :4],), (N,), (SINGLE,)],
     "polyadd": [(Z, Z[:3]), (N[:2], X[0]), (Z, 2.0)],
     "polysub": [(Z, Z[:3]), (N[:2], X[0])],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls, check_modes
@@ -13,7 +15,7 @@ N = np.array([[2, 0, 1, 12], [0, 1, 2, 9], [1, 1, 0, 6]])
 BYTES = N.astype("u1")
 SINGLE = X.astype("f4")
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "modf": [(3 * X,), (np.array([-2.0, np.inf, -0.0]),), (N,), (SINGLE,)],
     "frexp": [(9 * X,), (np.array([0.0, 1.0, -8.0]),), (N,), (SINGLE,)],
     "ldexp": [(X, N), (SINGLE, 3), (N, N[0]), (np.array(1e-300), np.array(2000)), (2.0, N)],

@@ -50,8 +50,8 @@ def test_where_with_one_branch():
 
 def test_where_without_branches_is_nonzero():
     for condition in ([True, False, True], np.array([1.0, 0.0, 2.0]), wg.tensor([1, 0, 1])):
-        (places,) = wg.where(condition)
-        assert places.tolist() == [0, 2]
+        (indices,) = wg.where(condition)
+        assert indices.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("name", ["fmin", "fmax", "minimum", "maximum"])

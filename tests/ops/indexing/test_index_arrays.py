@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls
@@ -12,7 +14,7 @@ import wengert as wg
 X = np.random.default_rng(24).normal(size=(4, 5))
 N = np.array([[2, 0, 1], [0, 1, 2]])
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "unravel_index": [(N, (3, 2)), (np.array(5), (2, 3, 4)), (N, (3, 2), "F"), (N, 7)],
     "ravel_multi_index": [
         ((N, N[::-1]), (3, 4)),
@@ -43,12 +45,12 @@ def test_the_place_of_the_largest_element():
     x[np.unravel_index(np.argmax(x), x.shape)].backward()
     assert_same(x.grad, (X.max() == X).astype(float))
 
-    def places(x):
+    def indices(x):
         return np.unravel_index(np.argmax(x), x.shape)
 
     several = np.stack([X, -X])
-    assert_same(wg.vmap(places)(several), [np.array(axis) for axis in zip(*map(places, several), strict=True)])
-    assert_same(wg.compile(places)(X), places(X))
+    assert_same(wg.vmap(indices)(several), [np.array(axis) for axis in zip(*map(indices, several), strict=True)])
+    assert_same(wg.compile(indices)(X), indices(X))
 
 
 def test_triangles_and_parts_of_values():

@@ -43,8 +43,8 @@ def by_mpmath(name, x, e):
 def test_values_and_dtypes(name, shape, dtype):
     f, x = FUNCTIONS[name][0], positive(shape, dtype=np.complex128 if dtype[0] == "c" else np.float64).astype(dtype)
     expected = np.empty(shape, dtype)
-    for place in np.ndindex(shape[:-2]) if x.size else ():
-        expected[place] = getattr(scipy.linalg, name)(x[place].astype(np.result_type(dtype, np.float64)))
+    for index in np.ndindex(shape[:-2]) if x.size else ():
+        expected[index] = getattr(scipy.linalg, name)(x[index].astype(np.result_type(dtype, np.float64)))
     for found in (f(x), f(wg.tensor(x)).numpy(), wg.compile(f)(x)):
         assert (found.shape, found.dtype) == (shape, expected.dtype)
         rtol = 2e-5 if dtype in ("f4", "c8") else 1e-12

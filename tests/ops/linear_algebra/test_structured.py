@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,14 +29,14 @@ def each(f, *cores):
     def run(*args):
         leading = np.broadcast_shapes(*[a.shape[: a.ndim - c] for a, c in zip(args, cores, strict=True)])
         stacks = [np.broadcast_to(a, (*leading, *a.shape[a.ndim - c :])) for a, c in zip(args, cores, strict=True)]
-        found = [f(*[s[place] for s in stacks]) for place in np.ndindex(leading)]
+        found = [f(*[s[index] for s in stacks]) for index in np.ndindex(leading)]
         return np.stack(found).reshape(*leading, *found[0].shape)
 
     return run
 
 
 A, B = normal((3, 3), 1) + 4 * np.eye(3), normal((2, 2), 2) + 4 * np.eye(2)
-FUNCTIONS = {}
+FUNCTIONS: dict[str, tuple[Any, ...]] = {}
 for _l, _u in ((1, 1), (2, 0), (0, 2), (0, 0), (1, 3), (6, 6)):
     FUNCTIONS[f"solve_banded {_l} {_u}"] = (
         lambda ab, b, pair=(_l, _u): solve_banded(pair, ab, b),

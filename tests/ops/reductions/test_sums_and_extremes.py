@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.special
@@ -92,6 +94,7 @@ def test_dtypes_are_numpys(name, dtype):
         np.testing.assert_allclose(found.numpy(), expected, rtol=2e-3)
 
 
+ADD: Any = np.add  # the types of NumPy do not have its methods with all arguments by position
 BEGUN = {
     "sum": lambda x: np.sum(x, 1, initial=2.5),
     "sum, where": lambda x: np.sum(x, 0, where=MASK, initial=2),
@@ -106,7 +109,7 @@ BEGUN = {
     "mean, where, keepdims": lambda x: np.mean(x, keepdims=True, where=[[True], [False]]),
     "nansum, where": lambda x: np.nansum(x, 1, where=MASK, initial=1.0),
     "nanmean, where": lambda x: np.nanmean(np.where(x > 1.8, np.nan, x), 1, where=MASK),
-    "add.reduce": lambda x: np.add.reduce(x, 0, None, None, True, 1.5, MASK),
+    "add.reduce": lambda x: ADD.reduce(x, 0, None, None, True, 1.5, MASK),
     "maximum.reduce": lambda x: np.maximum.reduce(x, initial=0.6),
     "any": lambda x: x + np.any(x > 1.0, 1, None, True, where=MASK),
     "all": lambda x: x + np.all(x > 0.0, 1, where=[True, True, False], keepdims=True),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, calls, check_modes
@@ -15,7 +17,7 @@ GAPS = np.where(HOLES, np.nan, X)
 SINGLE = GAPS.astype("f4")
 N = np.arange(20).reshape(4, 5) % 7
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "nanmax": [
         (GAPS, 1), (GAPS,), (SINGLE, (0, 1), None, True), (GAPS, 0, None, False, 5.0),
         (GAPS, 0, {"initial": -3.0, "where": X > 0}), (N, 1),

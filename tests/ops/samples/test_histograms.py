@@ -1,10 +1,12 @@
-"""Counting in bins: NumPy's values, no derivative in the numbers, and one in the weights."""
+"""Counting in bins: NumPy's values, no derivatives with respect to the sample, but to the weights."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from tests.as_numpy import assert_as_numpy, assert_same, calls, check_modes
+from tests.as_numpy import assert_as_numpy, assert_call, assert_same, calls, check_modes
 
 import wengert as wg
 
@@ -13,7 +15,7 @@ X, Y, Z = RNG.normal(size=(4, 5)), RNG.normal(size=(4, 5)), RNG.normal(size=6)
 N = np.array([2, 0, 1, 1, 0])
 EDGES = np.array([-1.5, -0.4, 0.3, 1.2])
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "bincount": [(N,), (N, X[0]), (N, None, 7), (N, N[::-1]), (N[:0], {"minlength": 2}), (N.astype("u1"),)],
     "digitize": [(X, EDGES), (X, EDGES[::-1]), (EDGES, EDGES, True), (EDGES, EDGES[::-1], True), (EDGES, EDGES)],
     "histogram2d": [
@@ -86,3 +88,30 @@ def test_errors_say_where():
     ):
         with pytest.raises(error, match=message + r".*test_histograms\.py:\d+"):
             call()
+
+
+HISTOGRAMS = [
+    {}, {"bins": 4}, {"bins": np.array([-1.0, 0.0, 0.5, 2.0])}, {"bins": 3, "range": (-1, 1)}, {"bins": "sturges"},
+    {"bins": 4, "density": True}, {"weights": Y}, {"bins": [-1.0, 0.0, 1.0], "weights": Y, "density": True},
+    {"bins": 3, "weights": np.arange(20).reshape(4, 5)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", HISTOGRAMS, ids=str)
+def test_histograms(options):
+    assert_call("histogram", X, **options)
+    assert_call("histogram", (4 * X).astype(int), **options)
+    assert_call("histogram", X.astype("f4"), **options)
+
+
+def test_bin_edges():
+    for options in ({}, {"bins": 4, "range": (-1, 1)}, {"bins": "fd"}, {"bins": [0.0, 0.5, 2.0]}):
+        assert_call("histogram_bin_edges", X, **options)
+
+
+def test_histograms_have_no_gradient_in_the_numbers():
+    counts, edges = np.histogram(wg.tensor(X, requires_grad=True))
+    assert not counts.requires_grad
+    assert not edges.requires_grad
+    counted = wg.compile(lambda x: np.histogram(x, 3))(X)
+    assert_same(counted, np.histogram(X, 3))

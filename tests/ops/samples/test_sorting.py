@@ -15,9 +15,10 @@ AXES = [None, 0, 1, -1]
 
 
 def pulled(f, x: np.ndarray, t: np.ndarray) -> np.ndarray:
-    x = tensor(x, requires_grad=True)
-    f(x).backward(gradient=t)
-    return x.grad.numpy()
+    leaf = tensor(x, requires_grad=True)
+    f(leaf).backward(gradient=t)
+    assert leaf.grad is not None
+    return leaf.grad.numpy()
 
 
 @pytest.mark.parametrize("axis", AXES)
@@ -97,11 +98,11 @@ def test_searchsorted(side):
     a, v = np.array([3.0, 1.0, 2.0]), np.array([[0.0, 1.0], [2.5, 9.0]])
     order = np.argsort(a)
     expected = np.searchsorted(a, v, side, order)
-    for place in (
+    for indices in (
         np.searchsorted(tensor(a), v, side, order), np.searchsorted(a, tensor(v), side, tensor(order)),
         so.searchsorted(np.sort(a), tensor(v, requires_grad=True), side),
     ):  # fmt: skip
-        assert isinstance(place, Tensor)
-        assert not place.requires_grad
-        np.testing.assert_array_equal(place.numpy(), expected)
+        assert isinstance(indices, Tensor)
+        assert not indices.requires_grad
+        np.testing.assert_array_equal(indices.numpy(), expected)
     assert so.searchsorted([1.0, 2.0], 1.5) == 1

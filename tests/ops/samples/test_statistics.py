@@ -1,4 +1,4 @@
-"""Quantiles, histograms and covariances: NumPy's values, derivatives against differences of values."""
+"""Quantiles and covariances: NumPy's values, derivatives against differences of values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.as_numpy import assert_call, assert_same
+from tests.as_numpy import assert_call
 from tests.oracle import check_derivatives
 from tests.versions import needs_numpy
 
@@ -70,33 +70,6 @@ def test_weighted_quantiles():
 def test_quantiles_of_nothing_but_nan():
     found = np.nanquantile(wg.tensor(np.array([[np.nan, np.nan], [1.0, 2.0]])), 0.5, axis=1)
     np.testing.assert_array_equal(found.numpy(), [np.nan, 1.5])
-
-
-HISTOGRAMS = [
-    {}, {"bins": 4}, {"bins": np.array([-1.0, 0.0, 0.5, 2.0])}, {"bins": 3, "range": (-1, 1)}, {"bins": "sturges"},
-    {"bins": 4, "density": True}, {"weights": Y}, {"bins": [-1.0, 0.0, 1.0], "weights": Y, "density": True},
-    {"bins": 3, "weights": np.arange(20).reshape(4, 5)},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("options", HISTOGRAMS, ids=str)
-def test_histograms(options):
-    assert_call("histogram", X, **options)
-    assert_call("histogram", (4 * X).astype(int), **options)
-    assert_call("histogram", X.astype("f4"), **options)
-
-
-def test_bin_edges():
-    for options in ({}, {"bins": 4, "range": (-1, 1)}, {"bins": "fd"}, {"bins": [0.0, 0.5, 2.0]}):
-        assert_call("histogram_bin_edges", X, **options)
-
-
-def test_histograms_have_no_gradient_in_the_numbers():
-    counts, edges = np.histogram(wg.tensor(X, requires_grad=True))
-    assert not counts.requires_grad
-    assert not edges.requires_grad
-    counted = wg.compile(lambda x: np.histogram(x, 3))(X)
-    assert_same(counted, np.histogram(X, 3))
 
 
 def test_a_covariance_without_freedom_warns_as_in_numpy():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.as_numpy import assert_as_numpy, assert_same, calls, check_modes
@@ -13,7 +15,7 @@ X, Y, Z = RNG.normal(size=(4, 5)), RNG.normal(size=(4, 5)), RNG.normal(size=6)
 N = np.array([[2, 0, 1, 1, 0], [0, 1, 2, 2, 1], [1, 1, 0, 0, 2], [2, 2, 2, 1, 0]])
 SOME = np.array([True, False, True, False])
 
-VALUES = {
+VALUES: dict[str, list[tuple[Any, ...]]] = {
     "append": [(X, Y), (X, Y, {"axis": 1}), (X, 1), (Z, X)],
     "insert": [
         (Z, 2, 9.0), (Z, [1, 3], Z[:2]), (Z, [1, 1, 0], [7.0, 8.0, 9.0]), (X, 1, Y[0], {"axis": 0}),

@@ -27,8 +27,8 @@ def by_loops(x, w, stride, padding, dilation, groups):
     for b, f, *at in itertools.product(*map(range, out.shape)):
         first = f // (w.shape[0] // groups) * channels
         for c, *k in itertools.product(*map(range, w.shape[1:])):
-            place = [at[i] * stride[i] + k[i] * dilation[i] for i in range(rank)]
-            out[(b, f, *at)] += x[(b, first + c, *place)] * w[(f, c, *k)]
+            index = [at[i] * stride[i] + k[i] * dilation[i] for i in range(rank)]
+            out[(b, f, *at)] += x[(b, first + c, *index)] * w[(f, c, *k)]
     return out
 
 

@@ -51,8 +51,8 @@ EVERY_SCALE = [
     (1e-5, 1e-3),
     (1e-3, 20.0),
 ]
-GAMMALN_PLACES = [*uniform((-6, 6)), *decades((0, 10)), *points(1 - 2**-24, 1 + 1e-10, 2 - 1e-12, 1.19, 2.21, 1e-305)]
-BETA_PLACES = [(a, b, x) for a, b in decades((-1, 1.5), (-1, 1.5), n=5) for x in (0.1, 0.7)]
+GAMMALN_POINTS = [*uniform((-6, 6)), *decades((0, 10)), *points(1 - 2**-24, 1 + 1e-10, 2 - 1e-12, 1.19, 2.21, 1e-305)]
+BETA_POINTS = [(a, b, x) for a, b in decades((-1, 1.5), (-1, 1.5), n=5) for x in (0.1, 0.7)]
 
 # Function, the same in mpmath, points, relative tolerance, decimal digits that the oracle needs (complements of tiny
 # tails need many).
@@ -72,7 +72,7 @@ ACCURACY = {
     "log_ndtr": (special.log_ndtr, lambda x: mpmath.log(normal(x)), [*WIDE, *points(-40.0, -1000.0)], 1e-12, 350),
     "ndtri": (special.ndtri, inverse(normal, special.ndtri), [*uniform((0, 1)), *points(1e-10, 1e-200)], 1e-12, 60),
     "gamma": (special.gamma, mpmath.gamma, [*uniform((-6, 6)), *uniform((6, 170)), (1e-5,)], 1e-13, 50),
-    "gammaln": (special.gammaln, lambda x: mpmath.log(abs(mpmath.gamma(x))), GAMMALN_PLACES, 1e-13, 50),
+    "gammaln": (special.gammaln, lambda x: mpmath.log(abs(mpmath.gamma(x))), GAMMALN_POINTS, 1e-13, 50),
     "digamma": (special.digamma, mpmath.digamma, [*uniform((-6, 6)), *decades((-5, 10))], 1e-13, 50),
     "beta": (special.beta, mpmath.beta, decades((-2, 1.5), (-2, 1.5)), 1e-12, 50),
     "betaln": (special.betaln, lambda x, y: mpmath.log(mpmath.beta(x, y)), decades((-2, 1.5), (-2, 1.5)), 1e-12, 50),
@@ -162,27 +162,34 @@ for _s in (2, 3.5):
 for _n in (0, 1, 2, 5):
     _both = (lambda x, n=_n: special.expn(n, x)), (lambda x, n=_n: mpmath.expint(n, x))
     ACCURACY[f"expn {_n}"] = (*_both, decades((-3, 2)), 1e-13, 50)
-for _name, _oracle in BESSEL.items():
+
+
+def bessel_functions(name, order):
+    """A Bessel function here, and in mpmath."""
+    return (lambda x: getattr(special, name)(order, x)), (lambda x: BESSEL[name](order, x))
+
+
+for _name in BESSEL:
     for _v in (0, 2.5, 7):
-        _both = (lambda x, name=_name, v=_v: getattr(special, name)(v, x)), (lambda x, f=_oracle, v=_v: f(v, x))
+        _both = bessel_functions(_name, _v)
         ACCURACY[f"{_name} {_v}"] = (*_both, uniform((0, 30), n=5), 1e-12, 50)
 
 
 @pytest.mark.parametrize("name", ACCURACY)
 def test_accuracy_of_values_and_first_derivatives(name):
-    f, oracle, places, tolerance, digits = ACCURACY[name]
-    gradient = wg.grad(lambda *x: f(*x), tuple(range(len(places[0]))))
+    f, oracle, points, tolerance, digits = ACCURACY[name]
+    gradient = wg.grad(lambda *x: f(*x), tuple(range(len(points[0]))))
     with mpmath.workdps(digits):
-        for place in places:
-            exact = [mpmath.mpf(v) for v in place]
-            values, expected = [f(*map(np.float64, place))], [oracle(*exact)]
-            values += gradient(*map(np.float64, place))
+        for point in points:
+            exact = [mpmath.mpf(v) for v in point]
+            values, expected = [f(*map(np.float64, point))], [oracle(*exact)]
+            values += gradient(*map(np.float64, point))
             for i, x in enumerate(exact):
                 along = lambda z, i=i, exact=exact: oracle(*exact[:i], z, *exact[i + 1 :])
                 expected.append(mpmath.diff(along, x, h=abs(x) * mpmath.mpf(10) ** (-digits // 3)))
             for found, true in zip(values, expected, strict=True):
                 if abs(true) > 1e-300:
-                    assert abs(float(found) - true) <= tolerance * abs(true), (place, float(found), float(true))
+                    assert abs(float(found) - true) <= tolerance * abs(true), (point, float(found), float(true))
 
 
 @pytest.mark.parametrize("x", [-1000.0, -40.0, -0.1, 0.0, 0.1, 8.0])

@@ -17,7 +17,7 @@ from wengert.ops.linear_algebra import (
     systems,
 )
 from wengert.ops.reductions import cumulative, extremes, without_nan
-from wengert.ops.samples import sets, sorting, statistics
+from wengert.ops.samples import histograms, sets, sorting
 from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution, fourier
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
@@ -25,7 +25,7 @@ from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integ
 lowering.without("its outputs become slices of the operand", rearranging._split, joining._unstack)
 
 lowering.without(
-    "it has no instructions yet",
+    "there are no instructions for it yet",
     *(
         arithmetic.remainder,
         arithmetic.fmod,
@@ -49,7 +49,7 @@ lowering.without(
 )
 
 lowering.without(
-    "SciPy has the function, and it has no vector function yet",
+    "SciPy runs it, and there is no vector function yet",
     *(bessel.j0, bessel.j1, bessel.y0, bessel.y1, bessel._jv, bessel._yv),
     *(bessel.i0, bessel.i1, bessel.i0e, bessel.i1e),
     *(bessel._iv, bessel._ive, bessel._kv),
@@ -73,8 +73,8 @@ lowering.without(
         sets._multiplicities,
         sets._isin,
         taking.argwhere,
-        statistics._histogram,
-        statistics._bin_edges,
+        histograms._histogram,
+        histograms._bin_edges,
     ),
     *(subscripts._add_at, subscripts._winners),
 )
@@ -105,7 +105,7 @@ lowering.without(
 )
 
 lowering.without(
-    "it is computed by transforms, or in a loop of its own",
+    "it is computed by Fourier transforms, or in a separate loop",
     *(fourier._fft, fourier._ifft, fourier._rfft, fourier._irfft),
     *(
         convolution._convolution,

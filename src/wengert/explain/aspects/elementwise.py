@@ -145,24 +145,9 @@ remedies.enter(
     ),
     arithmetic.divide,
 )
-remedies.enter(
-    (
-        ZERO_BY_ZERO,
-        DIVISION_BY_ZERO,
-    ),
-    predicates.floor_divide,
-    arithmetic.remainder,
-    arithmetic.fmod,
-)
+remedies.enter((ZERO_BY_ZERO, DIVISION_BY_ZERO), predicates.floor_divide, arithmetic.remainder, arithmetic.fmod)
 remedies.enter((DIVISION_BY_ZERO,), arithmetic.divide_live)
-remedies.enter(
-    (
-        DIVISION_BY_ZERO,
-        STEEP_QUOTIENT,
-        TOO_LARGE,
-    ),
-    arithmetic.reciprocal,
-)
+remedies.enter((DIVISION_BY_ZERO, STEEP_QUOTIENT, TOO_LARGE), arithmetic.reciprocal)
 remedies.enter(
     (
         Remedy(

@@ -8,8 +8,8 @@ from wengert.explain.why.remedies import FORWARD, Remedy, always, remedies
 from wengert.ops.indexing.subscripts import _winners
 from wengert.ops.indexing.taking import argwhere
 from wengert.ops.samples import sets
+from wengert.ops.samples.histograms import _histogram
 from wengert.ops.samples.sorting import _argpartition, _argsort, _searchsorted
-from wengert.ops.samples.statistics import _histogram
 from wengert.ops.shape.casting import _astype, _astype_discrete, _copy
 from wengert.ops.shape.joining import _full_like
 from wengert.ops.shape.reshaping import _broadcast_to, _transpose

@@ -98,11 +98,10 @@ class Chart(NamedTuple):
         points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in curve.points)
         column, row = divmod(i, 2)
         x, y = LEFT + 340 * column, 52 + 20 * row
-        best = (
-            f"{curve.name}: {curve.lowest[1]:.1e} at h = {curve.lowest[0]:.0e}"
-            if curve.points
-            else f"{curve.name}: none"
-        )
+        if curve.points:
+            best = f"{curve.name}: {curve.lowest[1]:.1e} at h = {curve.lowest[0]:.0e}"
+        else:
+            best = f"{curve.name}: none"
         parts = [
             f'<line class="wg-curve wg-c{i}"{dash} x1="{x}" y1="{y - 4}" x2="{x + 26}" y2="{y - 4}"/>',
             f'<text class="wg-tick" x="{x + 34}" y="{y}">{html.escape(best)}</text>',

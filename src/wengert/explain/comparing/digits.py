@@ -30,7 +30,7 @@ digits: Aspect[Form] = Aspect(
     linear_form,
     rest=dict.fromkeys(("general", "nondifferentiable"), "mpmath has no such function"),
 )
-COMPLEX = "many digits are for real numbers, and its numbers are complex"
+COMPLEX = "mpmath is used for real numbers only, and its values are complex"
 NEIGHBOURS = "it is about neighbouring floating-point numbers, which numbers of many digits do not have"
 
 

@@ -33,7 +33,7 @@ class UnknownToPrecision(Exception):
 def precise_gradient(graph: Graph, points: Sequence[Any]) -> list[Fraction]:
     """The gradient of a graph whose result is one number, element by element, as exact fractions."""
     try:
-        import mpmath  # type: ignore[import-untyped]  # has no types
+        import mpmath
     except ImportError:
         raise UnknownToPrecision("mpmath is not installed: python -m pip install mpmath") from None
     size = sum(np.size(x) for x in points)

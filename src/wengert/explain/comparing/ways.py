@@ -202,7 +202,7 @@ def symbolic_way(problem: ComparedFunction) -> Way:
         way.note = f"left out: written out, the formula has {size if size < 10**9 else 'too many'} operations"
         return way
     try:
-        import sympy  # type: ignore[import-untyped]  # has no types
+        import sympy
 
         start = time.perf_counter()
         expression = to_sympy(graph)
@@ -267,17 +267,20 @@ def compiled_way(problem: ComparedFunction, reverse: Callable) -> Way:
 def count_operations(graph: Callable[[], Graph]) -> int | None:
     """The number of operations of a program, after optimization; None if it cannot be recorded."""
     try:
-        found = graph()
-        return len((found if len(found.operations) > 4 * LONG else found.optimize()).operations)
+        return len(optimize_short(graph()).operations)
     except Exception:
         return None
+
+
+def optimize_short(graph: Graph) -> Graph:
+    """An optimized graph, unless it is too long for that."""
+    return graph if len(graph.operations) > 4 * LONG else graph.optimize()
 
 
 def derivative_sizes(problem: ComparedFunction) -> tuple[int | None, int | None]:
     """The number of operations of the derivative by reverse mode, as a graph and written out as a tree."""
     try:
-        graph = record_run(grad(problem.call, argnums=problem.argnums), *problem.points).graph
-        graph = graph if len(graph.operations) > 4 * LONG else graph.optimize()
+        graph = optimize_short(record_run(grad(problem.call, argnums=problem.argnums), *problem.points).graph)
     except Exception:
         return None, None
     return len(graph.operations), tree_size(graph)

@@ -1,4 +1,4 @@
-"""One page that shows how a derivative comes about: graph, table and program side by side, played forward and back.
+"""A page that shows how a derivative is computed: graph, table and program side by side.
 
 The page itself is in `assets`; here its data, styles and scripts are put into one self-contained file.
 """
@@ -26,7 +26,7 @@ def write_page(explanation: Explanation) -> str:
     """The page as HTML."""
     data = page_data(explanation)
     parts = {
-        "TITLE": html.escape(f"{data['name']}: how its derivative comes about"),
+        "TITLE": html.escape(f"{data['name']}: how its derivative is computed"),
         "STYLE": "\n".join(map(asset, STYLES)),
         "SCRIPT": "\n".join(map(asset, SCRIPTS)),
         "DATA": embed_json(data),

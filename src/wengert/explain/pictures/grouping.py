@@ -45,11 +45,9 @@ class Group:
         if self.kind == "steps" or self.function is None:
             return f"steps {self.steps[0]} to {self.steps[-1]}"
         function = self.function.rpartition("<locals>.")[2]
-        return (
-            f"{function}(), {Path(self.filename or '').name}"
-            if self.kind == "function"
-            else f"line {self.line}, {function}"
-        )
+        if self.kind == "function":
+            return f"{function}(), {Path(self.filename or '').name}"
+        return f"line {self.line}, {function}"
 
     @property
     def counts(self) -> str:

@@ -146,8 +146,6 @@ def group_lines(explanation: Explanation, group: Group, names: Names) -> list[Li
         return [*lines, Line(shorten(f"{given[0]}, {given[1]}, … {given[-1]}", 36), "name")]
     lines.append(Line(group.counts, "note"))
     last = explanation.steps[group.steps[-1]]
-    return (
-        lines
-        if isinstance(last.node, Operation) and last.node.primitive is OUTPUT
-        else [*lines, *value_lines(explanation, last, names)]
-    )
+    if isinstance(last.node, Operation) and last.node.primitive is OUTPUT:
+        return lines
+    return [*lines, *value_lines(explanation, last, names)]

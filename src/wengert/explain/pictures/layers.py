@@ -154,8 +154,8 @@ def reduce_crossings(rows: list[list[int]], edges: Pairs, sweeps: int) -> list[l
     for sweep in range(sweeps):
         if not fewest:
             break
-        neighbours, walk = (above, range(1, len(rows))) if sweep % 2 == 0 else (below, range(len(rows) - 2, -1, -1))
-        for level in walk:
+        neighbours, order = (above, range(1, len(rows))) if sweep % 2 == 0 else (below, range(len(rows) - 2, -1, -1))
+        for level in order:
             fixed = rows[level - 1] if sweep % 2 == 0 else rows[level + 1]
             index = {node: i for i, node in enumerate(fixed)}
             scale = len(fixed) / len(rows[level])

@@ -302,11 +302,10 @@ def round_size(size: tuple[float, float]) -> tuple[float, float]:
 
 def place_labels(nodes: list[DrawnNode], edges: list[DrawnEdge]) -> list[DrawnEdge]:
     """Put each label on its edge, near the operator, where it covers no box and no other label if possible."""
-    taken = (
-        [(node.x, node.y, node.x + node.width, node.y + node.height) for node in nodes]
-        if any(e.label for e in edges)
-        else []
-    )
+    if any(e.label for e in edges):
+        taken = [(node.x, node.y, node.x + node.width, node.y + node.height) for node in nodes]
+    else:
+        taken = []
     found = []
     for edge in edges:
         if edge.label is None:

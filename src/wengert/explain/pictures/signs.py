@@ -2,6 +2,4 @@
 
 from wengert.core.aspects import Aspect
 
-sign: Aspect[str] = Aspect(
-    "sign", "how it is drawn where no operands stand beside it", rest="it is drawn as formulas write it, or by name"
-)
+sign: Aspect[str] = Aspect("sign", "its label in a picture of the graph", rest="its notation or its name is used")

@@ -100,11 +100,9 @@ def formula_length(graph: Graph) -> int:
 def plain_number(node: Node) -> Any:
     """A small constant of the program, such as an exponent or a factor of two; else None."""
     value = node.value if isinstance(node, Constant) else None
-    return (
-        value
-        if isinstance(value, int | float | np.number) and not node.shape and (value * 2) in PLAIN_NUMBERS
-        else None
-    )
+    if isinstance(value, int | float | np.number) and not node.shape and (value * 2) in PLAIN_NUMBERS:
+        return value
+    return None
 
 
 def symbols_for(node: Operation) -> tuple[list[Any], list[Any]]:

@@ -105,11 +105,10 @@ class LineWriter(Writer):
         if self.style.stacks:
             text = self.style.fraction(above.text, self.with_sign(below))
             return Expression(text, PRODUCT, negative=above.negative)
-        bottom = (
-            self.within(below, ATOM)
-            if below.precedence <= FRACTION or below.precedence == PRODUCT
-            else self.within(below, SUM)
-        )
+        if below.precedence <= FRACTION or below.precedence == PRODUCT:
+            bottom = self.within(below, ATOM)
+        else:
+            bottom = self.within(below, SUM)
         top = self.within(above._replace(negative=False), PRODUCT, follows=True)
         return Expression(f"{top} / {bottom}", FRACTION, negative=above.negative)
 
@@ -172,9 +171,6 @@ class Formulas:
 
     def tangent_name(self, step: TraceStep) -> str:
         return self.names.tangent(step.node)
-
-    def adjoint_name(self, step: TraceStep) -> str:
-        return self.names.adjoint(step.node)
 
     def literal(self, x: Any) -> str:
         """A value, tangent or adjoint."""

@@ -78,11 +78,10 @@ def render_columns(made: Sequence[Column], color: bool, width: int) -> list[str]
         if widths[widest] <= NARROWEST:
             break
         widths[widest] -= 1
-    lines = (
-        [join_cells([column.head for column in made], widths, ["bold"] * len(made), color)]
-        if any(c.head for c in made)
-        else []
-    )
+    if any(c.head for c in made):
+        lines = [join_cells([column.head for column in made], widths, ["bold"] * len(made), color)]
+    else:
+        lines = []
     for cells in zip(*[column.cells for column in made], strict=True):
         broken = [
             wrap(cell, w) if not column.fixed else [cell] for cell, w, column in zip(cells, widths, made, strict=True)

@@ -25,11 +25,11 @@ def default_account(primitive: Primitive) -> Account:
     if facts.saturates:
         return saturation
     if facts.selects and not facts.overwrites:
-        return left_out
+        return unselected_element
     return cancellation if primitive.kind == "linear" else stationary_point
 
 
-zero_slope: Aspect[Account] = Aspect("zero slope", "what it means that its derivative is zero", default_account)
+zero_slope: Aspect[Account] = Aspect("zero slope", "the reason why its derivative is zero", default_account)
 
 
 def zero_factor(search: Any, node: Operation, operand: int) -> tuple[str, str]:
@@ -55,7 +55,7 @@ def untaken_branch(_search: Any, _node: Operation, _operand: int) -> tuple[str, 
     return "not selected", "the other branch is taken"
 
 
-def left_out(_search: Any, node: Operation, _operand: int) -> tuple[str, str]:
+def unselected_element(_search: Any, node: Operation, _operand: int) -> tuple[str, str]:
     """Other elements are selected."""
     return "not selected", f"{node.primitive.name} picks something else"
 

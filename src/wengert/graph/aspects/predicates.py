@@ -84,5 +84,9 @@ sympy_form.without(
     predicates.isneginf,
 )
 sympy_form.without(
-    "SymPy has no bits", predicates.bitwise_and, predicates.bitwise_or, predicates.bitwise_xor, predicates.invert
+    "SymPy has no bit operations",
+    predicates.bitwise_and,
+    predicates.bitwise_or,
+    predicates.bitwise_xor,
+    predicates.invert,
 )

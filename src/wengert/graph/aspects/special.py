@@ -102,7 +102,7 @@ sympy_form.without(
     quantile.stdtrit,
 )
 sympy_form.without(
-    "a derivative of the incomplete beta function with respect to its parameter, which SymPy has not",
+    "a derivative of the incomplete beta function with respect to its parameter, which SymPy does not have",
     quantile.odd_integral,
 )
 

@@ -16,8 +16,7 @@ from wengert.graph.passes.views import merge_views
 
 Pass = Callable[[Graph], Graph]
 REWRITES: tuple[Pass, ...] = (remove_dead, fold, merge_common, simplify, merge_views, shorten_reductions)
-PASSES = (*REWRITES, recompute)
-"""In the order in which they run. The last one repeats operations, which others would undo, so it runs once."""
+"""In the order in which they run. Then comes `recompute`, once: it repeats operations, which these would undo."""
 
 ROUNDS = 3
 

@@ -22,7 +22,9 @@ from wengert.ops.shape.joining import _stack, _unstack
 from wengert.ops.shape.rearranging import _concatenate, _split
 
 part_key: Aspect[Callable[[Operation, int], Index]] = Aspect(
-    "part key", "the key that reads one of several outputs from the operand", rest="it has one output, or computes"
+    "part key",
+    "the key that reads one of several outputs from the operand",
+    rest="it has one output, or its outputs are not parts of the operand",
 )
 
 

@@ -34,9 +34,7 @@ def fold(graph: Graph) -> Graph:
     if folded is graph or total_bytes(folded.constants) <= 2 * total_bytes(graph.constants) + ALLOWANCE:
         return folded
     return rebuild(
-        graph,
-        lambda node, _: fold_operation(node) if len(node.specs) == 1 and node.nbytes <= SMALL else None,
-        scalars,
+        graph, lambda node, _: fold_operation(node) if len(node.specs) == 1 and node.nbytes <= SMALL else None, scalars
     )
 
 

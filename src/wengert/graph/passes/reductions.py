@@ -27,7 +27,7 @@ from wengert.ops.reductions.sums import _mean, _sum
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
 shorter_reduction: Aspect[Callable[[Operation, Operation], Node | None]] = Aspect(
-    "shorter reduction", "what a reduction of the operation's result is equal to", rest="nothing shorter"
+    "shorter reduction", "a cheaper operation that is equal to a reduction of its result", rest="none is known"
 )
 REDUCTIONS = (_sum, _mean, _max, _min, _any, _all)
 WORTH_A_PRODUCT = 4096

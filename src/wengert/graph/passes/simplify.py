@@ -33,7 +33,7 @@ from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape
 
 SimplificationRule = Callable[[Operation], Node | None]
 simplifications: Aspect[tuple[SimplificationRule, ...]] = Aspect(
-    "simplifications", "rules for what it is equal to", rest="none that keeps every bit is known"
+    "simplifications", "rules that replace it by simpler operations", rest="no rule is known that keeps every bit"
 )
 REAL = "fiub"
 
@@ -115,11 +115,9 @@ def subtract_negative(node: Operation) -> Node | None:
     x, y = node.args
     if (z := operand_of_negative(y)) is not None:
         return make_node(node, add, x, z)
-    return (
-        make_node(node, negative, y)
-        if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0)
-        else None
-    )
+    if y.dtype == node.dtype and node.dtype.kind == "f" and is_number(x, -0.0):
+        return make_node(node, negative, y)
+    return None
 
 
 def cancel_signs(node: Operation) -> Node | None:

@@ -25,7 +25,9 @@ from wengert.ops.indexing.subscripts import _getitem, _scatter
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
 view_merger: Aspect[Callable[[Operation], Node | None]] = Aspect(
-    "merged view", "one operation for it and the view that it is applied to", rest="it is none that views merge with"
+    "merged view",
+    "one operation that replaces it and the view that it is applied to",
+    rest="it does not merge with views",
 )
 RESHAPES = (_reshape, _expand_dims)
 MOVES = (*RESHAPES, _transpose, _broadcast_to)

@@ -30,30 +30,30 @@ __all__ = ["cross", "dot", "inner", "matmul", "matvec", "outer", "vdot", "vecdot
 
 
 def _matmul_x(t: Any, x_spec: Any, y: Any) -> Any:
-    rank = len(x_spec.shape)
+    ndim = len(x_spec.shape)
     if y.ndim == 2:
-        if rank <= 2:
+        if ndim <= 2:
             return t @ y.T
         return (_rows(t) @ y.T).reshape(x_spec.shape)  # one product, not a stack of small ones
     if y.ndim == 1:
-        return t * y if rank == 1 else expand_dims(t, -1) * y
-    if rank == 1:
+        return t * y if ndim == 1 else expand_dims(t, -1) * y
+    if ndim == 1:
         return (y @ expand_dims(t, -1)).squeeze(-1)
-    if rank == 2:
+    if ndim == 2:
         stack = (*range(y.ndim - 2), y.ndim - 1)
         return tensordot(t, y, (stack, stack))  # sums over the stack as it multiplies
     return t @ y.swapaxes(-1, -2)
 
 
 def _matmul_y(t: Any, x: Any, y_spec: Any) -> Any:
-    rank = len(y_spec.shape)
+    ndim = len(y_spec.shape)
     if x.ndim == 2:
         return x.T @ t
     if x.ndim == 1:
-        return t * x if rank == 1 else expand_dims(x, -1) * expand_dims(t, -2)
-    if rank == 1:
+        return t * x if ndim == 1 else expand_dims(x, -1) * expand_dims(t, -2)
+    if ndim == 1:
         return t.reshape(t.size) @ _rows(x)
-    if rank == 2:
+    if ndim == 2:
         return _rows(x).T @ _rows(t)
     return x.swapaxes(-1, -2) @ t
 
@@ -252,6 +252,6 @@ def _in_space(x: Any) -> Any:
 describe(
     {
         matmul: "The matrix product of the last two axes, with broadcasting over the others. "
-        ">>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> array([3., 7.])",
+        ">>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]) -> array([3., 7.])"
     }
 )

@@ -123,7 +123,7 @@ def _add_into(buffer: np.ndarray, t: Any, saved: tuple, params: dict[str, Any]) 
         buffer[key] = part + t
 
 
-def _gathered_spec(x: Any, *indices: Any, key: Index) -> Spec:
+def _gather_spec(x: Any, *indices: Any, key: Index) -> Spec:
     """Indices are examples that take no memory, except for masks, whose count would have to be known."""
     if Hole.MASK in key.key:
         return _of_mask(x)
@@ -133,16 +133,16 @@ def _gathered_spec(x: Any, *indices: Any, key: Index) -> Spec:
     return Spec(np.broadcast_to(np.zeros((), x.dtype), x.shape)[key.fill(examples)].shape, x.dtype)
 
 
-def _scattered_spec(x: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
+def _scatter_spec(x: Any, *indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
     return Spec(shape, Spec.of(x).dtype)
 
 
-def _written_spec(x: Any, v: Any, *indices: Any, key: Index, **params: Any) -> Spec:
+def _set_spec(x: Any, v: Any, *indices: Any, key: Index, **params: Any) -> Spec:
     return x
 
 
 def _winners_spec(*indices: Any, key: Index, shape: tuple[int, ...]) -> Spec:
-    return Spec(_gathered_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
+    return Spec(_gather_spec(Spec(shape, np.dtype(bool)), *indices, key=key).shape, np.dtype(bool))
 
 
 _of_mask = data_dependent_shape("what a boolean mask selects")
@@ -166,7 +166,7 @@ gather = linear(
     lambda x, *indices, key: x[key.fill(indices)],
     lambda t, x_spec, indices, key: _scatter(t, *indices, key=key, shape=x_spec.shape),
     inputs=("x", "*indices"),
-    spec=_gathered_spec,
+    spec=_gather_spec,
     cases=(case((3, 2), ROWS, key=TWO_ROWS), case((2, 4), ROWS, key=COLUMNS), case((2, 2), TRIANGLE, key=MASK)),
     facts=MOVES._replace(selects=True),
 )
@@ -175,7 +175,7 @@ _scatter: Callable = linear(
     _scatter_impl,
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "*indices"),
-    spec=_scattered_spec,
+    spec=_scatter_spec,
     cases=(
         case((3, 2), ROWS, key=TWO_ROWS, shape=(4, 2)),
         case((3,), TRIANGLE, key=MASK, shape=(2, 2)),
@@ -189,7 +189,7 @@ _add_at = linear(
     lambda t: t,
     lambda t, indices, key: _read(t, indices, key),
     inputs=("x", "v", "*indices"),
-    spec=_written_spec,
+    spec=_set_spec,
     cases=(
         case((4, 2), (3, 2), ROWS, key=TWO_ROWS),
         case((4, 2), (2,), ROWS, key=TWO_ROWS),
@@ -203,7 +203,7 @@ _set_at: Callable = linear(
     _pull_written,
     inputs=("x", "v", "*indices"),
     dead=(lambda t, indices, key: _set_at(np.zeros(t.shape, bool), True, *indices, key=key, reuse=False), None),
-    spec=_written_spec,
+    spec=_set_spec,
     cases=(
         case((4, 2), (3, 2), ROWS, key=TWO_ROWS, reuse=False),
         case((2, 2), (), TRIANGLE, key=MASK, reuse=False),

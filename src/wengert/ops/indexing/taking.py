@@ -312,6 +312,6 @@ class Flat:
 describe(
     {
         argwhere: "The indices of the elements that are not 0, one row for each. "
-        ">>> argwhere([[0, 3], [4, 0]]).tolist() -> [[0, 1], [1, 0]]",
+        ">>> argwhere([[0, 3], [4, 0]]).tolist() -> [[0, 1], [1, 0]]"
     }
 )

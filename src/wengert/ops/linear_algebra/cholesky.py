@@ -18,7 +18,7 @@ from wengert.ops.linear_algebra.triangular import (
     conjugate,
     same_spec,
     square,
-    transposed,
+    transpose_matrix,
     triangular_solution,
 )
 
@@ -42,7 +42,7 @@ def _half(n: int, dtype: np.dtype) -> np.ndarray:
 def _between_inverses(x: Any, out: Any) -> Any:
     """L^-H x L^-1."""
     left = triangular_solution(conjugate(out), x, True, 1)
-    return transposed(triangular_solution(out, transposed(left), True, 1))
+    return transpose_matrix(triangular_solution(out, transpose_matrix(left), True, 1))
 
 
 def _cholesky_rule(t: Any, out: Any) -> Any:

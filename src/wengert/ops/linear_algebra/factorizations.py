@@ -26,7 +26,7 @@ from wengert.ops.linear_algebra.triangular import (
     factor_dtype,
     inexact,
     same_spec,
-    transposed,
+    transpose_matrix,
     triangular_solution,
 )
 from wengert.ops.samples.sorting import argsort
@@ -83,7 +83,7 @@ def _leading(block: Any, is_tall: bool) -> Any:
 
 def _by_upper(block: Any, x: Any, trans: int) -> Any:
     """x U^-T, or with `trans` x U^-1."""
-    return transposed(triangular_solution(block, transposed(x), False, trans))
+    return transpose_matrix(triangular_solution(block, transpose_matrix(x), False, trans))
 
 
 def _lu_rule(t: Any, out: Any) -> Any:
@@ -96,12 +96,12 @@ def _lu_rule(t: Any, out: Any) -> Any:
     lower, upper = tril(square_t, -1), triu(square_t)
     if rows > columns:
         below = _by_upper(leading, t[..., k:, :], 0)
-        upper = upper - transposed(out[..., k:, :]) @ below
+        upper = upper - transpose_matrix(out[..., k:, :]) @ below
     elif columns > rows:
         beside = triangular_solution(block, t[..., k:], True, 1, True)
-        lower = lower - beside @ transposed(out[..., k:])
+        lower = lower - beside @ transpose_matrix(out[..., k:])
     ell, u = _lower_and_upper(block)
-    strict = tril(transposed(ell) @ lower - triu(upper) @ transposed(u), -1)
+    strict = tril(transpose_matrix(ell) @ lower - triu(upper) @ transpose_matrix(u), -1)
     pulled = triangular_solution(block, triu(upper) + _by_upper(leading, strict, 0), True, 1, True)
     if rows > columns:
         return concatenate([pulled, below], -2)
@@ -271,7 +271,7 @@ def _qr_push(t: Any, out: Any, x_spec: Any) -> Any:
     q, r = _q_and_r(out, x_spec)
     k = r.shape[-2]
     block = r[..., :k]
-    n = transposed(triangular_solution(block, transposed(t[..., :k] * _independent(block)), False, 1))
+    n = transpose_matrix(triangular_solution(block, transpose_matrix(t[..., :k] * _independent(block)), False, 1))
     m = adjoint(q) @ n
     b = triu(m, 1) + adjoint(tril(m, -1)) + _real_diagonal(m)
     dq, dr = n - q @ b, b @ triu(block)

@@ -24,7 +24,7 @@ from wengert.ops.linear_algebra.gauge import GaugeWarning
 from wengert.ops.linear_algebra.norms import norm
 from wengert.ops.linear_algebra.spectral import TALL, from_triangle, matrices, svdvals
 from wengert.ops.linear_algebra.systems import inv
-from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dtype, inexact, square, transposed
+from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dtype, inexact, square, transpose_matrix
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape
@@ -44,10 +44,10 @@ def _pinv_push(t: Any, x: Any, out: Any) -> Any:
 def _pinv_pull(t: Any, x: Any, out: Any) -> Any:
     _warn_of_rank("pinv", x, out)
     p, p_adjoint = out, adjoint(out)
-    t = transposed(t)
+    t = transpose_matrix(t)
     left, right = t @ (p @ p_adjoint), (p_adjoint @ p) @ t
     adjoint_part = left - (x @ p) @ left + right - right @ (p @ x)
-    return conjugate(adjoint_part) - transposed(p @ t @ p)
+    return conjugate(adjoint_part) - transpose_matrix(p @ t @ p)
 
 
 def _warn_of_rank(name: str, x: Any, p: Any) -> None:
@@ -126,10 +126,12 @@ def _lstsq_push_a(t: Any, x: Any, y: Any, out: Any, rcond: float | None) -> Any:
 def _lstsq_pull_a(t: Any, x: Any, y: Any, out: Any, rcond: float | None) -> Any:
     p = _pinv(x, rcond=_cutoff(x, rcond))
     _warn_of_rank("lstsq", x, p)
-    pulled = transposed(p) @ t
-    low = t - transposed(x) @ pulled
-    adjoint_part = (transposed(adjoint(p)) @ pulled) @ transposed(y - x @ out) + low @ transposed(adjoint(p) @ out)
-    return adjoint(adjoint_part) - pulled @ transposed(out)
+    pulled = transpose_matrix(p) @ t
+    low = t - transpose_matrix(x) @ pulled
+    adjoint_part = (transpose_matrix(adjoint(p)) @ pulled) @ transpose_matrix(y - x @ out) + low @ transpose_matrix(
+        adjoint(p) @ out
+    )
+    return adjoint(adjoint_part) - pulled @ transpose_matrix(out)
 
 
 def _cutoff(x: Any, rcond: float | None) -> float:
@@ -141,7 +143,7 @@ _lstsq: Callable = general(
     "lstsq",
     lambda x, y, rcond: np.linalg.lstsq(x, y, rcond)[0],
     _lstsq_pull_a,
-    lambda t, x, rcond: _lstsq(transposed(x), t, rcond=rcond),
+    lambda t, x, rcond: _lstsq(transpose_matrix(x), t, rcond=rcond),
     jvps=(_lstsq_push_a, lambda t, x, rcond: _lstsq(x, t, rcond=rcond)),
     spec=lambda x, y, rcond: Spec((x.shape[-1], y.shape[-1]), factor_dtype(x.dtype, y.dtype)),
     cases=(case(TALL, (4, 2), rcond=None), case(TALL.T, (3, 1), rcond=None), case(TALL[:3], (3, 2), rcond=1e-12)),

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.definition import Case
 from wengert.core.errors import user_error
-from wengert.core.kinds import Case, case, general, keep_params
+from wengert.core.kinds import case, general, keep_params
 from wengert.core.spec import Spec
 from wengert.ops.linear_algebra.structured import sylvester_solution, triangular_sylvester
-from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transposed
+from wengert.ops.linear_algebra.triangular import factor_dtype, lapack, same_spec, square, transpose_matrix
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to
 
@@ -69,7 +70,7 @@ def _corner(x: Any, n: int) -> Any:
     return x[..., :n, x.shape[-1] - n :]
 
 
-def _of_series(op: Callable) -> Callable:
+def _of_series(operation: Callable) -> Callable:
     """The recurrence of Taylor mode for a function of matrices.
 
     Coefficient k is in the corner, if the blocks in the first row of the argument are its coefficients.
@@ -77,7 +78,7 @@ def _of_series(op: Callable) -> Callable:
 
     def recurrence(*series: Any) -> Callable:
         def coefficient(k: int, _: Any) -> Any:
-            return _corner(op(*[_series_as_blocks(terms, k) for terms in series]), series[0][0].shape[-1])
+            return _corner(operation(*[_series_as_blocks(terms, k) for terms in series]), series[0][0].shape[-1])
 
         return coefficient
 
@@ -114,8 +115,8 @@ def _matrix_function(
     frechet: Callable = general(
         f"{name}_frechet",
         lambda x, e: _each_matrix(frechet_impl, x, e),
-        lambda t, x, e: second(transposed(x), transposed(e), t),
-        lambda t, x: frechet(transposed(x), t),
+        lambda t, x, e: second(transpose_matrix(x), transpose_matrix(e), t),
+        lambda t, x: frechet(transpose_matrix(x), t),
         inputs=("x", "e"),
         jvps=(lambda t, x, e: second(x, e, t), lambda t, x: frechet(x, t)),
         taylor=_of_series(lambda x, e: frechet(x, e)),
@@ -123,17 +124,17 @@ def _matrix_function(
         spec=_frechet_spec,
         cases=(case(first, first.shape), case(first, (2, *first.shape)), case((0, 0), (0, 0))),
     )
-    op: Callable = general(
+    operation: Callable = general(
         name,
         lambda x: _each_matrix(impl, x),
-        lambda t, x: frechet(transposed(x), t),
+        lambda t, x: frechet(transpose_matrix(x), t),
         jvps=(lambda t, x: frechet(x, t),),
-        taylor=_of_series(lambda x: op(x)),
+        taylor=_of_series(lambda x: operation(x)),
         batch=keep_params,
         spec=same_spec,
         cases=_cases(arguments),
     )
-    return op, frechet
+    return operation, frechet
 
 
 def _cases(arguments: Sequence[Any]) -> tuple[Case, ...]:
@@ -347,7 +348,7 @@ def _root(x: np.ndarray) -> np.ndarray:
 _sqrtm: Callable = general(
     "sqrtm",
     lambda x: _each_matrix(_root, x),
-    lambda t, out: sylvester_solution(transposed(out), transposed(out), t, "sqrtm"),
+    lambda t, out: sylvester_solution(transpose_matrix(out), transpose_matrix(out), t, "sqrtm"),
     jvps=(lambda t, out: sylvester_solution(out, out, t, "sqrtm"),),
     batch=keep_params,
     spec=same_spec,

@@ -32,7 +32,7 @@ from wengert.ops.linear_algebra.gauge import (
     warn_of_second_derivative,
 )
 from wengert.ops.linear_algebra.systems import inv
-from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dtype, inexact, square, transposed
+from wengert.ops.linear_algebra.triangular import adjoint, conjugate, factor_dtype, inexact, square, transpose_matrix
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.rearranging import concatenate, diagonal
 
@@ -121,13 +121,13 @@ def _eigh_pull(t: Any, out: Any, UPLO: str) -> Any:
     w, v, t, vectors = _real(out[..., 0, :]), out[..., 1:, :], _real(t[..., 0, :]), t[..., 1:, :]
     if is_absent(vectors):
         warn_of_gauge("eigh", "eigenvalues", w, t, vectors)
-        pulled = (conjugate(v) * as_columns(t)) @ transposed(v)
+        pulled = (conjugate(v) * as_columns(t)) @ transpose_matrix(v)
     else:
         if v.dtype.kind == "c":
             vectors = vectors + transpose_phase_drift(sum_(vectors * v, -2, keepdims=True), v)
-        turned = transposed(v) @ vectors
+        turned = transpose_matrix(v) @ vectors
         warn_of_gauge("eigh", "eigenvalues", w, t, turned)
-        pulled = (conjugate(v) @ (turned * inverse_differences(w)) + conjugate(v) * as_columns(t)) @ transposed(v)
+        pulled = (conjugate(v) @ (turned * inverse_differences(w)) + conjugate(v) * as_columns(t)) @ transpose_matrix(v)
     return (pulled + adjoint(pulled)) * _share_of_triangle(v, UPLO)
 
 
@@ -207,9 +207,9 @@ def _eig_pull(t: Any, out: Any, x_spec: Any) -> Any:
     w, v, t, vectors = out[..., 0, :], out[..., 1:, :], t[..., 0, :], t[..., 1:, :]
     along = sum_(vectors * v, -2, keepdims=True)
     vectors = vectors - real(along) * conj(v) + transpose_phase_drift(along, v)
-    turned = (transposed(v) @ vectors) * inverse_differences(w)
+    turned = (transpose_matrix(v) @ vectors) * inverse_differences(w)
     warn_of_gauge("eig", "eigenvalues", w, t, _on_diagonal(t))
-    pulled = transposed(inv(v)) @ (_on_diagonal(t) + turned) @ transposed(v)
+    pulled = transpose_matrix(inv(v)) @ (_on_diagonal(t) + turned) @ transpose_matrix(v)
     return pulled if x_spec.dtype.kind == "c" else real(pulled)
 
 
@@ -315,7 +315,7 @@ def _svd_push(t: Any, out: Any, full_matrices: bool) -> Any:
 
 
 def _turn(v: Any, t: Any) -> Any:
-    return np.zeros((*v.shape[:-2], v.shape[-1], v.shape[-1]), v.dtype) if is_absent(t) else transposed(v) @ t
+    return np.zeros((*v.shape[:-2], v.shape[-1], v.shape[-1]), v.dtype) if is_absent(t) else transpose_matrix(v) @ t
 
 
 def _svd_pull(t: Any, out: Any, x_spec: Any, full_matrices: bool) -> Any:
@@ -323,7 +323,7 @@ def _svd_pull(t: Any, out: Any, x_spec: Any, full_matrices: bool) -> Any:
     tu, ts, tv, tu_rest, tv_rest = _unpack(t, x_spec.shape, full_matrices)
     if all(map(is_absent, (tu, tv, tu_rest, tv_rest))):
         warn_of_gauge("svd", "singular values", s, ts, _on_diagonal(ts), kink=True)
-        return (conjugate(u) * as_columns(ts)) @ transposed(v)
+        return (conjugate(u) * as_columns(ts)) @ transpose_matrix(v)
     if u.dtype.kind == "c":
         turn = sum_(tu * u, -2, keepdims=True) + sum_(tv * v, -2, keepdims=True)
         back, rows = transpose_phase_drift(turn, _over(u, v)), u.shape[-2]
@@ -332,10 +332,10 @@ def _svd_pull(t: Any, out: Any, x_spec: Any, full_matrices: bool) -> Any:
     warn_of_gauge("svd", "singular values", s, ts, ku + kv, kink=True)
     symmetric, skew = (ku + kv) * inverse_differences(s), (ku - kv) * inverse_sums(s)
     turning = (symmetric + adjoint(symmetric) + skew - adjoint(skew)) / 2
-    pulled = (conjugate(u) @ turning + conjugate(u) * as_columns(ts)) @ transposed(v)
+    pulled = (conjugate(u) @ turning + conjugate(u) * as_columns(ts)) @ transpose_matrix(v)
     if u.shape[-2] > v.shape[-2]:
         outside = tu - conjugate(u) @ ku - conjugate(u_rest) @ (adjoint(tu_rest) @ conjugate(u))
-        pulled = pulled + (outside * as_columns(inverses(s))) @ transposed(v)
+        pulled = pulled + (outside * as_columns(inverses(s))) @ transpose_matrix(v)
     if u.shape[-2] < v.shape[-2]:
         outside = tv - conjugate(v) @ kv - conjugate(v_rest) @ (adjoint(tv_rest) @ conjugate(v))
         pulled = pulled + conjugate(u) @ adjoint(outside * as_columns(inverses(s)))

@@ -28,7 +28,7 @@ from wengert.ops.linear_algebra.triangular import (
     of_vectors,
     solution_spec,
     square,
-    transposed,
+    transpose_matrix,
 )
 from wengert.ops.shape.rearranging import concatenate, flip
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, reshape, transpose
@@ -241,9 +241,11 @@ _RIGHT = np.array([[2.0, 1.5], [-1.5, 1.0]])
 _sylvester: Callable = general(
     "solve_sylvester",
     _sylvester_impl,
-    lambda t, x, y, out, of: -of_vectors(sylvester_solution(transposed(x), transposed(y), t, of), out),
-    lambda t, x, y, out, of: -(transposed(out) @ sylvester_solution(transposed(x), transposed(y), t, of)),
-    lambda t, x, y, of: sylvester_solution(transposed(x), transposed(y), t, of),
+    lambda t, x, y, out, of: -of_vectors(sylvester_solution(transpose_matrix(x), transpose_matrix(y), t, of), out),
+    lambda t, x, y, out, of: (
+        -(transpose_matrix(out) @ sylvester_solution(transpose_matrix(x), transpose_matrix(y), t, of))
+    ),
+    lambda t, x, y, of: sylvester_solution(transpose_matrix(x), transpose_matrix(y), t, of),
     inputs=("x", "y", "q"),
     jvps=(
         lambda t, x, y, out, of: -sylvester_solution(x, y, t @ out, of),

@@ -27,7 +27,7 @@ from wengert.ops.linear_algebra.triangular import (
     same_spec,
     solution_spec,
     square,
-    transposed,
+    transpose_matrix,
 )
 from wengert.ops.shape.reshaping import expand_dims
 
@@ -36,7 +36,7 @@ __all__ = ["det", "inv", "slogdet", "solve"]
 # The factorisation of one matrix
 
 
-def _factored_impl(x: Any) -> Any:
+def _factor_impl(x: Any) -> Any:
     """The factors L U of the transpose of a matrix as LAPACK packs them, in its columns, with a row for the pivots.
 
     The transpose, because its columns are the rows of the matrix: nothing is copied.
@@ -62,9 +62,9 @@ def _is_factored(x: Any, factors: Any) -> bool:
     return x.ndim == 2 == factors.ndim and factors.size > 0
 
 
-def _spread(out: Any, factors: Any, rank: int) -> Any:
+def _spread(out: Any, factors: Any, ndim: int) -> Any:
     """A result broadcast over the axes of a stack of factors, if there is one."""
-    shape = np.broadcast_shapes(out.shape[: out.ndim - rank], factors.shape[:-2]) + out.shape[out.ndim - rank :]
+    shape = np.broadcast_shapes(out.shape[: out.ndim - ndim], factors.shape[:-2]) + out.shape[out.ndim - ndim :]
     return out if out.shape == shape else np.broadcast_to(out, shape)
 
 
@@ -73,7 +73,7 @@ _NONE = np.empty((0, 3))
 
 factored = nondifferentiable(
     "factored",
-    _factored_impl,
+    _factor_impl,
     takes_params=True,
     batch=keep_params,
     spec=lambda x: Spec((*x.shape[:-2], x.shape[-1] + 1, x.shape[-1]), factor_dtype(x.dtype)),
@@ -117,7 +117,7 @@ _solve: Callable = general(
     None,
     inputs=("x", "y", "factors"),
     jvps=(
-        lambda t, x, factors, out, trans: -solution(x, (transposed(t) if trans else t) @ out, factors, trans),
+        lambda t, x, factors, out, trans: -solution(x, (transpose_matrix(t) if trans else t) @ out, factors, trans),
         lambda t, x, factors, trans: solution(x, t, factors, trans),
         None,
     ),
@@ -152,7 +152,7 @@ def solve(a: Any, b: Any, /) -> Any:
 _inv: Callable = general(
     "inv",
     np.linalg.inv,
-    lambda t, out: -(transposed(out) @ t @ transposed(out)),
+    lambda t, out: -(transpose_matrix(out) @ t @ transpose_matrix(out)),
     jvps=(lambda t, out: -(out @ t @ out),),
     batch=keep_params,
     spec=same_spec,
@@ -205,7 +205,7 @@ def _det_and_inverse(x: Any) -> tuple[Any, Any]:
     n = x.shape[-1]
     if x.ndim > 2 or not n:
         return np.linalg.det(x), np.linalg.inv(x)
-    packed = _factored_impl(x)
+    packed = _factor_impl(x)
     determinant = packed[:n].diagonal().prod() * packed.dtype.type((-1) ** _swaps(packed))
     inverse, info = lapack("getri", packed.dtype.char)(packed[:n].T, packed[n].real.astype(np.int32), overwrite_lu=True)
     if info:
@@ -221,13 +221,13 @@ def _swaps(packed: Any) -> int:
 
 def _cofactor_rule(t: Any, x: Any, out: Any) -> Any:
     # C = det(x) x^-T gives dC = <x^-T, dx> C - x^-T dx^T C, and its transpose is of the same form.
-    inverse = transposed(_inv(x))
-    return _of_matrices((t * out).sum((-2, -1))) * inverse - out @ transposed(t) @ inverse
+    inverse = transpose_matrix(_inv(x))
+    return _of_matrices((t * out).sum((-2, -1))) * inverse - out @ transpose_matrix(t) @ inverse
 
 
 def _cofactor_push(t: Any, x: Any, out: Any) -> Any:
-    inverse = transposed(_inv(x))
-    return _of_matrices((t * inverse).sum((-2, -1))) * out - inverse @ transposed(t) @ out
+    inverse = transpose_matrix(_inv(x))
+    return _of_matrices((t * inverse).sum((-2, -1))) * out - inverse @ transpose_matrix(t) @ out
 
 
 _SQUARES = (case(_INVERTIBLE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T])), case(np.array([[1.5]])), case((0, 0)))
@@ -290,10 +290,10 @@ def _logdet_impl(x: Any, factors: Any) -> Any:
 _logdet = general(
     "logdet",
     _logdet_impl,
-    lambda t, x, factors: _of_matrices(t) * _inverse_transposed(x, factors),
+    lambda t, x, factors: _of_matrices(t) * _inverse_transpose(x, factors),
     None,
     inputs=("x", "factors"),
-    jvps=(lambda t, x, factors: (t * _inverse_transposed(x, factors)).sum((-2, -1)), None),
+    jvps=(lambda t, x, factors: (t * _inverse_transpose(x, factors)).sum((-2, -1)), None),
     batch=keep_params,
     spec=_number_spec,
     cases=(case(_INVERTIBLE, _NONE), case(np.stack([_INVERTIBLE, _INVERTIBLE.T]), _NONE)),
@@ -310,7 +310,7 @@ _det_sign = nondifferentiable(
 )
 
 
-def _inverse_transposed(x: Any, factors: Any) -> Any:
+def _inverse_transpose(x: Any, factors: Any) -> Any:
     return solution(x, np.eye(x.shape[-1], dtype=x.dtype), factors, 1)
 
 

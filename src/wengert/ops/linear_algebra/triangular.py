@@ -25,7 +25,7 @@ __all__ = ["solve_triangular"]
 # What every factorisation needs
 
 
-def transposed(x: Any) -> Any:
+def transpose_matrix(x: Any) -> Any:
     return x.swapaxes(-1, -2)
 
 
@@ -34,12 +34,12 @@ def conjugate(x: Any) -> Any:
 
 
 def adjoint(x: Any) -> Any:
-    return conjugate(transposed(x))
+    return conjugate(transpose_matrix(x))
 
 
 def of_vectors(x: Any, y: Any) -> Any:
     """x y^T; of single columns by plain multiplication, which is faster."""
-    return x * transposed(y) if x.shape[-1] == 1 else x @ transposed(y)
+    return x * transpose_matrix(y) if x.shape[-1] == 1 else x @ transpose_matrix(y)
 
 
 @cache
@@ -162,7 +162,7 @@ def _triangular_x(t: Any, x: Any, out: Any, lower: bool, trans: int, unit_diagon
 
 def _triangular_push_x(t: Any, x: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     read = _triangle(t, lower, unit_diagonal)
-    return -triangular_solution(x, (transposed(read) if trans else read) @ out, lower, trans, unit_diagonal)
+    return -triangular_solution(x, (transpose_matrix(read) if trans else read) @ out, lower, trans, unit_diagonal)
 
 
 _LOWER = np.array([[1.5, 0.3, 0.2], [0.4, -1.2, 0.5], [-0.6, 0.7, 1.8]])

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from wengert.core.kinds import case
+from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import where
 from wengert.ops.shape.casting import astype
@@ -24,6 +24,13 @@ CASES = (
 )
 EMPTY = case((0, 3), axis=(0,), keepdims=False)
 INDEX_CASES = (case((3,), axis=0, keepdims=False), case((2, 3), axis=1, keepdims=True))
+
+
+def discrete_reduction(name: str, reduce: Callable, **definition: Any) -> Callable:
+    """The operation of a reduction to booleans or integers, which has no gradient."""
+    return nondifferentiable(
+        name, lambda x, axis, keepdims: reduce(x, axis, keepdims=keepdims), takes_params=True, **definition
+    )
 
 
 def axes_of(x: Any, axis: Axis) -> tuple[int, ...]:
@@ -49,7 +56,7 @@ def apply_mask(a: Any, mask: Any, fill: Any) -> Any:
     return a if mask is True else where(broadcast_to(as_operand(mask), a.shape), a, fill)
 
 
-def begun(initial: Any, combine: Callable, result: Any) -> Any:
+def combine_initial(initial: Any, combine: Callable, result: Any) -> Any:
     """The result of a reduction combined with the number `initial`, if it is given, in the dtype of the result."""
     return result if initial is None else astype(combine(initial, result), result.dtype, copy=False)
 

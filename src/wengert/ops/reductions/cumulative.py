@@ -17,7 +17,7 @@ from wengert.core.facts import PRODUCT
 from wengert.core.kinds import case, general, linear, reduction, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import multiply
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, narrow, reducing
+from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, combine_initial, narrow, reducing
 from wengert.ops.reductions.extremes import collapse
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate, flip
@@ -69,7 +69,7 @@ def prod(
     refuse_out(out)
     a = apply_mask(as_operand(a), where, 1)
     product = _prod(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, multiply, narrow(product, dtype))
+    return combine_initial(initial, multiply, narrow(product, dtype))
 
 
 def scan(factors: Any, terms: Any) -> Any:
@@ -127,9 +127,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     >>> cumsum([1.0, 2.0, 3.0])
     array([1., 3., 6.])
     """
-    refuse_out(out)
-    a, axis = along(a, axis)
-    return narrow(_cumsum(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+    return _accumulate(_cumsum, a, axis, dtype, out)
 
 
 @implements(np.cumprod)
@@ -139,9 +137,13 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     >>> cumprod([1.0, 2.0, 3.0])
     array([1., 2., 6.])
     """
+    return _accumulate(_cumprod, a, axis, dtype, out)
+
+
+def _accumulate(operation: Callable, a: Any, axis: int | None, dtype: Any, out: None) -> Any:
     refuse_out(out)
     a, axis = along(a, axis)
-    return narrow(_cumprod(a if dtype is None else astype(a, dtype), axis=axis), dtype)
+    return narrow(operation(a if dtype is None else astype(a, dtype), axis=axis), dtype)
 
 
 def _from_start(accumulate: Callable, x: Any, axis: int | None, dtype: Any, start: int | None) -> Any:

@@ -11,11 +11,20 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out, user_error
 from wengert.core.facts import Facts
-from wengert.core.kinds import nondifferentiable, reduction, shift_axis
+from wengert.core.kinds import reduction, shift_axis
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import has_zero, where
 from wengert.ops.elementwise.predicates import STEPS, equal, isnan
-from wengert.ops.reductions.axes import CASES, INDEX_CASES, Axis, apply_mask, axes_of, count_along, reducing
+from wengert.ops.reductions.axes import (
+    CASES,
+    INDEX_CASES,
+    Axis,
+    apply_mask,
+    axes_of,
+    count_along,
+    discrete_reduction,
+    reducing,
+)
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.reductions.sums import mean, per
 from wengert.ops.shape.reshaping import along, expand_dims, moveaxis, reshape
@@ -129,22 +138,8 @@ def take_last(x: Any, order: Any) -> Any:
     return x[(*rows[: x.ndim - 1], order)] if x.ndim == 1 else x[tuple(r[..., None] for r in rows) + (order,)]
 
 
-_argmax = nondifferentiable(
-    "argmax",
-    lambda x, axis, keepdims: np.argmax(x, axis, keepdims=keepdims),
-    takes_params=True,
-    batch=shift_axis,
-    cases=INDEX_CASES,
-    reason=STEPS,
-)
-_argmin = nondifferentiable(
-    "argmin",
-    lambda x, axis, keepdims: np.argmin(x, axis, keepdims=keepdims),
-    takes_params=True,
-    batch=shift_axis,
-    cases=INDEX_CASES,
-    reason=STEPS,
-)
+_argmax = discrete_reduction("argmax", np.argmax, batch=shift_axis, cases=INDEX_CASES, reason=STEPS)
+_argmin = discrete_reduction("argmin", np.argmin, batch=shift_axis, cases=INDEX_CASES, reason=STEPS)
 
 
 @implements(np.argmax)
@@ -155,7 +150,7 @@ def argmax(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bo
     array([1, 0])
     """
     refuse_out(out)
-    return _place(_argmax, a, axis, keepdims)
+    return _find_index(_argmax, a, axis, keepdims)
 
 
 @implements(np.argmin)
@@ -166,10 +161,10 @@ def argmin(a: Any, /, axis: int | None = None, out: None = None, *, keepdims: bo
     array([0, 1])
     """
     refuse_out(out)
-    return _place(_argmin, a, axis, keepdims)
+    return _find_index(_argmin, a, axis, keepdims)
 
 
-def _place(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
+def _find_index(find: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
     a = as_operand(a)
     row, along_axis = along(a, axis)
     found = find(row, axis=along_axis, keepdims=keepdims)

@@ -8,35 +8,20 @@ import numpy as np
 
 from wengert.core.array import UFUNC_METHODS, implements
 from wengert.core.errors import refuse_out
-from wengert.core.kinds import nondifferentiable, shift_axes
+from wengert.core.kinds import shift_axes
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.predicates import STEPS, TRUTH
-from wengert.ops.reductions.axes import CASES, Axis, apply_mask, axes_of, reducing
+from wengert.ops.reductions.axes import CASES, Axis, apply_mask, axes_of, discrete_reduction, reducing
 
 __all__ = ["all", "any", "count_nonzero"]
 
 # Without gradient: booleans and counts
 
-_all = nondifferentiable(
-    "all",
-    lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims),
-    takes_params=True,
-    batch=shift_axes,
-    cases=CASES,
-    reason=TRUTH,
-)
-_any = nondifferentiable(
-    "any",
-    lambda x, axis, keepdims: np.any(x, axis, keepdims=keepdims),
-    takes_params=True,
-    batch=shift_axes,
-    cases=CASES,
-    reason=TRUTH,
-)
-_count_nonzero = nondifferentiable(
+_all = discrete_reduction("all", np.all, batch=shift_axes, cases=CASES, reason=TRUTH)
+_any = discrete_reduction("any", np.any, batch=shift_axes, cases=CASES, reason=TRUTH)
+_count_nonzero = discrete_reduction(
     "count_nonzero",
     lambda x, axis, keepdims: np.asarray(np.count_nonzero(x, axis, keepdims=keepdims))[()],
-    takes_params=True,
     batch=shift_axes,
     cases=CASES,
     reason=STEPS,

@@ -19,7 +19,17 @@ from wengert.ops.elementwise.choices import POSITIVE, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.elementwise.predicates import equal
-from wengert.ops.reductions.axes import CASES, EMPTY, Axis, apply_mask, axes_of, begun, count_along, narrow, reducing
+from wengert.ops.reductions.axes import (
+    CASES,
+    EMPTY,
+    Axis,
+    apply_mask,
+    axes_of,
+    combine_initial,
+    count_along,
+    narrow,
+    reducing,
+)
 from wengert.ops.reductions.logical import any, count_nonzero
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import broadcast_to, reshape, transpose
@@ -76,7 +86,7 @@ def sum(
     refuse_out(out)
     a = apply_mask(as_operand(a), where, 0)
     total = _sum(a if dtype is None else astype(a, dtype), axis=axes_of(a, axis), keepdims=keepdims)
-    return begun(initial, add, narrow(total, dtype))
+    return combine_initial(initial, add, narrow(total, dtype))
 
 
 @implements(np.mean)
@@ -202,11 +212,7 @@ def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 _logsumexp = reduction(
-    "logsumexp",
-    _log_sum_exp,
-    lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)),
-    cases=CASES,
-    facts=FLAT,
+    "logsumexp", _log_sum_exp, lambda t, x, out: t * exp(x - where(equal(out, -inf), 0.0, out)), cases=CASES, facts=FLAT
 )
 
 

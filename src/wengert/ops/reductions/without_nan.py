@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,20 +39,18 @@ def _extreme(t: Any, x: Any, out: Any, axis: tuple[int, ...]) -> Any:
     return where(chosen, per(t, maximum(count_nonzero(chosen, axis, keepdims=True), 1)), 0.0)
 
 
-_nanmax = reduction(
-    "nanmax",
-    lambda x, axis, keepdims, initial=None: np.fmax.reduce(x, axis, keepdims=keepdims, initial=initial),
-    _extreme,
-    cases=CASES,
-    facts=Facts(selects=True),
-)
-_nanmin = reduction(
-    "nanmin",
-    lambda x, axis, keepdims, initial=None: np.fmin.reduce(x, axis, keepdims=keepdims, initial=initial),
-    _extreme,
-    cases=CASES,
-    facts=Facts(selects=True),
-)
+def _extreme_reduction(name: str, extreme: np.ufunc) -> Callable:
+    return reduction(
+        name,
+        lambda x, axis, keepdims, initial=None: extreme.reduce(x, axis, keepdims=keepdims, initial=initial),
+        _extreme,
+        cases=CASES,
+        facts=Facts(selects=True),
+    )
+
+
+_nanmax = _extreme_reduction("nanmax", np.fmax)
+_nanmin = _extreme_reduction("nanmin", np.fmin)
 
 
 @implements(np.nanmax)

@@ -12,22 +12,94 @@ import numpy as np
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import user_error
+from wengert.core.infer import data_dependent_shape
+from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
+from wengert.core.spec import Spec
 from wengert.ops.calculus.differences import diff
-from wengert.ops.elementwise.choices import where
-from wengert.ops.elementwise.predicates import equal, greater_equal, less, logical_and
+from wengert.ops.elementwise.choices import clip, where
+from wengert.ops.elementwise.predicates import equal, greater_equal, less, less_equal, logical_and
 from wengert.ops.indexing.index_arrays import known_numbers
 from wengert.ops.indexing.subscripts import add_at, getitem
 from wengert.ops.reductions.logical import all as all_
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.samples.sorting import searchsorted
-from wengert.ops.samples.statistics import histogram_bin_edges
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import flip
 from wengert.ops.shape.reshaping import reshape
 
-__all__ = ["bincount", "digitize", "histogram2d", "histogramdd"]
+__all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+COUNTS = "counts are piecewise constant: the derivative is zero wherever there is one"
+
+
+def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
+    if isinstance(bins, str):
+        return data_dependent_shape(f"a histogram with bins={bins!r}")()
+    return Spec.of(np.histogram_bin_edges(_order(np.zeros(1, x.dtype)), bins, range))
+
+
+def _order(x: Any) -> Any:
+    """Numbers for a histogram: NumPy takes booleans as integers, with a warning."""
+    if x.dtype.kind == "c":
+        raise user_error(TypeError, "A histogram is of real numbers, which have an order")
+    return x.astype(np.uint8) if x.dtype.kind == "b" else x
+
+
+_bin_edges = nondifferentiable(
+    "histogram_bin_edges",
+    lambda x, bins, range: np.histogram_bin_edges(_order(x), bins, range),
+    takes_params=True,
+    spec=_edges_spec,
+    cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
+    reason="the edges are held while the numbers vary",
+)
+_histogram = nondifferentiable(
+    "histogram",
+    lambda x, y: np.histogram(_order(x), y)[0],
+    2,
+    cases=(case((9,), np.array([-1.0, 0.0, 2.0])), case((2, 3), np.array([-1.0, 1.0]))),
+    reason=COUNTS,
+)
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins of a histogram, through which no gradient flows.
+
+    >>> histogram_bin_edges([0.0, 3.0, 4.0], bins=2)
+    array([0., 2., 4.])
+    """
+    if not isinstance(bins, int | np.integer | str):
+        return as_operand(bins)
+    return _bin_edges(as_operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
+    """The number of elements in each bin, and the edges of the bins.
+
+    No gradient flows to the numbers; it does to `weights`.
+
+    >>> histogram([1.0, 2.0, 2.5], bins=2)
+    (array([1, 2]), array([1.  , 1.75, 2.5 ]))
+    """
+    a = as_operand(a)
+    edges = histogram_bin_edges(a, bins, range)
+    counts = _histogram(a, edges) if weights is None else _weighted_counts(a, edges, as_operand(weights))
+    return (counts / astype(diff(edges), float) / sum_(counts) if density else counts), edges
+
+
+def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
+    if weights.shape != a.shape:
+        raise user_error(
+            ValueError, f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}"
+        )
+    a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
+    inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
+    position = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
+    return add_at(np.zeros(n, weights.dtype), position, where(inside, weights, weights.dtype.type(0)))
 
 
 @implements(np.bincount)

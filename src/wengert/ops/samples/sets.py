@@ -13,8 +13,8 @@ from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
 from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import take
+from wengert.ops.samples.histograms import COUNTS
 from wengert.ops.samples.sorting import argsort, searchsorted, sort
-from wengert.ops.samples.statistics import COUNTS
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 
@@ -26,7 +26,7 @@ __all__ = [
 
 _UNIQUE = {"axis": None, "equal_nan": True}
 _first_indices = nondifferentiable(
-    "unique_places",
+    "unique_indices",
     lambda x, axis, equal_nan: np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1],
     params=_UNIQUE,
     spec=data_dependent_shape("the set of the elements of an array"),

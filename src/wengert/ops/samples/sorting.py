@@ -122,7 +122,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     1.0
     """
     a, axis = _line(a, axis, order)
-    kth = _places(kth)
+    kth = _integers_of(kth)
     if isinstance(a, Array):
         return permute(a, _argpartition(a, kth=kth, axis=axis, kind=kind), axis)
     return np.partition(a, kth, axis, kind)  # type: ignore[call-overload]  # it is NumPy's only kind
@@ -136,10 +136,11 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
     1
     """
     a, axis = _line(_at_least_a_row(a), axis, order)
-    return _argpartition(a, kth=_places(kth), axis=axis, kind=kind)
+    return _argpartition(a, kth=_integers_of(kth), axis=axis, kind=kind)
 
 
-def _places(kth: Any) -> int | tuple[int, ...]:
+def _integers_of(kth: Any) -> int | tuple[int, ...]:
+    """One integer, or several, as Python's."""
     kth = np.asarray(kth)
     return tuple(kth.tolist()) if kth.ndim else kth.item()
 

@@ -1,4 +1,4 @@
-"""Statistics of samples: covariances, quantiles, histograms. Counts have no derivative."""
+"""Statistics of samples: covariances and quantiles."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.core.array import Array, implements
 from wengert.core.errors import refuse_out, user_error
-from wengert.core.infer import data_dependent_shape
-from wengert.core.kinds import case, nondifferentiable
 from wengert.core.primitive import as_operand
-from wengert.core.spec import Spec
-from wengert.ops.calculus.differences import diff, inexact
+from wengert.ops.calculus.differences import inexact
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import divide, remainder, sqrt
 from wengert.ops.elementwise.choices import clip, where
@@ -27,11 +24,10 @@ from wengert.ops.elementwise.predicates import (
     greater_equal,
     isnan,
     less,
-    less_equal,
     logical_and,
     rint,
 )
-from wengert.ops.indexing.subscripts import add_at, getitem
+from wengert.ops.indexing.subscripts import getitem
 from wengert.ops.indexing.taking import take_along_axis
 from wengert.ops.reductions.axes import Axis
 from wengert.ops.reductions.cumulative import cumsum
@@ -39,15 +35,13 @@ from wengert.ops.reductions.extremes import collapse, take_last
 from wengert.ops.reductions.logical import count_nonzero
 from wengert.ops.reductions.sums import average
 from wengert.ops.reductions.sums import sum as sum_
-from wengert.ops.samples.sorting import argsort, searchsorted
+from wengert.ops.samples.sorting import argsort
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import atleast_2d
 from wengert.ops.shape.rearranging import concatenate, diag
 from wengert.ops.shape.reshaping import broadcast_to, expand_dims, moveaxis, reshape, squeeze
 
-__all__ = [
-    "corrcoef", "cov", "histogram", "histogram_bin_edges", "nanpercentile", "nanquantile", "percentile", "quantile",
-]  # fmt: skip
+__all__ = ["corrcoef", "cov", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 # Covariance
 
@@ -129,7 +123,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # one.
 
 
-def _between(alpha: float, beta: float) -> Callable:
+def _position_formula(alpha: float, beta: float) -> Callable:
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
@@ -147,11 +141,11 @@ def _closest(n: Any, q: Any) -> Any:
 
 CONTINUOUS: dict[str, Callable] = {
     "linear": lambda n, q: (n - 1) * q,
-    "interpolated_inverted_cdf": _between(0, 1),
-    "hazen": _between(0.5, 0.5),
-    "weibull": _between(0, 0),
-    "median_unbiased": _between(1 / 3.0, 1 / 3.0),
-    "normal_unbiased": _between(3 / 8.0, 3 / 8.0),
+    "interpolated_inverted_cdf": _position_formula(0, 1),
+    "hazen": _position_formula(0.5, 0.5),
+    "weibull": _position_formula(0, 0),
+    "median_unbiased": _position_formula(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _position_formula(3 / 8.0, 3 / 8.0),
     "averaged_inverted_cdf": lambda n, q: n * q - 1,
     "midpoint": lambda n, q: 0.5 * (floor((n - 1) * q) + ceil((n - 1) * q)),
 }
@@ -272,11 +266,10 @@ def _quantile(
     if weights is not None:
         result = _weighted_quantile(ordered, order, flat_q, _rows_of_weights(weights, a, axes, method), skips_nan)
     else:
-        n = (
-            count_nonzero(equal(rows, rows), -1, keepdims=True)
-            if skips_nan and rows.dtype.kind == "f"
-            else rows.shape[-1]
-        )
+        if skips_nan and rows.dtype.kind == "f":
+            n = count_nonzero(equal(rows, rows), -1, keepdims=True)
+        else:
+            n = rows.shape[-1]
         result = _unweighted_quantile(ordered, n, flat_q, method, yields)
     if not skips_nan and rows.dtype.kind == "f":
         last = getitem(ordered, (..., slice(-1, None)))
@@ -326,76 +319,3 @@ def _weighted_quantile(ordered: Any, order: Any, q: Any, weights: Any, skips_nan
     parts = parts / parts[..., -1:]
     parts = expand_dims(where(equal(parts, 0), -1.0, parts), -1)
     return take_last(ordered, clip(count_nonzero(less(parts, q), -2), 0, ordered.shape[-1] - 1))
-
-
-# Histograms
-
-COUNTS = "counts are piecewise constant: the derivative is zero wherever there is one"
-
-
-def _edges_spec(x: Any, bins: Any, range: Any) -> Spec:
-    if isinstance(bins, str):
-        return data_dependent_shape(f"a histogram with bins={bins!r}")()
-    return Spec.of(np.histogram_bin_edges(_order(np.zeros(1, x.dtype)), bins, range))
-
-
-def _order(x: Any) -> Any:
-    """Numbers for a histogram: NumPy takes booleans as integers, with a warning."""
-    if x.dtype.kind == "c":
-        raise user_error(TypeError, "A histogram is of real numbers, which have an order")
-    return x.astype(np.uint8) if x.dtype.kind == "b" else x
-
-
-_bin_edges = nondifferentiable(
-    "histogram_bin_edges",
-    lambda x, bins, range: np.histogram_bin_edges(_order(x), bins, range),
-    takes_params=True,
-    spec=_edges_spec,
-    cases=(case((5,), bins=3, range=None), case((2, 3), bins=2, range=(0.0, 1.0))),
-    reason="the edges are held while the numbers vary",
-)
-_histogram = nondifferentiable(
-    "histogram",
-    lambda x, y: np.histogram(_order(x), y)[0],
-    2,
-    cases=(case((9,), np.array([-1.0, 0.0, 2.0])), case((2, 3), np.array([-1.0, 1.0]))),
-    reason=COUNTS,
-)
-
-
-@implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins of a histogram, through which no gradient flows.
-
-    >>> histogram_bin_edges([0.0, 3.0, 4.0], bins=2)
-    array([0., 2., 4.])
-    """
-    if not isinstance(bins, int | np.integer | str):
-        return as_operand(bins)
-    return _bin_edges(as_operand(a), bins=bins, range=None if range is None else tuple(map(float, range)))
-
-
-@implements(np.histogram)
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> tuple:
-    """The number of elements in each bin, and the edges of the bins.
-
-    No gradient flows to the numbers; it does to `weights`.
-
-    >>> histogram([1.0, 2.0, 2.5], bins=2)
-    (array([1, 2]), array([1.  , 1.75, 2.5 ]))
-    """
-    a = as_operand(a)
-    edges = histogram_bin_edges(a, bins, range)
-    counts = _histogram(a, edges) if weights is None else _weighted_counts(a, edges, as_operand(weights))
-    return (counts / astype(diff(edges), float) / sum_(counts) if density else counts), edges
-
-
-def _weighted_counts(a: Any, edges: Any, weights: Any) -> Any:
-    if weights.shape != a.shape:
-        raise user_error(
-            ValueError, f"weights should have the shape {a.shape} of the numbers, and have {weights.shape}"
-        )
-    a, weights, n = reshape(a, (-1,)), reshape(weights, (-1,)), edges.shape[0] - 1
-    inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
-    position = clip(searchsorted(edges, a, "right") - 1, 0, n - 1)  # the last bin has its right edge
-    return add_at(np.zeros(n, weights.dtype), position, where(inside, weights, weights.dtype.type(0)))

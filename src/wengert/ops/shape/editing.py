@@ -153,13 +153,13 @@ def block(arrays: Any) -> Any:
     depth, ndim = _depth(arrays)
     ndim = max(depth, ndim)
 
-    def joined(part: Any, level: int) -> Any:
+    def join(part: Any, level: int) -> Any:
         if isinstance(part, list):
-            return concatenate([joined(p, level - 1) for p in part], -level)
+            return concatenate([join(p, level - 1) for p in part], -level)
         x = as_operand(part)
         return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
 
-    whole = joined(arrays, depth)
+    whole = join(arrays, depth)
     return whole if depth else whole.copy()
 
 

@@ -121,30 +121,30 @@ def _matrices(w: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _spec_of_result(x: Spec, y: Spec, stride: Lengths, padding: Widths, dilation: Lengths, groups: int) -> Spec:
-    rank = len(stride)
-    positions = _layout(x.shape[-rank:], y.shape[-rank:], stride, padding, dilation).positions
+    ndim = len(stride)
+    positions = _layout(x.shape[-ndim:], y.shape[-ndim:], stride, padding, dilation).positions
     return Spec(
-        (*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 2], *positions), np.result_type(x.dtype, y.dtype)
+        (*_stack(x, y, ndim), x.shape[-ndim - 2], y.shape[-ndim - 2], *positions), np.result_type(x.dtype, y.dtype)
     )
 
 
 def _spec_of_signals(x: Spec, y: Spec, lengths: Lengths, stride: Lengths, groups: int, **params: Any) -> Spec:
-    rank = len(stride)
+    ndim = len(stride)
     return Spec(
-        (*_stack(x, y, rank), x.shape[-rank - 2], y.shape[-rank - 1] * groups, *lengths),
+        (*_stack(x, y, ndim), x.shape[-ndim - 2], y.shape[-ndim - 1] * groups, *lengths),
         np.result_type(x.dtype, y.dtype),
     )
 
 
 def _spec_of_filters(x: Spec, y: Spec, size: Lengths, stride: Lengths, groups: int, **params: Any) -> Spec:
-    rank = len(stride)
+    ndim = len(stride)
     return Spec(
-        (*_stack(x, y, rank), y.shape[-rank - 1], x.shape[-rank - 1] // groups, *size), np.result_type(x.dtype, y.dtype)
+        (*_stack(x, y, ndim), y.shape[-ndim - 1], x.shape[-ndim - 1] // groups, *size), np.result_type(x.dtype, y.dtype)
     )
 
 
-def _stack(x: Any, y: Any, rank: int) -> Lengths:
-    return np.broadcast_shapes(x.shape[: -rank - 2], y.shape[: -rank - 2])
+def _stack(x: Any, y: Any, ndim: int) -> Lengths:
+    return np.broadcast_shapes(x.shape[: -ndim - 2], y.shape[: -ndim - 2])
 
 
 def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
@@ -155,19 +155,19 @@ def _each_of_a_stack(spec: Callable, folds: bool = False) -> Callable:
 
     def decorate(impl: Callable) -> Callable:
         def run(x: Any, y: Any, **params: Any) -> Any:
-            rank = len(params["stride"])
+            ndim = len(params["stride"])
             if x.dtype != y.dtype:
                 dtype = np.result_type(x.dtype, y.dtype)
                 x, y = x.astype(dtype, copy=False), y.astype(dtype, copy=False)
-            if x.ndim == y.ndim == rank + 2:
+            if x.ndim == y.ndim == ndim + 2:
                 return impl(x, y, **params)
-            if folds and y.ndim == rank + 2:
-                batch = x.shape[: -rank - 1]
-                out = impl(x.reshape(math.prod(batch), *x.shape[-rank - 1 :]), y, **params)
+            if folds and y.ndim == ndim + 2:
+                batch = x.shape[: -ndim - 1]
+                out = impl(x.reshape(math.prod(batch), *x.shape[-ndim - 1 :]), y, **params)
                 return out.reshape(*batch, *out.shape[1:])
-            stack = _stack(x, y, rank)
+            stack = _stack(x, y, ndim)
             out = np.empty(*spec(Spec.of(x), Spec.of(y), **params))
-            x, y = [np.broadcast_to(a, stack + a.shape[-rank - 2 :]) for a in (x, y)]
+            x, y = [np.broadcast_to(a, stack + a.shape[-ndim - 2 :]) for a in (x, y)]
             for item in np.ndindex(stack):
                 out[item] = impl(x[item], y[item], **params)
             return out
@@ -317,8 +317,8 @@ def convolution(
     [[[2.0, 2.0, 2.0]]]
     """
     x, w = as_operand(x), as_operand(w)
-    rank = w.ndim - 2
-    if rank < 1 or x.ndim != w.ndim:
+    ndim = w.ndim - 2
+    if ndim < 1 or x.ndim != w.ndim:
         raise user_error(
             ValueError,
             f"convolution takes signals (batch, channels, *lengths) and filters (filters, channels, *size), and got "
@@ -331,8 +331,8 @@ def convolution(
             f"convolution of {x.shape[1]} channels in {groups} groups needs filters of {x.shape[1] / groups:g} "
             f"channels, their number a multiple of {groups}; they have shape {w.shape}",
         )
-    steps, gaps = _each_signal(stride, rank, "stride"), _each_signal(dilation, rank, "dilation")
-    widths = _padding(padding, _reach(w.shape[2:], gaps), rank)
+    steps, gaps = _each_signal(stride, ndim, "stride"), _each_signal(dilation, ndim, "dilation")
+    widths = _padding(padding, _reach(w.shape[2:], gaps), ndim)
     if any(
         n + sum(added) < reach for n, added, reach in zip(x.shape[2:], widths, _reach(w.shape[2:], gaps), strict=True)
     ):
@@ -342,31 +342,31 @@ def convolution(
     return _convolution(x, w, stride=steps, padding=widths, dilation=gaps, groups=groups)
 
 
-def _each_signal(value: int | Sequence[int], rank: int, name: str) -> Lengths:
+def _each_signal(value: int | Sequence[int], ndim: int, name: str) -> Lengths:
     """One number for each axis."""
-    lengths = (index(value),) * rank if not isinstance(value, Sequence) else tuple(map(index, value))
-    if len(lengths) != rank or min(lengths) < 1:
+    lengths = (index(value),) * ndim if not isinstance(value, Sequence) else tuple(map(index, value))
+    if len(lengths) != ndim or min(lengths) < 1:
         raise user_error(
-            ValueError, f"{name}={value!r} for {rank} axes", "Give one positive number, or one for each axis."
+            ValueError, f"{name}={value!r} for {ndim} axes", "Give one positive number, or one for each axis."
         )
     return lengths
 
 
-def _padding(padding: int | str | Sequence[Any], reach: Lengths, rank: int) -> Widths:
+def _padding(padding: int | str | Sequence[Any], reach: Lengths, ndim: int) -> Widths:
     if padding == "valid":
-        return ((0, 0),) * rank
+        return ((0, 0),) * ndim
     if padding == "same":
         return tuple([((n - 1) // 2, n // 2) for n in reach])
     if isinstance(padding, str):
         raise user_error(
             ValueError, f"padding={padding!r}", "Give 'valid', 'same', a number, or numbers for each axis."
         )
-    given = [padding] * rank if not isinstance(padding, Sequence) else list(padding)
+    given = [padding] * ndim if not isinstance(padding, Sequence) else list(padding)
     pairs = [(index(p), index(p)) if not isinstance(p, Sequence) else (index(p[0]), index(p[1])) for p in given]
-    if len(pairs) != rank or min(map(min, pairs)) < 0:
+    if len(pairs) != ndim or min(map(min, pairs)) < 0:
         raise user_error(
             ValueError,
-            f"padding={padding!r} for {rank} axes",
+            f"padding={padding!r} for {ndim} axes",
             "Give one number of zeros, one, or a pair for each axis.",
         )
     return tuple(pairs)

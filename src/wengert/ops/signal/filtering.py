@@ -26,7 +26,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     [1.0, 3.0, 5.0]
     """
     in1, in2 = _operands("convolve", in1, in2)
-    return _seen(*_larger_first(in1, in2, mode), mode, "fill", 0)
+    return _extend_and_convolve(*_larger_first(in1, in2, mode), mode, "fill", 0)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
@@ -38,7 +38,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     [2.0, 3.0]
     """
     in1, in2 = _operands("correlate", in1, in2)
-    return _seen(*_larger_first(in1, flip(_conjugate(in2)), mode), mode, "fill", 0)
+    return _extend_and_convolve(*_larger_first(in1, flip(_conjugate(in2)), mode), mode, "fill", 0)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
@@ -50,17 +50,17 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     [[1.0, 3.0, 2.0]]
     """
     in1, in2 = _operands("convolve2d", in1, in2, 2)
-    return _seen(*_larger_first(in1, in2, mode), mode, boundary, fillvalue)
+    return _extend_and_convolve(*_larger_first(in1, in2, mode), mode, boundary, fillvalue)
 
 
 def _conjugate(x: Any) -> Any:
     return conj(x) if x.dtype.kind == "c" else x
 
 
-def _operands(name: str, in1: Any, in2: Any, rank: int | None = None) -> tuple[Any, Any]:
+def _operands(name: str, in1: Any, in2: Any, ndim: int | None = None) -> tuple[Any, Any]:
     in1, in2 = as_operand(in1), as_operand(in2)
-    if in1.ndim != in2.ndim or not in1.ndim or rank not in (None, in1.ndim):
-        what = "matrices" if rank else "arrays with equally many axes"
+    if in1.ndim != in2.ndim or not in1.ndim or ndim not in (None, in1.ndim):
+        what = "matrices" if ndim else "arrays with equally many axes"
         raise user_error(ValueError, f"{name} takes {what}, and got shapes {in1.shape} and {in2.shape}")
     if not in1.size or not in2.size:
         raise user_error(ValueError, f"{name} of an empty array")
@@ -80,7 +80,7 @@ def _larger_first(in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
     return in2, in1
 
 
-def _seen(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+def _extend_and_convolve(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     """The first array, extended beyond its boundary, convolved with the second one reversed."""
     reach = in2.shape
     widths: dict[str, Widths] = {

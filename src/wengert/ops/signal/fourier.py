@@ -79,26 +79,25 @@ _ALONG_AXES = (
     case((2, 3, 4), axis=(2, 0), norm="ortho"),
     case((0, 3), axis=(1,), norm="backward"),
 )
-_fft: Callable = linear(
-    "fft",
-    lambda x, axis, norm: np.fft.fftn(x, axes=axis, norm=norm),
-    lambda t, axis, norm: _fft(t, axis=axis, norm=norm),
-    structural=False,
-    conforms=True,
-    batch=shift_axes,
-    spec=lambda x, axis, norm: _spectrum(x, x.shape),
-    cases=_ALONG_AXES,
-)
-_ifft: Callable = linear(
-    "ifft",
-    lambda x, axis, norm: np.fft.ifftn(x, axes=axis, norm=norm),
-    lambda t, axis, norm: _ifft(t, axis=axis, norm=norm),
-    structural=False,
-    conforms=True,
-    batch=shift_axes,
-    spec=lambda x, axis, norm: _spectrum(x, x.shape),
-    cases=_ALONG_AXES,
-)
+
+
+def _symmetric_transform(name: str, transform: Callable) -> Callable:
+    """A transform of several axes, which is its own transpose."""
+    operation: Callable = linear(
+        name,
+        lambda x, axis, norm: transform(x, axes=axis, norm=norm),
+        lambda t, axis, norm: operation(t, axis=axis, norm=norm),
+        structural=False,
+        conforms=True,
+        batch=shift_axes,
+        spec=lambda x, axis, norm: _spectrum(x, x.shape),
+        cases=_ALONG_AXES,
+    )
+    return operation
+
+
+_fft = _symmetric_transform("fft", np.fft.fftn)
+_ifft = _symmetric_transform("ifft", np.fft.ifftn)
 _rfft: Callable = linear(
     "rfft",
     _half_spectrum,

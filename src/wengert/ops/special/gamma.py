@@ -105,10 +105,7 @@ _zeta = with_constants(
     lambda t, x, q: t * (-x * zeta(x + 1, q)),
     ("x", "q"),
     ("exponent x",),
-    (
-        case(np.array([2, 3, 4]), np.array([0.5, 1.5, 3.0])),
-        case(np.array([[2], [3]]), np.array([0.8, 1.0, 2.0])),
-    ),
+    (case(np.array([2, 3, 4]), np.array([0.5, 1.5, 3.0])), case(np.array([[2], [3]]), np.array([0.8, 1.0, 2.0]))),
 )
 
 

@@ -280,6 +280,6 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 describe(
     {
         gammaincc: "The regularised upper incomplete gamma function, 1 - gammainc(a, x). "
-        ">>> gammaincc(2.0, [0.0, 1.0]) -> array([1.        , 0.73575888])",
+        ">>> gammaincc(2.0, [0.0, 1.0]) -> array([1.        , 0.73575888])"
     }
 )

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from wengert.core.definition import Case
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.core.kinds import Case, general, keep_params
+from wengert.core.kinds import general, keep_params
 from wengert.core.spec import Spec
 
 

@@ -23,17 +23,17 @@ from wengert.structure.propagation import OperationStep, propagate_all, propagat
 def propagate_matrices(step: OperationStep) -> list[Sets]:
     """Each element depends on all elements of its matrix."""
     stack = step.shapes[0][:-2]
-    rank = len(stack)
+    ndim = len(stack)
     live = [step.shapes[i] for i, _ in step.live]
-    if any(out.shape[:rank] != stack or out.ndim > rank + 2 for out in step.outs):
+    if any(out.shape[:ndim] != stack or out.ndim > ndim + 2 for out in step.outs):
         return propagate_all(step)
-    if rank and any(shape[:rank] != stack or len(shape) != rank + 2 for shape in live):
+    if ndim and any(shape[:ndim] != stack or len(shape) != ndim + 2 for shape in live):
         return propagate_all(step)  # an operand of fewer axes belongs to all matrices of the stack
     count = math.prod(stack)
     inside = unite_sets(
         [
-            group_sets(sets, line_numbers(step.shapes[i], range(rank, len(step.shapes[i]))), count)
+            group_sets(sets, line_numbers(step.shapes[i], range(ndim, len(step.shapes[i]))), count)
             for i, sets in step.live
         ]
     )
-    return [move_sets(inside, line_numbers(out.shape, range(rank, len(out.shape)))) for out in step.outs]
+    return [move_sets(inside, line_numbers(out.shape, range(ndim, len(out.shape)))) for out in step.outs]

@@ -7,7 +7,7 @@ import pytest
 from tests.explain.why.marked_functions import gradients_are_finite, marked_line
 
 import wengert as wg
-from wengert.explain.why.nonfinite import why_nan
+from wengert.explain.why.nan import why_nan
 
 # Functions whose result or gradient is not finite
 
@@ -168,7 +168,7 @@ def test_why_nan_names_the_line(f, args, direction, operation, index):
     assert answer.index == index
     assert answer.remedy
     text = str(answer)
-    assert f"test_nonfinite.py:{answer.line}" in text
+    assert f"test_nan.py:{answer.line}" in text
     assert answer.operation in text
     assert answer.operation in answer._repr_html_()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.explain.why.marked_functions import gradients, marked_line
 
 import wengert as wg
-from wengert.explain.why.vanishing import why_zero
+from wengert.explain.why.zero import why_zero
 
 
 def not_used(x, y):
@@ -175,10 +175,10 @@ def test_why_zero_names_the_line(f, args, kind, operation):
     assert reason.filename == __file__
     assert not reason.is_fine
     assert reason.remedy
-    assert f"test_vanishing.py:{reason.line}" in str(answer)
+    assert f"test_zero.py:{reason.line}" in str(answer)
     assert reason.kind in answer._repr_html_()
-    place = list(inspect.signature(f).parameters).index("y")
-    assert not np.any(gradients(f, *args)[1][place])
+    index = list(inspect.signature(f).parameters).index("y")
+    assert not np.any(gradients(f, *args)[1][index])
 
 
 @pytest.mark.parametrize(

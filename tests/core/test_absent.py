@@ -16,7 +16,7 @@ import wengert as wg
 from wengert.core.absent import NAMESPACES, absent, why_absent
 from wengert.core.array import FUNCTIONS, UFUNCS
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 OF_OTHER_PLATFORMS = {"complex192", "complex256", "float128", "float96"}
 OWN_FOLDERS = {name for name in np.__all__ if importlib.util.find_spec(f"wengert.{name}")}
 

@@ -56,7 +56,7 @@ class CompiledCall(Call):
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
         chosen = tuple([i for i, alive in enumerate(live) if alive])
-        pullback = self.signature.derived("vjp", (given, chosen), lambda graph: make_pullback(graph, given, chosen))
+        pullback = self.signature.derive("vjp", (given, chosen), lambda graph: make_pullback(graph, given, chosen))
         # the public vjp has adjoints, the engine transposes
         found = iter(pullback(tuple(x), tuple([conjugate(c) for c in t if c is not None])))
         return [conjugate(next(found)) if alive else None for alive in live]
@@ -68,7 +68,7 @@ class CompiledCall(Call):
         self, x: Sequence[Any], t: Sequence[Any], chosen: tuple[int, ...]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """The results and their tangents, where only the `chosen` inputs have tangents."""
-        function = self.signature.derived("jvp", chosen, lambda graph: make_pushforward(graph, chosen))
+        function = self.signature.derive("jvp", chosen, lambda graph: make_pushforward(graph, chosen))
         outs, tangents = function(tuple(x), tuple([t[i] for i in chosen]))
         return outs, tangents
 
@@ -85,7 +85,7 @@ class CompiledCall(Call):
     def in_batched_mode(self, primitive: Primitive, top: Batched, x: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG002  # as in Call
         own = tuple(find_own(x, Batched, top.level))
         axes = tuple([0 if mine else None for mine in own])
-        whole = self.signature.derived("vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes))
+        whole = self.signature.derive("vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes))
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
 
 

@@ -1,4 +1,4 @@
-"""Random draws: the numbers are NumPy's, and the derivatives those of the draws in the parameters of their
+"""Random draws: the numbers are NumPy's, and the derivatives those with respect to the parameters of their
 distribution.
 """
 
@@ -291,7 +291,7 @@ def test_a_trace_refuses_to_draw():
         lambda x: rng.permutation(x * np.ones(3)),
         lambda x: x * rng.random(3).sum(),
     ):
-        with pytest.raises(wg.TrackedValueError, match=r"same in every call, at .*test_draws.py:\d+\. Draw outside"):
+        with pytest.raises(wg.TrackedValueError, match=r"same in every call, at .*test_draw.py:\d+\. Draw outside"):
             wg.compile(f)(2.0)
     with pytest.raises(wg.TrackedValueError, match="Draw outside"):
         rng.normal(wg.symbol("x"))
@@ -311,7 +311,7 @@ def test_parameters_out_of_range():
         rng.normal(wg.tensor(1.0), -1.0)
     with pytest.raises(ValueError, match="shape < 0"):
         rng.gamma(wg.tensor([1.0, -2.0]))
-    with pytest.raises(ValueError, match=r"shape \(2,\) cannot make draws of size \(3,\), at .*test_draws"):
+    with pytest.raises(ValueError, match=r"shape \(2,\) cannot make draws of size \(3,\), at .*test_draw"):
         rng.normal(wg.tensor([1.0, 2.0]), size=3)
     with pytest.raises(ValueError, match="takes a vector alpha"):
         rng.dirichlet(wg.tensor([[1.0, 2.0]]))

@@ -124,7 +124,7 @@ clipped.defvjp(lambda x: (clipped(x), x), lambda x, t: (wg.clip(t, -0.1, 0.1),))
 
 
 softened = wg.primitive("softened", lambda x: x / (1.0 + abs(x)), lambda t, x: t / (1.0 + abs(x)) ** 2)
-del TABLE["softened"]  # other tests walk the table
+del TABLE["softened"]  # other tests iterate over the table
 OWN = {"custom_jvp": tenfold, "custom_vjp": clipped, "primitive": softened}
 
 
@@ -161,7 +161,7 @@ class Straight(wg.autograd.Function):
 def test_functions_of_the_eager_face_say_that_they_are_not_traced():
     with pytest.raises(
         TypeError,
-        match="Straight has a derivative for reverse mode only, and got a Symbol, at .*test_compiled_call.py",
+        match="Straight has a derivative for reverse mode only, and got a Symbol, at .*test_transformed_call.py",
     ):
         wg.compile(lambda x: Straight.apply(x).sum())(X)
 

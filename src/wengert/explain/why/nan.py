@@ -142,10 +142,10 @@ def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
         assert isinstance(cause, Operation)
         start = {node: severity(recording, node) > FINITE for node in (cause, *cause.args)}
         before = [event for event in forward_events(recording, start) if isinstance(event.node, Operation)]
-        return WhyNan(before + events, hidden_by(recording, before[0].node) if before else None, [])
+        return WhyNan(before + events, hiding_reason(recording, before[0].node) if before else None, [])
 
 
-def hidden_by(recording: Recording, node: Node) -> str:
+def hiding_reason(recording: Recording, node: Node) -> str:
     """Why the result is finite although this value is not: by a selection, or by arithmetic such as 1 / inf."""
     reached = {node}
     for later in recording.graph.operations:
@@ -246,32 +246,21 @@ def first_index(mask: Any) -> tuple[int, ...]:
 
 def forward_event(recording: Recording, node: Operation, index: tuple[int, ...]) -> Event:
     """An operation whose result is worse than its operands."""
-    values = recording.values
-    whole = plain_arrays(values[node])
+    whole = plain_arrays(recording.values[node])
     made = whole if isinstance(whole, tuple) else whole[index][()]
-    operands = operands_at(recording, node, node.shape, index)
+    operands = operand_values(recording, node, index)
     cause, advice = remedy(node.primitive, FORWARD, [np.asarray(o.value) for o in operands])
-    return Event(
-        node,
-        FORWARD,
-        index,
-        made,
-        operands,
-        derivative_at(node, blamed_operand(node), values, index, node.shape),
-        cause,
-        advice,
-    )
+    derivative = derivative_at(node, blamed_operand(node), recording.values, index, node.shape)
+    return Event(node, FORWARD, index, made, operands, derivative, cause, advice)
 
 
 def input_event(recording: Recording, node: Node, mask: Any) -> Event:
     """An argument or a captured array that is not finite."""
     index = first_index(mask)
     made = plain_arrays(recording.values[node])[index][()]
-    what = (
-        "the argument " + element_name(node.name or "x", index)
-        if isinstance(node, Input)
-        else "a captured array or number"
-    )
+    what = "a captured array or number"
+    if isinstance(node, Input):
+        what = f"the argument {element_name(node.name or 'x', index)}"
     advice = "Look at where it comes from: np.isfinite(x).all() before the call tells."
     return Event(node, FORWARD, index, made, (), None, f"{what} is {format_number(made)}", advice)
 
@@ -293,24 +282,16 @@ def derivative_at(
     return None if found is None or found.shape != shape else found[index][()]
 
 
-def operands_at(
-    recording: Recording, node: Operation, shape: tuple[int, ...], index: tuple[int, ...]
-) -> tuple[OperandValue, ...]:
-    """The operands of one element of an elementwise operation; whole operands of any other."""
+def operand_values(recording: Recording, node: Operation, index: tuple[int, ...] | None) -> tuple[OperandValue, ...]:
+    """The operands of one element of an elementwise operation; whole operands of any other, or without an index."""
     names = recording.graph.value_names()
     found = []
     for a in node.args:
-        whole = plain_arrays(recording.values[a])
-        name = names.get(a)
-        if node.primitive.kind == "elementwise" and not isinstance(whole, tuple):
-            found.append(
-                OperandValue(
-                    name and element_name(name, index_before_broadcast(index, whole.shape)),
-                    np.broadcast_to(whole, shape)[index][()],
-                )
-            )
-        else:
-            found.append(OperandValue(name, whole))
+        name, value = names.get(a), plain_arrays(recording.values[a])
+        if index is not None and node.primitive.kind == "elementwise" and not isinstance(value, tuple):
+            name = name and element_name(name, index_before_broadcast(index, value.shape))
+            value = np.broadcast_to(value, node.shape)[index][()]
+        found.append(OperandValue(name, value))
     return tuple(found)
 
 
@@ -333,14 +314,11 @@ def backward_events(recording: Recording, back: Adjoints) -> list[Event]:
             arrived = adjoint_severity(back, term.consumer)
             if np.any(arrived):
                 relevant.add(term.consumer)
-            if term.consumer.primitive.kind == "elementwise" and arrived.shape == worse.shape:
-                made = worse > arrived
-            else:
-                made = worse > arrived.max(initial=FINITE)
-            if np.any(made):
-                found.setdefault(
-                    term.consumer, backward_event(recording, term.consumer, term.operand, first_index(made), term.value)
-                )
+            by_element = term.consumer.primitive.kind == "elementwise" and arrived.shape == worse.shape
+            made = worse > (arrived if by_element else arrived.max(initial=FINITE))
+            if np.any(made) and term.consumer not in found:
+                index = first_index(made)
+                found[term.consumer] = backward_event(recording, term.consumer, term.operand, index, term.value)
         if isinstance(node, Operation) and node.primitive is OUTPUT:
             relevant.add(node.args[0])
     return [found[node] for node in back.order if node in found]
@@ -353,16 +331,8 @@ def adjoint_severity(back: Adjoints, node: Node) -> np.ndarray:
 
 def backward_event(recording: Recording, node: Operation, operand: int, index: tuple[int, ...], term: Any) -> Event:
     """An operation whose contribution to an operand's adjoint is worse than its own adjoint."""
-    values = recording.values
     arg = node.args[operand]
-    is_single = node.primitive.kind == "elementwise" and node.shape == arg.shape
-    operands = operands_at(recording, node, node.shape, index) if is_single else operands_whole(recording, node)
+    operands = operand_values(recording, node, index if node.shape == arg.shape else None)
     cause, advice = remedy(node.primitive, BACKWARD, [np.asarray(o.value) for o in operands])
-    derivative = derivative_at(node, operand, values, index, arg.shape)
+    derivative = derivative_at(node, operand, recording.values, index, arg.shape)
     return Event(node, BACKWARD, index, plain_arrays(term)[index][()], operands, derivative, cause, advice)
-
-
-def operands_whole(recording: Recording, node: Operation) -> tuple[OperandValue, ...]:
-    """The operands as arrays."""
-    names = recording.graph.value_names()
-    return tuple([OperandValue(names.get(a), plain_arrays(recording.values[a])) for a in node.args])

@@ -189,36 +189,19 @@ class Search:
         if self.start not in self.recording.graph.nodes:
             return self.unused_reason()
         losses = self.losses(zero)
-        first = losses[0] if losses else None
-        if gradient is not None and not np.all(zero):
-            count = int(np.count_nonzero(zero))
+        first, count = losses[0] if losses else None, int(np.count_nonzero(zero))
+        if gradient is not None and count < zero.size:
             index = tuple(np.argwhere(zero)[0].tolist())
-            text = f"{zero.size - count} of {zero.size} elements have a derivative; "
+            kind, text = FINE, f"{zero.size - count} of {zero.size} elements have a derivative; "
             text += f"{element_name(self.name, index)} is the first of the others"
-            if first is not None:
-                text += f" ({first.kind}: {first.text})"
-            return Reason(
-                self.name,
-                FINE,
-                text,
-                gradient[()],
-                first and source_line_of(first.node),
-                first.path if first else (),
-                tuple(losses),
-                count,
-            )
-        if first is None:
+            text += f" ({first.kind}: {first.text})" if first else ""
+            gradient = gradient[()]
+        elif first is None:
             return Reason(self.name, "not used", "nothing of it reaches the result", gradient)
-        return Reason(
-            self.name,
-            first.kind,
-            first.text,
-            gradient,
-            source_line_of(first.node),
-            first.path,
-            tuple(losses),
-            zero.size,
-        )
+        else:
+            kind, text = first.kind, first.text
+        at, path = (source_line_of(first.node), first.path) if first else (None, ())
+        return Reason(self.name, kind, text, gradient, at, path, tuple(losses), count)
 
     def unused_reason(self) -> Reason:
         """An argument that no operation connects with the result."""
@@ -234,32 +217,15 @@ class Search:
             for a in node.args:
                 origin = detached.get(id(self.values[a])) if isinstance(a, Constant) and a.dtype.kind in "fc" else None
                 if origin is not None:
-                    return Reason(
-                        self.name,
-                        "detached",
-                        "its number is used, cut off by detach",
-                        None,
-                        source_line_of(node),
-                        self.path_to(origin),
-                    )
+                    at, text = source_line_of(node), "its number is used, cut off by detach"
+                    return Reason(self.name, "detached", text, None, at, self.path_to(origin))
         if last is None:
             return Reason(self.name, "not used", "no operation takes it", None)
+        at = source_line_of(last)
         if all(self.is_comparison(node) for node in seen if node is not self.start):
-            return Reason(
-                self.name,
-                "only compared",
-                "it only decides which branch the program takes",
-                None,
-                source_line_of(last),
-            )
-        return Reason(
-            self.name,
-            "not used",
-            "what is computed from it enters no result",
-            None,
-            source_line_of(last),
-            self.path_to(last)[:-1],
-        )
+            return Reason(self.name, "only compared", "it only decides which branch the program takes", None, at)
+        text = "what is computed from it enters no result"
+        return Reason(self.name, "not used", text, None, at, self.path_to(last)[:-1])
 
     def is_comparison(self, node: Node) -> bool:
         return isinstance(node, Operation) and node.primitive.kind == "nondifferentiable" and node.dtype.kind == "b"
@@ -272,7 +238,7 @@ class Search:
             live = [i for i, a in enumerate(node.args) if a in self.alive]
             open_ = [i for i in live if node.primitive is OUTPUT or node.primitive.definition.has_derivative(i)]
             if live and not open_:
-                found.append(self.blocked_at(node, live[0]))
+                found.append(self.blocking_loss(node, live[0]))
             if not open_:
                 continue
             self.came_from[node] = node.args[open_[0]]
@@ -302,13 +268,11 @@ class Search:
             pushed = push(primitive, args, marks, self.values[node], node.params)
             return tuple([p != 0 for p in pushed]) if isinstance(pushed, tuple | list) else plain_arrays(pushed) != 0
         some = any(any_true(mask) for mask in masks.values())
-        return (
-            np.full(node.shape, some)
-            if primitive.outputs == 1
-            else tuple([np.full(spec.shape, some) for spec in node.spec])
-        )
+        if primitive.outputs == 1:
+            return np.full(node.shape, some)
+        return tuple([np.full(spec.shape, some) for spec in node.spec])
 
-    def blocked_at(self, node: Operation, operand: int) -> Loss:
+    def blocking_loss(self, node: Operation, operand: int) -> Loss:
         """The loss at an operation that has no derivative with respect to this operand."""
         self.came_from[node] = node.args[operand]
         if is_a(node, _stop_gradient):
@@ -331,10 +295,9 @@ class Search:
             relevant = np.broadcast_to(self.alive[arg], node.shape) & (adjoint != 0)
             slopes = np.broadcast_to(local, node.shape)[relevant]
             if np.any(slopes != 0):
-                underflow = not np.any(slopes * adjoint[relevant])
-                if underflow:
-                    return self.loss(node, "underflow", "the product is too small")
-                return self.loss(node, "cancels", "its elements add up to zero")
+                if np.any(slopes * adjoint[relevant]):
+                    return self.loss(node, "cancels", "its elements add up to zero")
+                return self.loss(node, "underflow", "the product is too small")
         account: Any = zero_slope.of(node.primitive)
         return self.loss(node, *account(self, node, operand))
 
@@ -345,10 +308,10 @@ class Search:
         mask = self.alive.get(node)
         if found.size > 1 and isinstance(mask, np.ndarray) and np.any(mask):
             index = tuple(np.argwhere(mask)[0].tolist())
-            return (
-                f"{element_name(name, index)} = {format_number(found[index])}" if name else format_number(found[index])
-            )
-        return f"{name} = {format_value(found)}" if name else format_value(found)
+            name, shown = name and element_name(name, index), format_number(found[index])
+        else:
+            shown = format_value(found)
+        return f"{name} = {shown}" if name else shown
 
     def loss(self, node: Operation, kind: str, text: str) -> Loss:
         return Loss(node, kind, text, self.path_to(node)[:-1])

@@ -30,7 +30,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.predicates import equal
 
@@ -194,7 +194,7 @@ def record_branches(index: Any, operands: Sequence[Any], values: list[Any], bran
     )
     outs = SWITCH.op(index, *values, branches=bodies)
     gradient = SwitchGradient(index, values, parts, live, outs[count:], residuals)
-    return Tensor.record(PULL, level, operands, {"gradient": gradient}, values, tuple(outs[:count]))
+    return record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs[:count]))
 
 
 def with_residuals(

@@ -24,7 +24,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import where
 from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.logical import any as any_
@@ -247,7 +247,7 @@ class Loop(NamedTuple):
         gradient = LoopGradient(
             self._replace(count=self.count or steps), values, pulled, live, outs[count : count + kept]
         )
-        found = Tensor.record(PULL, level, self.operands, {"gradient": gradient}, values, tuple(outs[:count]))
+        found = record_result(PULL, level, {"gradient": gradient}, *split_operands(self.operands, level), tuple(outs[:count]))
         return (*found, *steps)
 
     # Batches.

@@ -110,7 +110,7 @@ def copy_with_an_operation(tmp_path_factory):
     source = tmp_path_factory.mktemp("copy") / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    section = text[text.index("## Adding an operation: one edit") :]
+    section = text[text.index("## Adding an operation") :]
     path = source / "wengert" / re.search(r"`(ops/\S+\.py)`", section)[1]
     declaration = re.search(r"^cube = .*\ndescribe\(.*\n", section, re.MULTILINE)[0]
     family = path.read_text()

@@ -38,7 +38,8 @@ def test_families_declare_their_names_in_order(module):
 
 def test_lazy_names_are_in_their_modules():
     for name, path in wg.LAZY.items():
-        found = getattr(import_module(f"wengert.{path}"), name) if path else import_module(f"wengert.{name}")
+        is_module = not path or path.endswith(".")
+        found = import_module(f"wengert.{path}{name}") if is_module else getattr(import_module(f"wengert.{path}"), name)
         assert getattr(wg, name) is found
 
 

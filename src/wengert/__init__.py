@@ -17,13 +17,11 @@ from wengert import special as special
 from wengert import structure as _structure  # noqa: F401  # registers the way of `jacobian` through patterns
 from wengert.core.absent import missing
 from wengert.core.namespaces import gather_names
-from wengert.transforms import check as check
-from wengert.transforms import numeric as numeric
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
-NAMESPACES = ("autograd", "check", "fft", "linalg", "numeric", "signal", "special")
+NAMESPACES = ("autograd", "fft", "linalg", "signal", "special")
 
 FAMILIES = (
     "core.array",
@@ -84,6 +82,7 @@ FAMILIES = (
 LAZY = {
     "Coloring": "structure.coloring",
     "Pattern": "structure.patterns",
+    "check": "transforms.",
     "color": "structure.coloring",
     "compare": "explain.comparing.compare",
     "compile": "compiler.compiled",
@@ -96,6 +95,7 @@ LAZY = {
     "implicit": "",
     "integrate": "",
     "jacobian_operator": "structure.operators",
+    "numeric": "transforms.",
     "optimize": "",
     "random": "",
     "sparse_hessian": "structure.sparse_derivatives",
@@ -105,8 +105,8 @@ LAZY = {
     "why_nan": "explain.why.nan",
     "why_zero": "explain.why.zero",
 }
-"""The modules of names that are loaded on first use, because they bring LLVM or SciPy along or are rarely needed. No
-module: the name is a subpackage.
+"""The modules of names that are loaded on first use, because they bring LLVM or SciPy along or are rarely needed. After
+a full stop, or nothing, the name is itself a module.
 """
 
 __all__ = sorted(
@@ -118,9 +118,9 @@ def __getattr__(name: str) -> Any:
     if name not in LAZY:
         raise missing("wengert", name, "np")
     module = LAZY[name]
-    globals()[name] = found = (
-        getattr(import_module(f"wengert.{module}"), name) if module else import_module(f"wengert.{name}")
-    )
+    is_module = not module or module.endswith(".")
+    found = import_module(f"wengert.{module}{name}") if is_module else getattr(import_module(f"wengert.{module}"), name)
+    globals()[name] = found
     return found
 
 

@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from wengert.graph.forms import FORMS, LOADED_LATER, find_form
+from wengert.graph.forms import FORMS, MODULES, find_form
 from wengert.graph.graph import Graph
 from wengert.transforms.tracing import trace
 
 
-@pytest.mark.parametrize("name", [*FORMS, *LOADED_LATER])
+@pytest.mark.parametrize("name", [*FORMS, *MODULES])
 def test_every_form_is_a_method_of_graph(name):
     assert callable(getattr(Graph, name))
     assert name.startswith("__") or getattr(Graph, name).__doc__

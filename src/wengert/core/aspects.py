@@ -15,6 +15,7 @@ aspect fills it, in one file for each family of `ops/`. No layer keeps lists of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from wengert.core.errors import user_error
@@ -32,7 +33,8 @@ class Aspect(Generic[Entry]):
     """One thing that a layer needs to know about operations.
 
     `default` gives the entry of an operation that has none, by its kind, or None. An aspect for some operations only
-    says in `rest` what happens to the others: one string, or one for each kind without entries.
+    says in `rest` what happens to the others: one string, or one for each kind without entries. `filled_by` is a module
+    that fills in the entries, imported when one is first asked for.
     """
 
     def __init__(
@@ -41,10 +43,12 @@ class Aspect(Generic[Entry]):
         meaning: str,
         default: Callable[[Primitive], Entry | None] | None = None,
         rest: str | Mapping[str, str] = "",
+        filled_by: str = "",
     ):
         if name in ASPECTS:
             raise user_error(ValueError, f"There is already an aspect {name!r}", "Choose another name.")
         self.name, self.meaning, self.default, self.rest = name, meaning, default, rest
+        self.filled_by = filled_by
         self.entries: dict[Primitive, Entry] = {}
         self.reasons: dict[Primitive, str] = {}
         ASPECTS[name] = self
@@ -66,6 +70,12 @@ class Aspect(Generic[Entry]):
                 raise user_error(ValueError, f"{primitive.name} already has an entry for the aspect {self.name!r}")
             self.entries[primitive] = entry
 
+    def fill(self) -> None:
+        """Import the module that fills in the entries, unless that is done."""
+        module, self.filled_by = self.filled_by, ""
+        if module:
+            import_module(module)
+
     def without(self, reason: str, *operations: Operation) -> None:
         """Say why these operations have no entry, not even the default of their kind."""
         for operation in operations:
@@ -73,6 +83,8 @@ class Aspect(Generic[Entry]):
 
     def of(self, operation: Operation) -> Entry | None:
         """The entry of an operation, the default of its kind, or None."""
+        if self.filled_by:
+            self.fill()
         primitive = operation if operation.__class__ is Primitive else primitive_of(operation)
         found = self.entries.get(primitive)
         if found is None and self.default is not None and primitive not in self.reasons:
@@ -98,6 +110,7 @@ class Aspect(Generic[Entry]):
 
     def __iter__(self) -> Iterator[Primitive]:
         """The operations that have their own entry."""
+        self.fill()
         return iter(self.entries)
 
     def __repr__(self) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from wengert.core.facts import NO_FACTS, Facts
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Definition:
+class Definition(NamedTuple):
     """An operation as it was declared.
 
     `inputs` names its array arguments; a starred last name stands for any number of them. `rules` has one rule per
@@ -81,8 +79,7 @@ class Case(NamedTuple):
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trial:
+class Trial(NamedTuple):
     """Where the tests check an operation.
 
     `domain` is where it is smooth, one interval for all arguments or one for each. `singular` has the points where
@@ -92,8 +89,8 @@ class Trial:
 
     domain: Any = None
     cases: Sequence[Case] = ()
-    singular: dict[tuple[Any, ...], tuple[Any, ...]] = field(default_factory=dict)
-    params: dict[str, Any] = field(default_factory=dict)
+    singular: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    params: dict[str, Any] = {}
 
 
 def needs(rule: Callable[..., Any]) -> tuple[str, ...]:

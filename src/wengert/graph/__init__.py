@@ -1,5 +1,1 @@
-"""The program as data. Importing a printer registers its form with `Graph`; `aspects` fill in what printers know."""
-
-from wengert.graph import aspects, costs, mathematics, python_source, sympy, text, validation
-
-__all__ = ["aspects", "costs", "mathematics", "python_source", "sympy", "text", "validation"]
+"""Programs as data. The printers of a graph are loaded when they are first used."""

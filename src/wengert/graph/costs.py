@@ -16,6 +16,7 @@ flops: Aspect[Callable[[Operation], int]] = Aspect(
     "flops",
     "the number of flops of one node, if it is not one for each element",
     rest="it takes one for each element, or none",
+    filled_by="wengert.graph.aspects",
 )
 
 

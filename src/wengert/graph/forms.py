@@ -14,8 +14,18 @@ from typing import Any, NamedTuple, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 FORMS: dict[str, Callable[..., Any]] = {}
 """The function behind each method of `Graph`, by the name of the method."""
-LOADED_LATER = {"optimize": "wengert.graph.passes"}
-"""Modules that `import wengert` leaves out, by the method that loads them."""
+MODULES = {
+    "__repr__": "wengert.graph.text",
+    "__str__": "wengert.graph.text",
+    "latex": "wengert.graph.mathematics",
+    "mathematics": "wengert.graph.mathematics",
+    "optimize": "wengert.graph.passes",
+    "python": "wengert.graph.python_source",
+    "stats": "wengert.graph.costs",
+    "to_sympy": "wengert.graph.sympy",
+    "validate": "wengert.graph.validation",
+}
+"""The module of each form, which `import wengert` leaves out."""
 
 
 def form(name: str) -> Callable[[F], F]:
@@ -31,7 +41,7 @@ def form(name: str) -> Callable[[F], F]:
 def find_form(name: str) -> Callable[..., Any]:
     """The function that is registered for a method of `Graph`."""
     if name not in FORMS:
-        import_module(LOADED_LATER[name])
+        import_module(MODULES[name])
     return FORMS[name]
 
 

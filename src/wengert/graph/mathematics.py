@@ -73,7 +73,10 @@ class Expression(NamedTuple):
 
 
 expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect(
-    "expression", "how it is written in formulas, if its notation is not enough", rest="its notation is used"
+    "expression",
+    "how it is written in formulas, if its notation is not enough",
+    rest="its notation is used",
+    filled_by="wengert.graph.aspects",
 )
 ONE = Expression("1", is_number=True)
 

@@ -49,7 +49,10 @@ class Fence(NamedTuple):
 
 
 notation: Aspect[Infix | PrefixFunction | NamedFunction | Fence] = Aspect(
-    "notation", "its sign or short name in formulas", rest="it is written by its name"
+    "notation",
+    "its sign or short name in formulas",
+    rest="it is written by its name",
+    filled_by="wengert.graph.aspects",
 )
 TRANSPARENT = NamedFunction("", "")
 """The notation of what mathematics does not write down: the same numbers in another form."""

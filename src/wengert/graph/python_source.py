@@ -32,10 +32,16 @@ Text = tuple[str, int]
 
 
 python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect(
-    "python call", "its Python code, if NumPy takes its parameters in another form", rest="it is called by its name"
+    "python call",
+    "its Python code, if NumPy takes its parameters in another form",
+    rest="it is called by its name",
+    filled_by="wengert.graph.aspects",
 )
 python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect(
-    "python block", "its Python code, if that is several lines", rest="it is an expression"
+    "python block",
+    "its Python code, if that is several lines",
+    rest="it is an expression",
+    filled_by="wengert.graph.aspects",
 )
 
 

@@ -37,6 +37,7 @@ sympy_form: Aspect[Form] = Aspect(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
         "SymPy expressions are for single numbers",
     ),
+    filled_by="wengert.graph.aspects",
 )
 
 ASSUMPTIONS: dict[str, dict[str, bool]] = {

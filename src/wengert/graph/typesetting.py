@@ -106,7 +106,7 @@ class Plain(Typesetter):
     """
 
     def __init__(self) -> None:
-        self.words = {found.plain for found in notation.entries.values() if isinstance(found, PrefixFunction)}
+        self.words = {found.plain for found in map(notation.of, notation) if isinstance(found, PrefixFunction)}
 
     def pick(self, pair: tuple[str, str]) -> str:
         return pair[0]

@@ -148,6 +148,8 @@ def bracketed(part, level):
 
 def unary(drawn):
     name, part = drawn
+    if name in ("sin", "cos", "tan") and not abs(part[1]) < 1000.0:
+        name = "-"  # of a large angle they would magnify the last bit of a power
     if name == "-":
         text, value = bracketed(part, 3)
         return f"-{text}", UNARY["-"](value), 3

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control.bodies import (
+    Closed,
     Live,
     Pulled,
     batch_body,
@@ -26,6 +27,7 @@ from wengert.core.levels import find_own, highest_value, is_own, payloads, strip
 from wengert.core.primitive import Primitive, as_operand
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
+from wengert.graph.ir import Input
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
@@ -90,22 +92,23 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
 
     specs = [Spec.of(x) for x in leaves]
     closed = [close_function(flat(f), specs, what) for f in functions]
+    check_branches(results, [body for body, _ in closed], what)
+    return tree.unflatten(results[0], run_closed(index, leaves, closed))
+
+
+def run_closed(index: Any, operands: Sequence[Any], closed: Sequence[Closed]) -> list[Any]:
+    """One of several closed functions, whose captured values become operands of all."""
     captured: list[Any] = []
     for _, values in closed:
         captured += [v for v in values if not any(v is known for known in captured)]
+    n = len(operands)
     bodies = []
     for body, values in closed:
-        mine = [next(i for i, v in enumerate(captured) if v is value) for value in values]
-        every = [Spec.of(v) for v in captured]
-        n = len(specs)
-        bodies.append(
-            trace_body(
-                lambda x, body=body, mine=mine, n=n: body.run([*x[:n], *[x[n + i] for i in mine]]), [*specs, *every]
-            )
-        )  # type: ignore[misc]  # the defaults
-    check_branches(results, bodies, what)
-    outs = SWITCH.op(index, *leaves, *captured, branches=tuple(bodies))
-    return tree.unflatten(results[0], outs)
+        own = [next(i for i, v in enumerate(captured) if v is value) for value in values]
+        others = {i: Input(Spec.of(v)) for i, v in enumerate(captured) if i not in own}
+        inputs = {**others, **dict(zip(own, body.inputs[n:], strict=True))}
+        bodies.append(Graph([*body.inputs[:n], *[inputs[i] for i in range(len(captured))]], body.outputs))
+    return list(SWITCH.op(index, *operands, *captured, branches=tuple(bodies)))
 
 
 def check_branches(results: Sequence[tree.Structure], bodies: Sequence[Graph], what: str) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.bodies import close_function
-from wengert.control.branches import cond
+from wengert.control.bodies import Closed, close_function
+from wengert.control.branches import cond, run_closed
 from wengert.control.loops import is_in_trace, scan, while_loop
 from wengert.core import tree
 from wengert.core.array import Array
@@ -21,6 +21,8 @@ from wengert.core.errors import TrackedValueError, user_error
 from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, make_constant
 from wengert.modes.symbolic import Symbol
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 from wengert.ops.indexing.subscripts import set_at
@@ -30,6 +32,8 @@ from wengert.ops.shape.reshaping import broadcast_to
 slice = builtins.slice
 UNROLLED = 16
 """A loop of at most so many steps is written out."""
+RESULT = "__result__"
+"""The variable that holds what a function returns from inside a branch or loop."""
 PYTHON_NUMBERS = (bool, int, float, complex)
 Values = tuple[Any, ...]
 Step = Callable[..., Values]
@@ -88,30 +92,72 @@ def choose_values(test: Any, then: Step, otherwise: Step, values: Values, names:
     """The same for a test that is not known yet: an operation that holds both branches."""
     found: list[Values] = []
 
-    def trace(function: Step) -> Callable[[], list[Any]]:
-        def run() -> list[Any]:
+    def trace(function: Step) -> Callable[[list[Any]], list[Any]]:
+        def run(_: list[Any]) -> list[Any]:
             found.append(function(*values))
-            return [y if is_state(y) else 0 for y in found[-1]]
+            return [leaf for y in found[-1] if is_state(y) for leaf in map(as_operand, tree.flatten(y)[0])]
 
         return run
 
-    outs = list(cond(test, trace(then), trace(otherwise)))
-    second, first = found  # the branch for false is traced first
-    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+    closed = [close_function(trace(function), [], "a branch") for function in (otherwise, then)]
+    nodes = [outputs_by_variable(outs, body.outputs) for outs, (body, _) in zip(found, closed, strict=True)]
+    results: list[Any] = [None] * len(names)
+    chosen: dict[int, tree.Structure] = {}
+    outputs: tuple[list[Node], list[Node]] = ([], [])
+    for i, (a, b) in enumerate(zip(*found, strict=True)):
         if is_state(a) and is_state(b):
+            chosen[i] = check_alike(names[i], a, b, nodes[0][i], nodes[1][i])
+            pair = nodes[0][i], nodes[1][i]
+        elif names[i] == RESULT and (is_state(a) or is_state(b)):  # read only where it was assigned
+            known = nodes[0][i] or nodes[1][i]
+            chosen[i] = tree.flatten(a if is_state(a) else b)[1]
+            blank = [make_constant(np.zeros(node.shape, node.dtype)) for node in known]
+            pair = (known, blank) if is_state(a) else (blank, known)
+        elif a is b:
+            results[i] = a
             continue
-        if a is b:
-            outs[i] = a
         elif isinstance(a, Undefined) or isinstance(b, Undefined):
-            outs[i] = Undefined(names[i], "only one branch of an `if` on a traced value assigns it")
+            results[i] = Undefined(names[i], "only one branch of an `if` on a traced value assigns it")
+            continue
         else:
-            raise user_error(
-                TypeError,
-                f"The variable {names[i]!r} is a {type(a).__name__} after one branch of an `if` on a traced value, and "
-                f"a {type(b).__name__} after the other",
-                "Give it an array or a number in both.",
-            )
-    return tuple(outs)
+            raise different_kinds(names[i], a, b)
+        for side, part in zip(outputs, pair, strict=True):
+            side += part
+    bodies = [Closed(Graph(body.inputs, side), values) for (body, values), side in zip(closed, outputs, strict=True)]
+    outs = iter(run_closed(as_operand(test).astype(int), [], bodies))
+    for i, structure in chosen.items():
+        results[i] = tree.unflatten(structure, [next(outs) for _ in range(structure.size)])
+    return tuple(results)
+
+
+def outputs_by_variable(outs: Values, nodes: Sequence[Node]) -> list[list[Node]]:
+    """The nodes of each variable; none for what is no tree of arrays."""
+    rest = iter(nodes)
+    return [[next(rest) for _ in tree.flatten(y)[0]] if is_state(y) else [] for y in outs]
+
+
+def check_alike(name: str, a: Any, b: Any, first: Sequence[Node], second: Sequence[Node]) -> tree.Structure:
+    """The structure of a variable after both branches; an error if these give it different shapes or dtypes."""
+    structure, other = tree.flatten(a)[1], tree.flatten(b)[1]
+    specs = [[node.spec for node in nodes] for nodes in (first, second)]
+    if structure != other or specs[0] != specs[1]:
+        raise user_error(
+            TypeError,
+            f"The variable {name!r} is {specs[1] if structure == other else other} after one branch of an `if` on a "
+            f"traced value, and {specs[0] if structure == other else structure} after the other",
+            "Give it the same shape and dtype in both.",
+        )
+    return structure
+
+
+def different_kinds(name: str, a: Any, b: Any) -> TypeError:
+    """The error for a variable that is an array after one branch, and something else after the other."""
+    return user_error(
+        TypeError,
+        f"The variable {name!r} is a {type(b).__name__} after one branch of an `if` on a traced value, and a "
+        f"{type(a).__name__} after the other",
+        "Give it an array or a number in both.",
+    )
 
 
 def choose(test: Callable[[], Any], first: Callable[[], Any], second: Callable[[], Any]) -> Any:

@@ -64,7 +64,7 @@ def gradients(f, args, live):
     y = f(*[Tensor(a, level, leaves[i]) if i in leaves else a for i, a in enumerate(args)])
     found = {}
     if isinstance(y, Tensor) and y.level == level and y.node is not None:
-        backward_pass({y.node: np.ones(y.shape)}, found.__setitem__)
+        backward_pass([(y.node, np.ones(y.shape))], found.__setitem__)
     return {i: found.get(leaf, np.zeros(args[i].shape)) for i, leaf in leaves.items()}
 
 

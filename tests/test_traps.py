@@ -32,7 +32,7 @@ def nested_gradient(f, x):
     y = f(Tensor(x if hasattr(x, "shape") else np.float64(x), level, leaf))
     found = {}
     if isinstance(y, Tensor) and y.level == level:
-        backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
+        backward_pass([(y.node, np.float64(1.0))], found.__setitem__)
     return found.get(leaf, 0.0)
 
 

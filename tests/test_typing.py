@@ -17,10 +17,6 @@ ROOT = Path(__file__).parent.parent
 TYPED = ROOT / "tests" / "typed"
 SOURCE = Path(wengert.__file__).parent.parent
 
-needs_stub = pytest.mark.skipif(
-    not (SOURCE / "wengert" / "__init__.pyi").exists(), reason="the package has no stub of its lazily loaded names"
-)
-
 
 def run_mypy(file, cache, _):
     """The lines in which mypy finds errors, and its output."""
@@ -57,14 +53,12 @@ def cache(request):
     return Path(request.config.cache.mkdir("typing"))
 
 
-@needs_stub
 @pytest.mark.parametrize("checker", [run_mypy, run_pyright])
 def test_a_typed_program_has_no_errors(checker, cache, tmp_path):
     lines, output = checker(TYPED / "script.py", cache, tmp_path)
     assert not lines, output
 
 
-@needs_stub
 @pytest.mark.parametrize("checker", [run_mypy, run_pyright])
 def test_mistakes_are_errors(checker, cache, tmp_path):
     file = TYPED / "mistakes.py"

@@ -565,7 +565,7 @@ def test_inside_levels():
             level, found = new_level(), {}
             start = Leaf(x)
             y = f(wg.Tensor(x, level, start))
-            backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
+            backward_pass([(y.node, np.float64(1.0))], found.__setitem__)
             return found[start]
 
         return df

@@ -22,7 +22,7 @@ def reverse(f, x):
     leaf, level, found = Leaf(x), new_level(), {}
     y = f(Tensor(x, level, leaf)).sum()
     if isinstance(y, Tensor) and y.level == level and y.node is not None:
-        backward_pass({y.node: np.float64(1.0)}, found.__setitem__)
+        backward_pass([(y.node, np.float64(1.0))], found.__setitem__)
     return found.get(leaf, 0.0)
 
 

@@ -160,7 +160,7 @@ def gradient(f, live):
         y = f(*[Tensor(a, level, leaves[i]) if i in live else a for i, a in enumerate(args)])
         found = {}
         if isinstance(y, Tensor) and y.level == level and y.node is not None:
-            backward_pass({y.node: np.ones(())}, found.__setitem__)
+            backward_pass([(y.node, np.ones(()))], found.__setitem__)
         return tuple(found.get(leaves[i], np.zeros(args[i].shape)) for i in live)
 
     return gradients

@@ -20,7 +20,7 @@ def expression(x, y):
 
 def gradients(f, arrays, threads, monkeypatch):
     monkeypatch.setenv("WENGERT_NUM_THREADS", str(threads))
-    monkeypatch.setattr("wengert.core.parallel._pool", None)
+    monkeypatch.setattr("wengert.core.parallel.pool", None)
     tensors = [wg.tensor(a, requires_grad=True) for a in arrays]
     for _ in range(2):  # the first run finds out that there is something large
         for x in tensors:

@@ -19,7 +19,7 @@ from wengert.control.values import as_tensors, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, find_own, highest_value, iterate_payloads, new_level, payloads, strip_level
+from wengert.core.levels import find_own, highest_value, iterate_payloads, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -175,10 +175,8 @@ class Checkpoint(Call):
 
     def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list[Any]:
         """The cotangents of the captured tensors, from their tape, which has recorded the second run too."""
-        seeds: dict[TapeNode, Any] = {}
-        for y, c in zip(outs, t, strict=True):
-            if c is not None and isinstance(y, Tensor) and y.node is not None:
-                add_seed(seeds, y.node, c)
+        pairs = zip(outs, t, strict=True)
+        seeds = [(y.node, c) for y, c in pairs if c is not None and isinstance(y, Tensor) and y.node is not None]
         found: dict[TapeNode, Any] = {}
         backward_pass(seeds, found.__setitem__, targets=set(self.captured), through=False)
         return [found.get(node) for node in self.captured]

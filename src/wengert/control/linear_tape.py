@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.core.levels import add_seed, is_own, new_level
+from wengert.core.levels import is_own, new_level
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
 from wengert.modes.tape import TapeNode
@@ -33,10 +33,10 @@ class LinearTape:
 
     def transpose(self, outs: Sequence[Any], t: Sequence[Any], arrived: dict[TapeNode, Any] | None = None) -> list[Any]:
         """The cotangents of the inputs, None where there are none, added to those that `arrived` at their nodes."""
-        seeds: dict[TapeNode, Any] = dict(arrived or {})
+        seeds = list((arrived or {}).items())
         for y, c in zip(outs, t, strict=True):
             if c is not None and is_own(y, Tensor, self.level) and y.node is not None:
-                add_seed(seeds, y.node, c)
+                seeds.append((y.node, c))
         found: dict[TapeNode, Any] = {}
         backward_pass(seeds, found.__setitem__)
         return [found.get(node) if node is not None else None for node in self.nodes]

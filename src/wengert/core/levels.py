@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from wengert.core.array import Array
 
 A = TypeVar("A", bound=Array)
-K = TypeVar("K")
 
 new_level = itertools.count(2).__next__
 """A level for one run of one transform, unique across threads."""
@@ -80,8 +79,3 @@ def copy_value(x: A) -> A:
     new = object.__new__(type(x))
     new.level, new.value, new.extra = x.level, x.value, x.extra
     return new
-
-
-def add_seed(seeds: dict[K, Any], key: K, t: Any) -> None:
-    """Add a cotangent to those that a backward pass starts from."""
-    seeds[key] = seeds[key] + t if key in seeds else t

@@ -26,7 +26,7 @@ EXPENSIVE = 1 << 16
 MOST_THREADS = 1024
 """The largest valid WENGERT_NUM_THREADS."""
 
-_pool: Any = None
+pool: Any = None
 _warned: set[str] = set()
 
 
@@ -54,14 +54,9 @@ def _warn_invalid(asked: str) -> None:
     warnings.warn_explicit(message, RuntimeWarning, "<environment>", 1)
 
 
-def is_in_use() -> bool:
-    """Whether any work has been shared so far."""
-    return _pool is not None
-
-
 def _forget_pool() -> None:
-    global _pool
-    _pool = None
+    global pool
+    pool = None
 
 
 if hasattr(os, "register_at_fork"):
@@ -109,17 +104,17 @@ def share(work: Callable[[int, int], None], size: int) -> None:
 
 def _start_pool() -> Any:
     """The pool of threads, and the class of queue for their outcomes; None during the shutdown of the interpreter."""
-    global _pool
-    if _pool is None:
+    global pool
+    if pool is None:
         try:
             # imported when first needed: they slow down the import of the package
             from concurrent.futures import ThreadPoolExecutor
             from queue import SimpleQueue
 
-            _pool = ThreadPoolExecutor(num_threads(), thread_name_prefix="wengert"), SimpleQueue
+            pool = ThreadPoolExecutor(num_threads(), thread_name_prefix="wengert"), SimpleQueue
         except (ImportError, RuntimeError):  # the interpreter is shutting down
             return None
-    return _pool
+    return pool
 
 
 def parallel(ufunc: np.ufunc, threshold: int = LARGE) -> Callable[..., Any]:

@@ -131,7 +131,7 @@ def pull_older(root: TapeNode, t: Any, start: int) -> dict[TapeNode, Any]:
     """The cotangents of the nodes older than `start`, for a cotangent of the root, by a recorded backward pass."""
     found: dict[TapeNode, Any] = {}
     targets = set(find_older(start, [root]))
-    backward_pass({root: t}, found.__setitem__, targets=targets, through=False, retain=True, lift=lift)
+    backward_pass([(root, t)], found.__setitem__, targets=targets, through=False, retain=True, lift=lift)
     return found
 
 

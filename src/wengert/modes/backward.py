@@ -7,7 +7,7 @@ for the most frequent ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ Sink = Callable[[TapeNode, Any], None]
 
 
 def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call per node would cost a tenth of small programs
-    seeds: dict[TapeNode, Any],
+    seeds: Iterable[tuple[TapeNode, Any]],
     sink: Sink,
     *,
     targets: Collection[TapeNode] | None = None,
@@ -45,15 +45,17 @@ def backward_pass(  # noqa: C901  # the fast path is part of the loop: a call pe
     constant. `lift` turns what a node saved into tracked values, so that the pass itself is recorded; `check` is called
     with every cotangent.
     """
-    order = sort_reachable(seeds)
+    cotangents: dict[TapeNode, Any] = {}
+    for node, t in seeds:
+        cotangents[node] = cotangents[node] + t if node in cotangents else t
+    order = sort_reachable(cotangents)
     needed = None if targets is None else find_reaching(order, targets)
-    cotangents = dict(seeds)
     owned: set[TapeNode] = set()  # nodes whose cotangent was made here, so it can be added to in place
     dead: dict[TapeNode, Any] = {}  # dead masks: elements that stay zero, whatever the local derivative is
     take, get = cotangents.pop, cotangents.get
     ndarray = np.ndarray
     simple = lift is None and check is None
-    sharing = parallel.is_in_use() and simple and targets is None
+    sharing = parallel.pool is not None and simple and targets is None
 
     with np.errstate(all="ignore"):
         for node in order:

@@ -10,7 +10,6 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed
 from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -19,13 +18,13 @@ from wengert.modes.tensor import Tensor, accumulate, as_tensor, to_cotangent
 from wengert.ops.shape.casting import astype
 
 
-def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> dict[TapeNode, Any]:
+def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool) -> list[tuple[TapeNode, Any]]:
     """The seeds of a backward pass, checked."""
     if create_graph and not recording.is_recording():
         raise user_error(
             GradientError, "create_graph=True inside inference_mode(), which records nothing", "Use no_grad() instead."
         )
-    seeds: dict[TapeNode, Any] = {}
+    seeds: list[tuple[TapeNode, Any]] = []
     for y, gradient in zip(outputs, gradients, strict=True):
         if isinstance(y, Array) and y.level:
             raise user_error(
@@ -59,8 +58,7 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                     GradientError, f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}"
                 )
             t = to_cotangent(astype(t, y.dtype) if t.dtype != y.dtype else t)
-        t = t if create_graph else t.value
-        add_seed(seeds, y.node, t)
+        seeds.append((y.node, t if create_graph else t.value))
     return seeds
 
 
@@ -162,7 +160,8 @@ def differentiate(
             sink = add_to_inputs(inputs)
     with recording.override(enabled=True) if create_graph else nullcontext():
         seeds = find_seeds(outputs, gradients, create_graph)
-        if recording.current().check_nan and any(map(has_nan, seeds.values())):
+        checks = recording.active and recording.current().check_nan
+        if checks and any(has_nan(t) for _, t in seeds):
             raise user_error(GradientError, "The gradient to start from has a NaN in it already")
         backward_pass(
             seeds,
@@ -170,7 +169,7 @@ def differentiate(
             targets=targets,
             retain=create_graph if retain_graph is None else retain_graph,
             lift=lift if create_graph else None,
-            check=check_nan if recording.current().check_nan else None,
+            check=check_nan if checks else None,
         )
 
 

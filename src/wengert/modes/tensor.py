@@ -363,7 +363,7 @@ def replacement(gradient: Any, t: Any, returned: str) -> Any:
 
 def accumulate(tensor: Tensor, t: Any) -> None:
     """Add a cotangent to `grad`, which has a history only if the cotangent has one."""
-    if t.__class__ is np.ndarray and t.dtype is tensor.dtype and t.dtype.kind == "f" and t.shape == tensor.shape:
+    if not isinstance(t, Array) and t.dtype is tensor.dtype and t.dtype.kind == "f" and t.shape == tensor.shape:
         new = Tensor(t)
     else:
         new = to_gradient(conform(t, tensor.shape, tensor.dtype))

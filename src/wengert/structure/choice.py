@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.ops.indexing.subscripts import set_at
-from wengert.structure.call_signature import CallSignature
+from wengert.structure.pattern_arguments import CallSignature
 from wengert.structure.patterns import Pattern, find_pattern
 from wengert.structure.sparse_derivatives import PatternError, SparseDerivative, sparse_hessian, sparse_jacobian
 from wengert.transforms.boundary import Argnums, Arguments

@@ -11,9 +11,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from wengert.core.errors import TrackedValueError, user_error
-from wengert.structure.call_signature import CallSignature
 from wengert.structure.dependence import find_dependences
 from wengert.structure.incidence import csr_array
+from wengert.structure.pattern_arguments import CallSignature
 from wengert.transforms.boundary import Argnums
 from wengert.transforms.gradients import grad
 

@@ -15,9 +15,9 @@ from wengert.core.spec import Spec
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-from wengert.structure.call_signature import CallSignature
 from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
+from wengert.structure.pattern_arguments import CallSignature
 from wengert.structure.patterns import Pattern, find_pattern
 from wengert.transforms.boundary import Argnums, flatten_arrays
 from wengert.transforms.gradients import Tape, grad

@@ -12,11 +12,11 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from wengert.control.values import match_given, to_scalar
+from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import has_user_tensor, is_own, strip_level
-from wengert.core.primitive import SHAPED, as_operand
+from wengert.core.levels import has_user_tensor, is_own
+from wengert.core.primitive import PLAIN, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
 from wengert.core.tree import LEAF, Structure, flatten, unflatten
@@ -68,10 +68,11 @@ def map_arrays(function: Callable[..., Any], tree: Any) -> Any:
 class Arguments:
     """The differentiated arguments of one call: their leaves and structure, and a way to call with other leaves."""
 
-    __slots__ = ("args", "argnums", "kwargs", "leaves", "structure")
+    __slots__ = ("args", "argnums", "call_arguments", "kwargs", "leaves", "structure")
 
     def __init__(self, transform: str, argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]):
         self.args, self.kwargs, self.argnums = args, kwargs, argnums
+        self.call_arguments = args, kwargs  # differentiated or not
         try:
             chosen = args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
         except IndexError:
@@ -82,9 +83,11 @@ class Arguments:
             ) from None
         if not isinstance(argnums, int) and len({i % len(args) for i in argnums}) < len(argnums):
             raise user_error(ValueError, f"{transform}: argnums={argnums} names an argument twice", "Name each once.")
-        self.leaves, self.structure = flatten_arrays(chosen)
+        self.leaves: list[Any]
+        self.leaves, self.structure = ([chosen], LEAF) if isinstance(chosen, SHAPED) else flatten_arrays(chosen)
         for i, x in enumerate(self.leaves):
-            refuse_subclass(x)
+            if x.__class__ not in PLAIN:
+                refuse_subclass(x)
             if x.dtype.kind not in "fc":
                 raise user_error(
                     GradientError,
@@ -95,7 +98,7 @@ class Arguments:
 
     def call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         """Call `f` with these leaves instead of the chosen ones."""
-        chosen = unflatten_arrays(self.structure, leaves)
+        chosen = leaves[0] if self.structure is LEAF else unflatten_arrays(self.structure, leaves)
         argnums, args = self.argnums, self.args
         if isinstance(argnums, int):
             if len(args) == 1:
@@ -105,11 +108,6 @@ class Arguments:
         for i, x in zip(argnums, chosen, strict=True):
             changed[i] = x
         return f(*changed, **self.kwargs)
-
-    @property
-    def call_arguments(self) -> tuple[Any, ...]:
-        """All arguments of the call, differentiated or not."""
-        return self.args, self.kwargs
 
     def refuse_complex(self, remedy: str, prefix: str = "") -> None:
         """Raise an error if a leaf is complex."""
@@ -201,7 +199,11 @@ def split_aux(result: Any) -> tuple[Any, Any]:
 
 def hand_out_value(y: Any, level: int, given: Any) -> Any:
     """A result without this level, as a caller with the arguments `given` expects it."""
-    return to_scalar(match_given(strip_level(y, level), given))
+    if isinstance(y, Array):
+        y = y.value if y.level == level else y
+    if isinstance(y, Array):
+        return match_given(y, given)
+    return y[()] if y.__class__ is np.ndarray and not y.ndim else y
 
 
 def hand_out_aux(y: Any, level: int, given: Any) -> Any:
@@ -231,7 +233,8 @@ def hand_out(t: Any, user: bool, given: Any) -> Any:
     """
     if user:
         return t if isinstance(t, Array) else Tensor(t)
-    t = match_given(t, given)
+    if isinstance(t, Array):
+        t = match_given(t, given)
     if t.__class__ is np.ndarray:
         return t[()] if not t.ndim else t if t.flags.writeable and t.base is None else t.copy()
     return t
@@ -245,7 +248,9 @@ def hand_out_all(cotangents: Sequence[Any], inputs: Sequence[Any], given: Any, t
     taken_ids = set(map(id, taken))
     results = []
     for t, x in zip(cotangents, inputs, strict=True):
-        t = hand_out(np.zeros(x.shape, x.dtype) if t is None else t, has_user_tensor(x), given)
+        if t is None:
+            t = np.zeros(x.shape, x.dtype)
+        t = hand_out(t, isinstance(x, Array) and has_user_tensor(x), given)
         if t.__class__ is np.ndarray:
             if id(t) in taken_ids:
                 t = t.copy()

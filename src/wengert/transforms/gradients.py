@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, is_own, new_level
+from wengert.core.levels import new_level
 from wengert.core.spec import Spec
 from wengert.core.tree import LEAF
+from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.tape import Leaf, TapeNode
 from wengert.modes.tensor import Tensor
@@ -72,7 +73,7 @@ def value_and_grad(
         chosen = Arguments("grad", argnums, args, kwargs)
         if holomorphic:
             refuse_real(chosen)
-        tape = Tape(lambda leaves: chosen.call(f, leaves), chosen.leaves, chosen.call_arguments, has_aux)
+        tape = Tape(partial(chosen.call, f), chosen.leaves, chosen.call_arguments, has_aux)
         y = tape.result
         spec = scalar_spec(y, holomorphic)
         found = hand_out_all(
@@ -83,7 +84,8 @@ def value_and_grad(
         if not holomorphic:
             found = [conj(t) if t.dtype.kind == "c" else t for t in found]
         value = hand_out_value(y, tape.level, chosen.call_arguments)
-        return (value, tape.aux) if has_aux else value, unflatten_arrays(chosen.structure, found)
+        gradient = found[0] if chosen.structure is LEAF else unflatten_arrays(chosen.structure, found)
+        return (value, tape.aux) if has_aux else value, gradient
 
     return value_and_gradient
 
@@ -150,7 +152,7 @@ class Tape:
         self.inputs = inputs
         self.nodes = [Leaf(x) for x in inputs]
         tracked = [Tensor(x, level, node) for x, node in zip(inputs, self.nodes, strict=True)]
-        result = call_function(call, tracked, level)
+        result = call_function(call, tracked, level) if recording.active else call(tracked)
         self.result, self.aux = split_aux(result) if has_aux else (result, None)
         if has_aux:
             self.aux = map_arrays(lambda y: hand_out_aux(y, level, given), self.aux)
@@ -160,11 +162,15 @@ class Tape:
 
         None for an input that the outputs do not depend on.
         """
-        seeds: dict[TapeNode, Any] = {}
-        for y, t in zip(outputs, cotangents, strict=True):
-            if is_own(y, Tensor, self.level) and y.node is not None:
-                add_seed(seeds, y.node, t)
+        seeds = [
+            (y.node, t)
+            for y, t in zip(outputs, cotangents, strict=True)
+            if isinstance(y, Tensor) and y.level == self.level and y.node is not None
+        ]
         found: dict[TapeNode, Any] = {}
         if seeds:
             backward_pass(seeds, found.__setitem__, retain=retain)
-        return [None if (t := found.get(node)) is None else conform(t, node.shape, node.dtype) for node in self.nodes]
+        return [
+            t if t is None or (t.shape == node.shape and t.dtype == node.dtype) else conform(t, node.shape, node.dtype)
+            for node, t in zip(self.nodes, map(found.get, self.nodes), strict=True)
+        ]

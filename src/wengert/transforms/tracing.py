@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, is_own, new_level
+from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -196,7 +196,7 @@ def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Nod
                 tape[node] = recorded
         if node in wanted and node not in tape:
             tape[node] = Leaf(node)
-    started: dict[TapeNode, Any] = {}
+    started: list[tuple[TapeNode, Any]] = []
     for node, seed in zip(outs, seeds, strict=True):
         if node in tape:
             t = (
@@ -204,7 +204,7 @@ def pull_nodes(outs: Sequence[Node], seeds: Sequence[Any], targets: Sequence[Nod
                 if seed is None
                 else conform(as_operand(seed), node.shape, node.dtype)
             )
-            add_seed(started, tape[node], t)
+            started.append((tape[node], t))
     found: dict[TapeNode, Any] = {}
     if started:
         backward_pass(started, found.__setitem__, targets=[tape[node] for node in targets])

@@ -383,9 +383,7 @@ _diagonal_sums: Callable = linear(
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix of constant diagonals with first column `c` and first row `r`, whose first number is not read.
 
-    Of stacks a stack.
-
-    Without `r`, the row is the conjugate of `c`.
+    Without `r`, the row is the conjugate of `c`. For stacks of columns and rows, a stack of matrices.
 
     >>> toeplitz([1.0, 2.0], [1.0, 3.0, 4.0])
     array([[1., 3., 4.],

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import add_seed, find_own, is_own, new_level, strip_level
+from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node
@@ -144,11 +144,9 @@ def pull_body(body: Graph, live: Live) -> Pulled:
         outs = body.run(args)
         live_out = tuple([is_own(y, Tensor, level) and y.node is not None for y in outs])
         cotangents = [Input(Spec.of(y)) for y, alive in zip(outs, live_out, strict=True) if alive]
-        seeds: dict[TapeNode, Any] = {}
-        for y, t in zip([y for y, alive in zip(outs, live_out, strict=True) if alive], cotangents, strict=True):
-            add_seed(seeds, y.node, symbol(t))
+        tracked = [y.node for y, alive in zip(outs, live_out, strict=True) if alive]
         found: dict[TapeNode, Any] = {}
-        backward_pass(seeds, found.__setitem__)
+        backward_pass(zip(tracked, map(symbol, cotangents), strict=True), found.__setitem__)
         pulled = [
             zeros_like(leaf) if (t := found.get(leaf)) is None else conform(t, leaf.shape, leaf.dtype)
             for leaf in leaves

@@ -247,7 +247,9 @@ class Loop(NamedTuple):
         gradient = LoopGradient(
             self._replace(count=self.count or steps), values, pulled, live, outs[count : count + kept]
         )
-        found = record_result(PULL, level, {"gradient": gradient}, *split_operands(self.operands, level), tuple(outs[:count]))
+        found = record_result(
+            PULL, level, {"gradient": gradient}, *split_operands(self.operands, level), tuple(outs[:count])
+        )
         return (*found, *steps)
 
     # Batches.

@@ -34,7 +34,11 @@ def read_function(f: Callable[..., Any]) -> Callable[..., Any]:
 def is_users(f: types.FunctionType) -> bool:
     """Whether a function is the user's own: not of this package, of the standard library, or of an installed one."""
     module = (f.__module__ or "").partition(".")[0]
-    return module not in sys.stdlib_module_names - {"__main__"} and "site-packages" not in f.__code__.co_filename and module != "wengert"
+    return (
+        module not in sys.stdlib_module_names - {"__main__"}
+        and "site-packages" not in f.__code__.co_filename
+        and module != "wengert"
+    )
 
 
 def rewrite(f: types.FunctionType) -> Callable[..., Any] | None:
@@ -52,7 +56,10 @@ def rewrite(f: types.FunctionType) -> Callable[..., Any] | None:
     new = Rewriter().function(node)
     free = f.__code__.co_freevars
     outer = ast.FunctionDef(
-        "__outer__", ast.arguments([], [ast.arg(n) for n in (RUNTIME, *free)], None, [], [], None, []), [new, ast.Return(ast.Name(new.name, ast.Load()))], []
+        "__outer__",
+        ast.arguments([], [ast.arg(n) for n in (RUNTIME, *free)], None, [], [], None, []),
+        [new, ast.Return(ast.Name(new.name, ast.Load()))],
+        [],
     )
     tree = ast.fix_missing_locations(ast.Module([outer], []))
     namespace: dict[str, Any] = {}

@@ -38,7 +38,11 @@ class Rewriter(ast.NodeTransformer):
         """A function with its statements rewritten."""
         body = node.body
         if has_inner_return(body):
-            body = [*assign(RETURNED, constant(False), node), *assign(RESULT, constant(None), node), *Returns().block(body)]
+            body = [
+                *assign(RETURNED, constant(False), node),
+                *assign(RESULT, constant(None), node),
+                *Returns().block(body),
+            ]
             body.append(at(ast.Return(load(RESULT)), node))
         new = ast.FunctionDef(node.name, node.args, self.block(body), [], node.returns)
         return at(new, node)
@@ -65,7 +69,9 @@ class Rewriter(ast.NodeTransformer):
             self.closure(then, changed, node.body, node),
             self.closure(otherwise, changed, node.orelse, node),
         ]
-        call = self.call("branch", thunk(self.visit(node.test)), load(then), load(otherwise), self.values(changed), names(changed))
+        call = self.call(
+            "branch", thunk(self.visit(node.test)), load(then), load(otherwise), self.values(changed), names(changed)
+        )
         return [*statements, self.unpack(changed, call, node)]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -93,7 +99,9 @@ class Rewriter(ast.NodeTransformer):
         statements: list[ast.stmt] = [*self.block(before), function]
         if test is not None:
             condition = self.name("condition")
-            statements.append(at(ast.FunctionDef(condition, arguments(changed), [ast.Return(self.visit(test))], []), node))
+            statements.append(
+                at(ast.FunctionDef(condition, arguments(changed), [ast.Return(self.visit(test))], []), node)
+            )
             goes_on = load(condition)
         call = self.call("iterate", self.visit(node.iter), load(step), self.values(changed), names(changed), goes_on)
         return [*statements, self.unpack(changed, call, node), *self.block(node.orelse if node.orelse else [])]
@@ -107,7 +115,9 @@ class Rewriter(ast.NodeTransformer):
         """`x[i] = v` gives x a new value, where x is a variable."""
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            call = self.call("set_item", load(target.value.id), self.visit(as_value(target.slice)), self.visit(node.value))
+            call = self.call(
+                "set_item", load(target.value.id), self.visit(as_value(target.slice)), self.visit(node.value)
+            )
             return at(ast.Assign([ast.Name(target.value.id, ast.Store())], call), node)
         return self.generic_visit(node)
 

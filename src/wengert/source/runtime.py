@@ -256,7 +256,9 @@ def traceable(values: Values) -> list[Any]:
     return [leaf for v in values if is_state(v) for leaf in tree.flatten(v)[0]]
 
 
-def roll(source: Source, step: Step, values: Values, names: tuple[str, ...], goes_on: Callable[..., Any] | None) -> Values:
+def roll(
+    source: Source, step: Step, values: Values, names: tuple[str, ...], goes_on: Callable[..., Any] | None
+) -> Values:
     """A `for` as one operation."""
     why = "a `for` on traced values assigns it only inside"
     if goes_on is None and not source.is_unknown:

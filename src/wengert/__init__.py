@@ -66,7 +66,6 @@ FAMILIES = (
     "ops.special.bessel: i0",
     "control.branches",
     "control.checkpoint",
-    "control.checkpoint_loop",
     "control.custom",
     "control.loops",
     "transforms.curvature",

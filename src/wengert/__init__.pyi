@@ -22,10 +22,10 @@ from wengert.control.branches import cond as cond
 from wengert.control.branches import switch as switch
 from wengert.control.checkpoint import checkpoint as checkpoint
 from wengert.control.checkpoint import checkpoint_sequential as checkpoint_sequential
-from wengert.control.checkpoint_loop import checkpoint_loop as checkpoint_loop
 from wengert.control.custom import custom_jvp as custom_jvp
 from wengert.control.custom import custom_vjp as custom_vjp
 from wengert.control.custom import primitive as primitive
+from wengert.control.loops import checkpoint_loop as checkpoint_loop
 from wengert.control.loops import fori_loop as fori_loop
 from wengert.control.loops import map as map
 from wengert.control.loops import scan as scan

@@ -9,7 +9,8 @@ import pytest
 from tests.control.passes import forward, gradients, reverse
 
 import wengert as wg
-from wengert.control.checkpoint_loop import checkpoint_loop, next_snapshot
+from wengert.control.loops import checkpoint_loop
+from wengert.control.snapshots import next_snapshot
 
 RNG = np.random.default_rng(0)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
-from wengert.compiler.memory_plan import aligned_size, has_unknown_length
+from wengert.compiler.memory_plan import aligned_size
+from wengert.control.bodies import has_unknown_length
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
 from wengert.graph.ir import Operation
 

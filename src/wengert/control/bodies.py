@@ -12,17 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node
+from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.modes.tape import Leaf, TapeNode
+from wengert.modes.taylor import Jet, Run, Series
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import broadcast_to
 
@@ -82,33 +84,74 @@ def specs_of(nodes: Sequence[Node]) -> list[Spec]:
     return [node.spec for node in nodes]
 
 
-# Forward mode.
+# Forward and Taylor mode.
+
+
+class Lift(NamedTuple):
+    """A mode whose values carry others along: one tangent, or, for an `order`, so many Taylor coefficients."""
+
+    order: int = 0
+
+    @staticmethod
+    def of(value: Dual | Jet) -> Lift:
+        """The mode of a value."""
+        return Lift(value.series.run.order if isinstance(value, Jet) else 0)
+
+    @property
+    def mode(self) -> type[Array]:
+        """The class of its values."""
+        return Jet if self.order else Dual
+
+    @property
+    def count(self) -> int:
+        """How many others a value carries."""
+        return self.order or 1
+
+    def wrap(self, x: Any, parts: Sequence[Any], level: int, run: Run) -> Any:
+        """A value that carries these parts; `run` is that of all values in Taylor mode."""
+        return Jet(Series(run, [x, *parts]), level) if self.order else Dual(x, parts[0], level)
+
+    def parts(self, y: Any) -> list[Any]:
+        """What a value carries."""
+        if not self.order:
+            return [y.tangent]
+        return [zeros_like(y.value) if (c := y.series[k]) is None else c for k in range(1, self.order + 1)]
+
+    def zeros(self, x: Any) -> list[Any]:
+        """What a constant carries."""
+        return [zeros_like(x)] * self.count
 
 
 class Pushed(NamedTuple):
-    """A body with the tangents of its live inputs behind them, and the tangents of its live outputs behind these."""
+    """A body with what its live inputs carry behind them, and what its live outputs carry behind these."""
 
     body: Graph
     live: Live  # of the outputs
 
 
 @lru_cache(256)
-def push_body(body: Graph, live: Live, wanted: Live | None = None) -> Pushed:
-    """The body that pushes tangents of the live inputs; `wanted` outputs have a tangent, be it zero."""
+def push_body(body: Graph, live: Live, wanted: Live | None, lift: Lift) -> Pushed:
+    """The body in forward or Taylor mode, for these live inputs; `wanted` outputs are live, be it with zeros."""
     live_out: Live = ()
+    n = lift.count
 
     def pushed(symbols: list[Any]) -> list[Any]:
         nonlocal live_out
-        level, tangents = new_level(), iter(symbols[len(body.inputs) :])
-        args = [Dual(x, next(tangents), level) if alive else x for x, alive in zip(symbols, live, strict=False)]
+        level, run, parts = new_level(), Run(lift.order), iter(symbols[len(body.inputs) :])
+        args = [
+            lift.wrap(x, [next(parts) for _ in range(n)], level, run) if alive else x
+            for x, alive in zip(symbols, live, strict=False)
+        ]
         outs = body.run(args)
-        own = find_own(outs, Dual, level)
+        own = find_own(outs, lift.mode, level)
         live_out = tuple([mine or bool(wanted and wanted[i]) for i, mine in enumerate(own)])
-        found = [y.tangent if mine else zeros_like(y) for y, mine, out in zip(outs, own, live_out, strict=True) if out]
-        return [*[strip_level(y, level) for y in outs], *found]
+        found = [
+            lift.parts(y) if mine else lift.zeros(y) for y, mine, out in zip(outs, own, live_out, strict=True) if out
+        ]
+        return [*[strip_level(y, level) for y in outs], *[t for parts in found for t in parts]]
 
-    specs = [*specs_of(body.inputs), *[n.spec for n, alive in zip(body.inputs, live, strict=True) if alive]]
-    graph = trace_body(pushed, specs)
+    carried = [node.spec for node, alive in zip(body.inputs, live, strict=True) for _ in range(n if alive else 0)]
+    graph = trace_body(pushed, [*specs_of(body.inputs), *carried])
     return Pushed(graph, live_out)
 
 
@@ -129,8 +172,11 @@ class Pulled(NamedTuple):
 
 
 @lru_cache(256)
-def pull_body(body: Graph, live: Live) -> Pulled:
-    """The two parts of a body, for derivatives with respect to its live inputs."""
+def pull_body(body: Graph, live: Live, recompute: bool = False) -> Pulled:
+    """The two parts of a body, for derivatives with respect to its live inputs.
+
+    With `recompute`, the backward part begins with the forward part, and there are no residuals.
+    """
     level, trace = new_level(), Trace(new_level())
     inputs = [Input(node.spec) for node in body.inputs]
     symbol = lambda node: Symbol(node, trace.level, trace)
@@ -156,39 +202,54 @@ def pull_body(body: Graph, live: Live) -> Pulled:
         primal = [node_of(strip_level(y, level)) for y in outs]
         results = [node_of(t) for t in pulled]
     trace.close()
+    if recompute:
+        needed = set(Graph(inputs, results).nodes)
+        uses = tuple([i for i, node in enumerate(inputs) if node in needed])
+        backward = Graph([*[inputs[i] for i in uses], *cotangents], results)
+        return Pulled(Graph(inputs, primal), backward, uses, live_out)
     return split_passes(inputs, primal, cotangents, results, live_out)
 
 
 def split_passes(
     inputs: Sequence[Input], primal: Sequence[Node], cotangents: Sequence[Input], pulled: Sequence[Node], live: Live
 ) -> Pulled:
-    """What depends on cotangents belongs to the backward part, and reads the rest as residuals."""
+    """What depends on cotangents belongs to the backward part, and reads the rest as residuals.
+
+    A sequence of unknown length is no residual, because a loop around this body could not keep one for each step: the
+    loop that made it runs again.
+    """
     whole = Graph([*inputs, *cotangents], [*primal, *pulled])
     late: set[Node] = set(cotangents)
-    residuals: dict[Node, Node] = {}
-    new: dict[Node, Node] = {}
+    new: dict[Node, Node] = {node: node for node in cotangents}
 
     def take(node: Node) -> Node:
         """A node as the backward part knows it."""
-        if node in late or isinstance(node, Constant):
-            return new.get(node, node)
-        if node not in residuals:
-            residuals[node] = Input(node.spec)
-        return residuals[node]
+        if isinstance(node, Constant):
+            return node
+        if node not in new:
+            again = isinstance(node, Operation) and has_unknown_length(node.spec)
+            new[node] = node.with_args([take(a) for a in node.args]) if again else Input(node.spec)  # type: ignore[attr-defined]  # an operation
+        return new[node]
 
     for node in whole.operations:
         if any(a in late for a in node.args):
             late.add(node)
             new[node] = node.with_args([take(a) for a in node.args])
     results = [take(node) for node in pulled]
-    uses = tuple([i for i, node in enumerate(inputs) if node in residuals])
-    kept = [node for node in residuals if node not in set(inputs)]
+    uses = tuple([i for i, node in enumerate(inputs) if node in new])
+    kept = [node for node in new if isinstance(new[node], Input) and not isinstance(node, Input)]
     forward = Graph(inputs, [*primal, *kept])
-    backward = Graph(
-        [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in kept], *cotangents],  # type: ignore[list-item]  # inputs
-        results,
-    )
+    backward = Graph([*[new[inputs[i]] for i in uses], *[new[node] for node in kept], *cotangents], results)  # type: ignore[list-item]  # inputs
     return Pulled(forward, backward, uses, live)
+
+
+UNKNOWN = -1
+"""The length of a sequence with as many slices as a loop with a condition makes steps."""
+
+
+def has_unknown_length(spec: Spec | tuple[Spec, ...]) -> bool:
+    """Whether the number of slices is known only when the program runs; also of one of several results."""
+    return UNKNOWN in spec.shape if isinstance(spec, Spec) else any(map(has_unknown_length, spec))
 
 
 # Batches.

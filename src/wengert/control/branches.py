@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.control.bodies import (
     Closed,
+    Lift,
     Live,
     Pulled,
     batch_body,
@@ -32,6 +33,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
+from wengert.modes.taylor import Jet, Run
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.predicates import equal
@@ -142,15 +144,14 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
         return top.process(primitive, top.level, args, params)
     index, level = strip_level(index, top.level) if not isinstance(top, Batched) else index, top.level
     values = [strip_level(x, level) for x in operands]
-    if isinstance(top, Dual | Tensor) and not recording.is_recording():
-        return primitive.op(index, *values, **params)
-    if isinstance(top, Dual):
-        return push_branches(index, operands, values, branches, level)
-    if isinstance(top, Tensor):
-        return record_branches(index, operands, values, branches, level)
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
-    raise user_error(TypeError, f"cond and switch have no rule for a {type(top).__name__}")
+    if not recording.is_recording():
+        return primitive.op(index, *values, **params)
+    if isinstance(top, Tensor):
+        return record_branches(index, operands, values, branches, level)
+    assert isinstance(top, Dual | Jet)
+    return push_branches(index, operands, values, branches, top)
 
 
 SWITCH = Primitive(
@@ -168,17 +169,22 @@ SWITCH = Primitive(
 )
 
 
-def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:
-    """The branches with tangents."""
-    live = tuple(find_own(operands, Dual, level))
-    found = [push_body(branch, live).live for branch in branches]
+def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, top: Dual | Jet) -> Any:
+    """The branches with tangents or Taylor coefficients."""
+    lift, level = Lift.of(top), top.level
+    live = tuple(find_own(operands, lift.mode, level))
+    found = [push_body(branch, live, None, lift).live for branch in branches]
     wanted = tuple(map(any, zip(*found, strict=True)))
-    bodies = tuple([push_body(branch, live, wanted).body for branch in branches])
-    outs = SWITCH.op(
-        index, *values, *[x.tangent for x, alive in zip(operands, live, strict=True) if alive], branches=bodies
+    bodies = tuple([push_body(branch, live, wanted, lift).body for branch in branches])
+    parts = [t for x, alive in zip(operands, live, strict=True) if alive for t in lift.parts(x)]
+    outs = SWITCH.op(index, *values, *parts, branches=bodies)
+    rest, run = iter(outs[len(wanted) :]), top.series.run if isinstance(top, Jet) else Run(0)
+    return tuple(
+        [
+            lift.wrap(y, [next(rest) for _ in range(lift.count)], level, run) if alive else y
+            for y, alive in zip(outs, wanted, strict=False)
+        ]
     )
-    rest = iter(outs[len(wanted) :])
-    return tuple([Dual(y, next(rest), level) if alive else y for y, alive in zip(outs, wanted, strict=False)])
 
 
 def record_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:

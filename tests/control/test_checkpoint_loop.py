@@ -45,7 +45,7 @@ class TestLoop:
             np.testing.assert_array_equal(one, two)
 
     def test_a_tenth_of_the_memory(self):
-        x, n = np.linspace(0.1, 1.0, 200), 1000
+        x, n = np.linspace(0.1, 1.0, 2000), 1000
         step = lambda x, k: np.sin(x) * 0.5 + x
 
         def peak(f):

@@ -60,14 +60,13 @@ def close_function(f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec
 
 
 def lift_captured(graph: Graph) -> Closed:
-    """A graph with captured values as further inputs, and these values."""
+    """A graph with captured values as further inputs, and these values; its operations keep their order."""
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return Closed(graph, [])
     new: dict[Node, Node] = {node: Input(Spec.of(node.value)) for node in captured}
     for node in graph.operations:
-        if any(a in new for a in node.args):
-            new[node] = node.with_args([new.get(a, a) for a in node.args])
+        new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
 

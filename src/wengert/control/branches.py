@@ -203,7 +203,9 @@ def record_branches(index: Any, operands: Sequence[Any], values: list[Any], bran
     )
     outs = SWITCH.op(index, *values, branches=bodies)
     gradient = SwitchGradient(index, values, parts, live, outs[count:], residuals)
-    return record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs[:count]))
+    found = record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs[:count]))
+    alive = map(any, zip(*[part.live for part in parts], strict=True))
+    return tuple([y if own else y.value for y, own in zip(found, alive, strict=True)])
 
 
 def with_residuals(
@@ -277,7 +279,7 @@ PULL = Primitive(
 
 
 def batch_branches(index: Any, operands: Sequence[Any], branches: Branches, top: Batched) -> Any:
-    """With one index for all, the branches on a batch; with an index for each element, all branches, and a selection."""
+    """The branches on a batch; with an index for each element, all branches, and a selection."""
     level, n = top.level, len(top.value)
     own = tuple(find_own(operands, Batched, level))
     values = payloads(operands, own)

@@ -1,7 +1,7 @@
 """Loops on batches: the body on a batch.
 
-A loop with a condition goes on until it is false for all elements, and counts the steps of each; an element that is done
-keeps its states. A loop back over these steps begins for each element where that ended.
+A loop with a condition goes on until it is false for all elements, and counts the steps of each; an element that is
+done keeps its states. A loop back over these steps begins for each element where that ended.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def run_in_mode(loop: Loop, top: Dual | Jet) -> tuple[Any, ...]:
 
 
 def positions(groups: Sequence[Sequence[int]], live: Live, count: int) -> list[list[int]]:
-    """The positions of values, and of what they carry, in groups; in a pushed body, all that is carried is at the end."""
+    """The positions of values, and of what they carry, in groups; a pushed body has all that is carried at its end."""
     first = iter(range(len(live), len(live) + count * sum(live), count))
     carried = {i: next(first) for i, alive in enumerate(live) if alive}
     return [

@@ -49,18 +49,21 @@ def run_in_mode(loop: Loop, top: Tensor) -> tuple[Any, ...]:
     if not any(own):
         return tuple([Tensor(y, level) for y in loop.call(shape.split(values), loop.body, loop.condition)])
     live = loop.extend_live(own, lambda live: pull_body(loop.body, live).live)
+    outs, gradient = run_forward(loop._replace(operands=values), live)
+    count, operands = len(loop.body.outputs), split_operands(loop.operands, level)
+    found = record_result(PULL, level, {"gradient": gradient}, *operands, tuple(outs[:count]))
+    return (*[y if alive else y.value for y, alive in zip(found, gradient.pulled.live, strict=False)], *outs[count:])
+
+
+def run_forward(loop: Loop, live: Live) -> tuple[list[Any], LoopGradient]:
+    """The results of a loop, and its backward pass, with what that needs."""
+    shape = loop.shape
     passes = split_body(loop.body, live, shape.constants, shape.last, shape.snapshots is not None)
     body = loop.body if shape.has_few_snapshots else passes.forward
-    outs = loop.call(shape.split(values), body, loop.condition)
+    outs = loop.call(shape.split(loop.operands), body, loop.condition)
     count, total = len(loop.body.outputs), len(body.outputs)
-    steps = outs[total:]
-    gradient = LoopGradient(
-        loop._replace(operands=values, count=loop.count or steps), passes.pulled, live, outs[count:total]
-    )
-    found = record_result(
-        PULL, level, {"gradient": gradient}, *split_operands(loop.operands, level), tuple(outs[:count])
-    )
-    return (*found, *steps)
+    gradient = LoopGradient(loop._replace(count=loop.count or outs[total:]), passes.pulled, live, outs[count:total])
+    return [*outs[:count], *outs[total:]], gradient
 
 
 class LoopGradient:
@@ -71,11 +74,18 @@ class LoopGradient:
     """
 
     def __init__(self, loop: Loop, pulled: Pulled, live: Live, saved: Sequence[Any]):
-        self.loop, self.pulled, self.saved = loop, pulled, saved
+        self.loop, self.pulled, self.flags, self.saved = loop, pulled, live, saved
         shape = loop.shape
         self.live = [i for i, alive in enumerate(live) if alive]
         self.carried = [i for i in self.live if i < shape.last]
         self.uses = shape.split([i in pulled.uses for i in range(len(live))])
+
+    def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The cotangents of these operands; if they have a history now, what the rules need gets one too."""
+        if all(x is y for x, y in zip(operands, self.loop.operands, strict=True)):
+            return self.pull(t)
+        count = [] if self.loop.condition is not None else self.loop.count
+        return run_forward(self.loop._replace(operands=list(operands), count=count), self.flags)[1].pull(t)
 
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""
@@ -103,8 +113,10 @@ class LoopGradient:
         """One step of the backward pass, given cotangents of these outputs."""
         pulled, shape, rest = self.pulled, self.loop.shape, iter(symbols)
         first, last = shape.constants, shape.last
-        take = lambda keys: {key: next(rest) for key in keys}
-        values: dict[int, Any]
+
+        def take(keys: Sequence[int]) -> dict[int, Any]:
+            return {key: next(rest) for key in keys}
+
         if snapshots is None:
             new_states, values = [], take([i for i in pulled.uses if i < first])
             cotangents = take(self.carried)
@@ -134,7 +146,7 @@ PULL = Primitive(
         inputs=("*operands",),
         takes_params=True,
         outputs=0,
-        vjp=lambda t, gradient: gradient.pull(t),
+        vjp=lambda t, operands, gradient: gradient.pull_through(t, operands),
     )
 )
 """Stands on the tape for a loop that has run."""

@@ -57,7 +57,7 @@ def scan(
     slices, slice_structure = tree.flatten(xs)
     states, slices = [as_operand(s) for s in states], [as_operand(x) for x in slices]
     n = count_steps(slices, length)
-    if checkpoint is None and not is_in_trace([*states, *slices]):
+    if n and checkpoint is None and not is_in_trace([*states, *slices]):
         return run_steps(f, init, slices, slice_structure, n, reverse)
     result: tree.Structure | None = None
 
@@ -94,6 +94,8 @@ def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, sn
     """
     if n < 0 or (snapshots is not None and snapshots < 1):
         raise user_error(ValueError, f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}")
+    if not n:
+        return state
     plan = Segments(1, snapshots or max(1, n.bit_length()))
     return scan(lambda state, k: (step(state, k, *args), None), state, np.arange(n), checkpoint=plan)[0]
 
@@ -137,12 +139,9 @@ def run_steps(
 ) -> tuple[Any, Any]:
     """The loop as Python runs it."""
     rows: list[Any] = [None] * n
-    result: tree.Structure | None = None
     for i in reversed(range(n)) if reverse else range(n):
         state, y = f(state, tree.unflatten(structure, [x[i] for x in slices]))
         rows[i], result = tree.flatten(y)
-    if result is None:
-        return state, None
     return state, tree.unflatten(result, [stack(column) for column in zip(*rows, strict=True)])
 
 

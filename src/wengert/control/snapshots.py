@@ -46,12 +46,11 @@ class Snapshots:
 
     def __init__(self, loop: Loop):
         self.loop, self.shape = loop, loop.shape
-        assert self.shape.length is not None and self.shape.snapshots is not None
-        self.count = self.shape.snapshots
+        self.count, length = self.shape.snapshots or 0, self.shape.length or 0
         constants, states, sequences = self.shape.split(loop.operands)
-        self.constants = [binomial_table(self.shape.length, self.count), *constants, *sequences]
+        self.constants = [binomial_table(length, self.count), *constants, *sequences]
         stack = [set_at(np.zeros((self.count + 1, *s.shape), s.dtype), 0, s) for s in states]
-        self.states = [np.int64(self.shape.length), np.int64(0), np.zeros(self.count + 1, np.int64), *stack]
+        self.states = [np.int64(length), np.int64(0), np.zeros(self.count + 1, np.int64), *stack]
 
     def restore(self, symbols: Iterator[Any]) -> tuple[list[Any], dict[int, Any]]:
         """The next states of the snapshots, and all constants and states before the step, by their index."""

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.classify import Form
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
-from wengert.control.loop import UNKNOWN
-from wengert.core.spec import Spec
+from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.ir import Constant, Node
 
 ALIGNMENT = 64

@@ -6,8 +6,9 @@ other. From a body come the body that pushes tangents too, the body that pulls c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,9 +38,11 @@ class Closed(NamedTuple):
     captured: list[Any]
 
 
-def close_function(f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str) -> Closed:
+def close_function(
+    f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str, names: Iterable[str | None] = ()
+) -> Closed:
     """Trace a function of a flat list of arrays; the values that it captures become further inputs."""
-    inputs = [Input(spec) for spec in specs]
+    inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
     level = new_level()
     trace = Trace(level)
     try:
@@ -62,12 +65,18 @@ def lift_captured(graph: Graph) -> Closed:
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return Closed(graph, [])
-    new: dict[Node, Node] = {node: Input(Spec.of(node.value)) for node in captured}
+    new: dict[Node, Node] = {node: Input(Spec.of(node.value), name=name_of(node)) for node in captured}
     for node in graph.operations:
         if any(a in new for a in node.args):
             new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
+
+
+def name_of(captured: Constant) -> str | None:
+    """The user's name of a captured value, where it is known."""
+    value = captured.value
+    return value.node.name if isinstance(value, Symbol) else captured.name
 
 
 def trace_body(function: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec]) -> Graph:

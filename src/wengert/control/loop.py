@@ -17,8 +17,8 @@ from wengert.control.bodies import Live, Pulled, batch_body, pull_body, push_bod
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import find_own, is_own, payloads, strip_level
-from wengert.core.primitive import Primitive
-from wengert.core.spec import Spec
+from wengert.core.primitive import Primitive, register
+from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -31,8 +31,6 @@ from wengert.ops.reductions.logical import any as any_
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 
-UNKNOWN = -1
-"""The length of a sequence with as many slices as a loop with a condition makes steps."""
 STEPS = Spec((), np.dtype(np.int64))
 
 
@@ -94,6 +92,8 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
     if isinstance(top, Dual | Tensor) and not recording.is_recording():
         return primitive.op(*[strip_level(x, top.level) for x in operands], **params)
     loop = Loop.of(operands, **params)
+    if not isinstance(top, Batched):  # the number of steps has no derivative
+        loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
     if isinstance(top, Dual):
         return loop.in_forward_mode(top.level)
     if isinstance(top, Tensor):
@@ -107,7 +107,7 @@ LOOP = Primitive(
     Definition(
         name="loop",
         impl=run_loop,
-        kind="general",
+        kind="control",
         inputs=("*operands",),
         takes_params=True,
         outputs=0,
@@ -116,6 +116,7 @@ LOOP = Primitive(
         vjp=lambda t, operands: None,
     )
 )
+register(LOOP)
 
 
 class Loop(NamedTuple):

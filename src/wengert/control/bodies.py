@@ -6,8 +6,9 @@ other. From a body come the body that pushes tangents too, the body that pulls c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
-from wengert.core.spec import Spec
+from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording
@@ -39,9 +40,11 @@ class Closed(NamedTuple):
     captured: list[Any]
 
 
-def close_function(f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str) -> Closed:
+def close_function(
+    f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str, names: Iterable[str | None] = ()
+) -> Closed:
     """Trace a function of a flat list of arrays; the values that it captures become further inputs."""
-    inputs = [Input(spec) for spec in specs]
+    inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
     level = new_level()
     trace = Trace(level)
     try:
@@ -64,11 +67,17 @@ def lift_captured(graph: Graph) -> Closed:
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return Closed(graph, [])
-    new: dict[Node, Node] = {node: Input(Spec.of(node.value)) for node in captured}
+    new: dict[Node, Node] = {node: Input(Spec.of(node.value), name=name_of(node)) for node in captured}
     for node in graph.operations:
         new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
+
+
+def name_of(captured: Constant) -> str | None:
+    """The user's name of a captured value, where it is known."""
+    value = captured.value
+    return value.node.name if isinstance(value, Symbol) else captured.name
 
 
 def trace_body(function: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec]) -> Graph:
@@ -240,10 +249,6 @@ def split_passes(
     forward = Graph(inputs, [*primal, *kept])
     backward = Graph([*[new[inputs[i]] for i in uses], *[new[node] for node in kept], *cotangents], results)  # type: ignore[list-item]  # inputs
     return Pulled(forward, backward, uses, live)
-
-
-UNKNOWN = -1
-"""The length of a sequence with as many slices as a loop with a condition makes steps."""
 
 
 def has_unknown_length(spec: Spec | tuple[Spec, ...]) -> bool:

@@ -25,7 +25,7 @@ from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import user_error
 from wengert.core.levels import find_own, highest_value, is_own, payloads, strip_level
-from wengert.core.primitive import Primitive, as_operand
+from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input
@@ -93,7 +93,8 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
         return run
 
     specs = [Spec.of(x) for x in leaves]
-    closed = [close_function(flat(f), specs, what) for f in functions]
+    arguments = tree.flatten((operands, {}))[1]
+    closed = [close_function(flat(f), specs, what, tree.leaf_names(f, arguments)) for f in functions]
     check_branches(results, [body for body, _ in closed], what)
     return tree.unflatten(results[0], run_closed(index, leaves, closed))
 
@@ -158,7 +159,7 @@ SWITCH = Primitive(
     Definition(
         name="switch",
         impl=run_switch,
-        kind="general",
+        kind="control",
         inputs=("index", "*operands"),
         takes_params=True,
         outputs=0,
@@ -167,6 +168,7 @@ SWITCH = Primitive(
         vjp=lambda t, operands: None,
     )
 )
+register(SWITCH)
 
 
 def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, top: Dual | Jet) -> Any:

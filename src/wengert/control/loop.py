@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.bodies import UNKNOWN, Live, specs_of
+from wengert.control.bodies import Live, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import strip_level
-from wengert.core.primitive import Primitive
-from wengert.core.spec import Spec
+from wengert.core.primitive import Primitive, register
+from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
 from wengert.modes.batch import Batched
@@ -100,8 +100,11 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
         return top.process(primitive, top.level, operands, params)
     if not isinstance(top, Batched) and not recording.is_recording():
         return primitive.op(*[strip_level(x, top.level) for x in operands], **params)
+    loop = Loop.of(operands, **params)
+    if not isinstance(top, Batched):  # the number of steps has no derivative
+        loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
     module = next(name for mode, name in MODES.items() if isinstance(top, mode))
-    return import_module(f"wengert.control.{module}").run_in_mode(Loop.of(operands, **params), top)
+    return import_module(f"wengert.control.{module}").run_in_mode(loop, top)
 
 
 MODES = {Dual: "loop_forward", Jet: "loop_forward", Tensor: "loop_reverse", Batched: "loop_batch"}
@@ -111,7 +114,7 @@ LOOP = Primitive(
     Definition(
         name="loop",
         impl=run_loop,
-        kind="general",
+        kind="control",
         inputs=("*operands",),
         takes_params=True,
         outputs=0,
@@ -120,6 +123,7 @@ LOOP = Primitive(
         vjp=lambda t, operands: None,
     )
 )
+register(LOOP)
 
 
 class Loop(NamedTuple):

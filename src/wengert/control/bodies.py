@@ -63,9 +63,8 @@ def lift_captured(graph: Graph) -> Closed:
     if not captured:
         return Closed(graph, [])
     new: dict[Node, Node] = {node: Input(Spec.of(node.value)) for node in captured}
-    for node in graph.operations:
-        if any(a in new for a in node.args):
-            new[node] = node.with_args([new.get(a, a) for a in node.args])
+    for node in graph.operations:  # all of them, so that they keep their order
+        new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
 

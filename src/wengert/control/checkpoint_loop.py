@@ -14,7 +14,7 @@ from wengert.control.linear_tape import LinearTape
 from wengert.control.values import as_tensors, is_smooth, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import user_error
+from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import SHAPED, Primitive
 from wengert.modes.in_place import snapshot
 from wengert.modes.tensor import Tensor
@@ -52,6 +52,9 @@ class Loop(Call):
 
     def function(self, state: Any, args: tuple[Any, ...]) -> Any:
         return self.advance(state, args, 0, self.n)
+
+    def close(self) -> None:
+        raise user_error(GradientError, "A step of checkpoint_loop captures a tracked value")
 
     def advance(self, state: Any, args: tuple[Any, ...], start: int, stop: int) -> Any:
         for k in range(start, stop):

@@ -68,7 +68,7 @@ def lift_captured(graph: Graph) -> Closed:
     if not captured:
         return Closed(graph, [])
     new: dict[Node, Node] = {node: Input(Spec.of(node.value), name=name_of(node)) for node in captured}
-    for node in graph.operations:
+    for node in graph.operations:  # all of them, so that they keep their order
         new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs

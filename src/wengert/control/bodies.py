@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.residuals import choose_residuals
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node
+from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.passes.subexpressions import merge_common
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
@@ -129,8 +131,11 @@ class Pulled(NamedTuple):
 
 
 @lru_cache(256)
-def pull_body(body: Graph, live: Live) -> Pulled:
-    """The two parts of a body, for derivatives with respect to its live inputs."""
+def pull_body(body: Graph, live: Live, free: Live | None = None) -> Pulled:
+    """The two parts of a body, for derivatives with respect to its live inputs.
+
+    The backward part may read inputs that are `free`, all by default, without anything being kept for it.
+    """
     level, trace = new_level(), Trace(new_level())
     inputs = [Input(node.spec) for node in body.inputs]
     symbol = lambda node: Symbol(node, trace.level, trace)
@@ -156,36 +161,54 @@ def pull_body(body: Graph, live: Live) -> Pulled:
         primal = [node_of(strip_level(y, level)) for y in outs]
         results = [node_of(t) for t in pulled]
     trace.close()
-    return split_passes(inputs, primal, cotangents, results, live_out)
+    at_hand = {node for node, is_free in zip(inputs, free or [True] * len(inputs), strict=True) if is_free}
+    return split_passes(inputs, primal, cotangents, results, live_out, at_hand)
 
 
 def split_passes(
-    inputs: Sequence[Input], primal: Sequence[Node], cotangents: Sequence[Input], pulled: Sequence[Node], live: Live
+    inputs: Sequence[Input],
+    primal: Sequence[Node],
+    cotangents: Sequence[Input],
+    pulled: Sequence[Node],
+    live: Live,
+    free: set[Input],
 ) -> Pulled:
-    """What depends on cotangents belongs to the backward part, and reads the rest as residuals."""
-    whole = Graph([*inputs, *cotangents], [*primal, *pulled])
+    """What depends on cotangents belongs to the backward part, and reads or repeats the rest."""
+    whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
+    primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
     late: set[Node] = set(cotangents)
-    residuals: dict[Node, Node] = {}
-    new: dict[Node, Node] = {}
-
-    def take(node: Node) -> Node:
-        """A node as the backward part knows it."""
-        if node in late or isinstance(node, Constant):
-            return new.get(node, node)
-        if node not in residuals:
-            residuals[node] = Input(node.spec)
-        return residuals[node]
-
     for node in whole.operations:
         if any(a in late for a in node.args):
             late.add(node)
-            new[node] = node.with_args([take(a) for a in node.args])
+    read = {a for node in whole.operations if node in late for a in node.args} | set(pulled)
+    kept = choose_residuals([node for node in whole.nodes if node in read and node not in late], free)
+    residuals: dict[Node, Input] = {}
+    new: dict[Node, Node] = {node: node for node in (*cotangents, *whole.constants)}
+
+    def take(node: Node) -> Node:
+        """A node as the backward part knows it: its own, a residual, or computed again."""
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            if node in new:
+                continue
+            if node in kept or not isinstance(node, Operation):
+                new[node] = residuals[node] = Input(node.spec)
+            elif any(a not in new for a in node.args):
+                stack += [node, *node.args]
+            else:
+                new[node] = node.with_args([new[a] for a in node.args])
+        return new[node]
+
+    for node in whole.operations:
+        if node in late:
+            take(node)
     results = [take(node) for node in pulled]
     uses = tuple([i for i, node in enumerate(inputs) if node in residuals])
-    kept = [node for node in residuals if node not in set(inputs)]
-    forward = Graph(inputs, [*primal, *kept])
+    saved = [node for node in residuals if node not in set(inputs)]
+    forward = Graph(inputs, [*primal, *saved])
     backward = Graph(
-        [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in kept], *cotangents],  # type: ignore[list-item]  # inputs
+        [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents],
         results,
     )
     return Pulled(forward, backward, uses, live)

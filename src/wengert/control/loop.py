@@ -235,9 +235,10 @@ class Loop(NamedTuple):
         values = [strip_level(x, level) for x in self.operands]
         if not any(own):
             return tuple([Tensor(y, level) for y in self.call(self.shape.split(values), self.body, self.condition)])
-        live = self.extend_live(own, lambda live: pull_body(self.body, live).live)
-        pulled = pull_body(self.body, live)
         first, last = self.shape.constants, self.shape.constants + self.shape.states
+        free = tuple([not first <= i < last for i in range(len(self.operands))])
+        live = self.extend_live(own, lambda live: pull_body(self.body, live, free).live)
+        pulled = pull_body(self.body, live, free)
         states = [pulled.forward.inputs[i] for i in pulled.uses if first <= i < last]
         forward = Graph(pulled.forward.inputs, [*pulled.forward.outputs, *states])
         outs = self.call(self.shape.split(values), forward, self.condition)

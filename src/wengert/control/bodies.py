@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.residuals import choose_residuals
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.passes.subexpressions import merge_common
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
@@ -180,10 +182,11 @@ class Pulled(NamedTuple):
 
 
 @lru_cache(256)
-def pull_body(body: Graph, live: Live, recompute: bool = False) -> Pulled:
+def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool = False) -> Pulled:
     """The two parts of a body, for derivatives with respect to its live inputs.
 
-    With `recompute`, the backward part begins with the forward part, and there are no residuals.
+    The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
+    `recompute`, it begins with the forward part, and there are no residuals.
     """
     level, trace = new_level(), Trace(new_level())
     inputs = [Input(node.spec) for node in body.inputs]
@@ -215,39 +218,61 @@ def pull_body(body: Graph, live: Live, recompute: bool = False) -> Pulled:
         uses = tuple([i for i, node in enumerate(inputs) if node in needed])
         backward = Graph([*[inputs[i] for i in uses], *cotangents], results)
         return Pulled(Graph(inputs, primal), backward, uses, live_out)
-    return split_passes(inputs, primal, cotangents, results, live_out)
+    at_hand = {node for node, is_free in zip(inputs, free or [True] * len(inputs), strict=True) if is_free}
+    return split_passes(inputs, primal, cotangents, results, live_out, at_hand)
 
 
 def split_passes(
-    inputs: Sequence[Input], primal: Sequence[Node], cotangents: Sequence[Input], pulled: Sequence[Node], live: Live
+    inputs: Sequence[Input],
+    primal: Sequence[Node],
+    cotangents: Sequence[Input],
+    pulled: Sequence[Node],
+    live: Live,
+    free: set[Input],
 ) -> Pulled:
-    """What depends on cotangents belongs to the backward part, and reads the rest as residuals.
+    """What depends on cotangents belongs to the backward part, and reads or repeats the rest.
 
-    A sequence of unknown length is no residual, because a loop around this body could not keep one for each step: the
-    loop that made it runs again.
+    A sequence of unknown length is repeated, because a loop around this body could not keep one for each step.
     """
-    whole = Graph([*inputs, *cotangents], [*primal, *pulled])
+    whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
+    primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
     late: set[Node] = set(cotangents)
-    new: dict[Node, Node] = {node: node for node in cotangents}
-
-    def take(node: Node) -> Node:
-        """A node as the backward part knows it."""
-        if isinstance(node, Constant):
-            return node
-        if node not in new:
-            again = isinstance(node, Operation) and has_unknown_length(node.spec)
-            new[node] = node.with_args([take(a) for a in node.args]) if again else Input(node.spec)  # type: ignore[attr-defined]  # an operation
-        return new[node]
-
     for node in whole.operations:
         if any(a in late for a in node.args):
             late.add(node)
-            new[node] = node.with_args([take(a) for a in node.args])
+    read = {a for node in whole.operations if node in late for a in node.args} | set(pulled)
+    for node in reversed(whole.operations):
+        if node in read and node not in late and has_unknown_length(node.spec):
+            read = (read | set(node.args)) - {node}
+    kept = choose_residuals([node for node in whole.nodes if node in read and node not in late], free)
+    residuals: dict[Node, Input] = {}
+    new: dict[Node, Node] = {node: node for node in (*cotangents, *whole.constants)}
+
+    def take(node: Node) -> Node:
+        """A node as the backward part knows it: its own, a residual, or computed again."""
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            if node in new:
+                continue
+            if node in kept or not isinstance(node, Operation):
+                new[node] = residuals[node] = Input(node.spec)
+            elif any(a not in new for a in node.args):
+                stack += [node, *node.args]
+            else:
+                new[node] = node.with_args([new[a] for a in node.args])
+        return new[node]
+
+    for node in whole.operations:
+        if node in late:
+            take(node)
     results = [take(node) for node in pulled]
-    uses = tuple([i for i, node in enumerate(inputs) if node in new])
-    kept = [node for node in new if isinstance(new[node], Input) and not isinstance(node, Input)]
-    forward = Graph(inputs, [*primal, *kept])
-    backward = Graph([*[new[inputs[i]] for i in uses], *[new[node] for node in kept], *cotangents], results)  # type: ignore[list-item]  # inputs
+    uses = tuple([i for i, node in enumerate(inputs) if node in residuals])
+    saved = [node for node in residuals if node not in set(inputs)]
+    forward = Graph(inputs, [*primal, *saved])
+    backward = Graph(
+        [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents], results
+    )
     return Pulled(forward, backward, uses, live)
 
 

@@ -34,11 +34,18 @@ class Passes(NamedTuple):
 def split_body(body: Graph, live: Live, first: int, last: int, recompute: bool) -> Passes:
     """Both passes of a body, whose states are its inputs from `first` to `last`."""
     constants = [node for node, alive in zip(body.inputs[:first], live, strict=False) if alive]
-    pulled = pull_body(Graph(body.inputs, [*body.outputs, *constants]), live, recompute)
+    free = tuple([not first <= i < last for i in range(len(body.inputs))])
+    pulled = pull_body(Graph(body.inputs, [*body.outputs, *constants]), live, free, recompute)
     outputs, n = pulled.forward.outputs, len(body.outputs)
     states = [pulled.forward.inputs[i] for i in pulled.uses if first <= i < last]
     forward = Graph(pulled.forward.inputs, [*outputs[:n], *outputs[n + len(constants) :], *states])
     return Passes(forward, pulled)
+
+
+def passes_of(loop: Loop, live: Live) -> Passes:
+    """Both passes of the body of a loop."""
+    shape = loop.shape
+    return split_body(loop.body, live, shape.constants, shape.last, shape.snapshots is not None)
 
 
 def run_in_mode(loop: Loop, top: Tensor) -> tuple[Any, ...]:
@@ -48,7 +55,7 @@ def run_in_mode(loop: Loop, top: Tensor) -> tuple[Any, ...]:
     values = [strip_level(x, level) for x in loop.operands]
     if not any(own):
         return tuple([Tensor(y, level) for y in loop.call(shape.split(values), loop.body, loop.condition)])
-    live = loop.extend_live(own, lambda live: pull_body(loop.body, live).live)
+    live = loop.extend_live(own, lambda live: passes_of(loop, live).pulled.live)
     outs, gradient = run_forward(loop._replace(operands=values), live)
     count, operands = len(loop.body.outputs), split_operands(loop.operands, level)
     found = record_result(PULL, level, {"gradient": gradient}, *operands, tuple(outs[:count]))
@@ -57,8 +64,7 @@ def run_in_mode(loop: Loop, top: Tensor) -> tuple[Any, ...]:
 
 def run_forward(loop: Loop, live: Live) -> tuple[list[Any], LoopGradient]:
     """The results of a loop, and its backward pass, with what that needs."""
-    shape = loop.shape
-    passes = split_body(loop.body, live, shape.constants, shape.last, shape.snapshots is not None)
+    shape, passes = loop.shape, passes_of(loop, live)
     body = loop.body if shape.has_few_snapshots else passes.forward
     outs = loop.call(shape.split(loop.operands), body, loop.condition)
     count, total = len(loop.body.outputs), len(body.outputs)

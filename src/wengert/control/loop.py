@@ -96,6 +96,8 @@ def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Sha
 
 def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The loop on values, of which `top` has the highest level."""
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, operands, params)
     if isinstance(top, Symbol):
         return top.process(primitive, top.level, operands, params)
     if not isinstance(top, Batched) and not recording.is_recording():

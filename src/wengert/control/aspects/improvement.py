@@ -18,8 +18,11 @@ from wengert.graph.ir import Constant, Input, Node, Operation, make_operation
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.graph.passes.bodies import improvement
 
-NEVER_RAISE = ("elementwise", "multilinear", "reduction")
-"""The kinds of operations that may be computed although it is not certain that they are needed."""
+
+def never_raises(node: Operation) -> bool:
+    """Whether an operation can be computed although it is not certain that it is needed."""
+    kind = node.primitive.kind
+    return kind in ("elementwise", "multilinear", "reduction") or (kind == "linear" and len(node.args) == 1)
 
 
 @lru_cache(512)
@@ -123,7 +126,7 @@ def hoist_invariants(parts: Parts) -> Parts:
     outside: dict[Node, Node] = {body.inputs[i]: parts.operands[i] for i in fixed}
     outside |= {node: node for node in body.constants}
     for node in body.operations:
-        if all(a in outside for a in node.args) and (shape.length or node.primitive.kind in NEVER_RAISE):
+        if all(a in outside for a in node.args) and (shape.length or never_raises(node)):
             outside[node] = node.with_args([outside[a] for a in node.args])
     new: dict[Node, Node] = {node: node for node in (*body.inputs, *body.constants)}
     moved: dict[Node, Input] = {}

@@ -152,6 +152,9 @@ class Loop(NamedTuple):
             constants=len(constants), states=len(states), reverse=self.shape.reverse if reverse is None else reverse
         )
         operands = [*self.count, *constants, *states, *sequences]
+        trace = recording.current_trace()
+        if trace is not None and operands and not any(isinstance(x, Array) for x in operands):
+            operands[0] = trace.symbol(operands[0])  # known numbers, but as many steps as the program has
         return list(LOOP.op(*operands, body=body, condition=condition, shape=shape))
 
     def extend_live(self, live: Live, live_outputs: Callable[[Live], Live]) -> Live:

@@ -13,6 +13,7 @@ from wengert.graph.passes.recompute import recompute
 from wengert.graph.passes.reductions import shorten_reductions
 from wengert.graph.passes.simplify import simplify
 from wengert.graph.passes.subexpressions import merge_common
+from wengert.graph.passes.updates import add_at_indices
 from wengert.graph.passes.views import merge_views
 
 Pass = Callable[[Graph], Graph]
@@ -23,6 +24,7 @@ REWRITES: tuple[Pass, ...] = (
     merge_common,
     simplify,
     merge_views,
+    add_at_indices,
     shorten_reductions,
 )
 """In the order in which they run. Then comes `recompute`, once: it repeats operations, which these would undo."""

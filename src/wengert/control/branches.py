@@ -32,6 +32,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
+from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.predicates import equal
@@ -150,7 +151,9 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
         return record_branches(index, operands, values, branches, level)
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
-    raise user_error(TypeError, f"cond and switch have no rule for a {type(top).__name__}")
+    if isinstance(top, Jet):
+        raise user_error(TypeError, "cond and switch have no rule for Taylor series")
+    return top.process(primitive, top.level, args, params)
 
 
 SWITCH = Primitive(

@@ -24,6 +24,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
+from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import where
 from wengert.ops.reductions.extremes import max as max_
@@ -100,7 +101,7 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
         return loop.in_reverse_mode(top.level)
     if isinstance(top, Batched):
         return loop.in_batched_mode(top)
-    return loop.in_steps()
+    return loop.in_steps() if isinstance(top, Jet) else top.process(primitive, top.level, operands, params)
 
 
 LOOP = Primitive(

@@ -38,7 +38,8 @@ sympy_form: Aspect[Form] = Aspect(
     rest=dict.fromkeys(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
         "SymPy expressions are for single numbers",
-    ),
+    )
+    | {"control": "the steps of a loop are written out, and a choice becomes `where`"},
     filled_by=ENTRIES,
 )
 

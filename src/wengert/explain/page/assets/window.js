@@ -29,7 +29,7 @@ function windowScene(group, time, canvas) {
   const last = first + inside.length;
   return {
     boxes, lines, sideways,
-    note: period ? `${group.heading}: step ${first / period + 1} of ${members.length / period}` : `${group.heading}: operations ${first + 1} to ${last} of ${members.length}`,
+    note: period ? `step ${first / period + 1} of ${members.length / period}, ${group.heading}` : `${group.heading}: operations ${first + 1} to ${last} of ${members.length}`,
     leaves: (step) => step !== undefined && groupOf[step] === groupOf[members[0]] && !index.has(step),
   };
 }

@@ -148,11 +148,12 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
     values = [strip_level(x, level) for x in operands]
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
+    if not isinstance(top, Dual | Jet | Tensor):
+        return top.process(primitive, level, args, params)
     if not recording.is_recording():
         return primitive.op(index, *values, **params)
     if isinstance(top, Tensor):
         return record_branches(index, operands, values, branches, level)
-    assert isinstance(top, Dual | Jet)
     return push_branches(index, operands, values, branches, top)
 
 

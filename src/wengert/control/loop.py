@@ -105,7 +105,9 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
     loop = Loop.of(operands, **params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
         loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
-    module = next(name for mode, name in MODES.items() if isinstance(top, mode))
+    module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
+    if module is None:
+        return top.process(primitive, top.level, operands, params)
     return import_module(f"wengert.control.{module}").run_in_mode(loop, top)
 
 

@@ -64,6 +64,7 @@ FAMILIES = (
     "ops.shape.reshaping",
     "ops.shape.splitting",
     "ops.special.bessel: i0",
+    "control.associative",
     "control.branches",
     "control.checkpoint",
     "control.custom",

@@ -18,6 +18,7 @@ from wengert.autograd.grad_mode import no_grad as no_grad
 from wengert.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from wengert.compiler.compiled import compile as compile
 from wengert.compiler.compiled import function as function
+from wengert.control.associative import associative_scan as associative_scan
 from wengert.control.branches import cond as cond
 from wengert.control.branches import switch as switch
 from wengert.control.checkpoint import checkpoint as checkpoint

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.classify import Form
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
-from wengert.control.bodies import has_unknown_length
+from wengert.control.residuals import has_unknown_length
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node
 

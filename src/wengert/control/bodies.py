@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.residuals import choose_residuals
+from wengert.control.residuals import choose_residuals, find_late, find_needed
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
-from wengert.core.spec import UNKNOWN, Spec
+from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.graph.passes.subexpressions import merge_common
@@ -230,21 +230,11 @@ def split_passes(
     live: Live,
     free: set[Input],
 ) -> Pulled:
-    """What depends on cotangents belongs to the backward part, and reads or repeats the rest.
-
-    A sequence of unknown length is repeated, because a loop around this body could not keep one for each step.
-    """
+    """What depends on cotangents belongs to the backward part, and reads or repeats the rest."""
     whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
     primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
-    late: set[Node] = set(cotangents)
-    for node in whole.operations:
-        if any(a in late for a in node.args):
-            late.add(node)
-    read = {a for node in whole.operations if node in late for a in node.args} | set(pulled)
-    for node in reversed(whole.operations):
-        if node in read and node not in late and has_unknown_length(node.spec):
-            read = (read | set(node.args)) - {node}
-    kept = choose_residuals([node for node in whole.nodes if node in read and node not in late], free)
+    late = find_late(whole, cotangents)
+    kept = choose_residuals(find_needed(whole, late, pulled), free)
     residuals: dict[Node, Input] = {}
     new: dict[Node, Node] = {node: node for node in (*cotangents, *whole.constants)}
 
@@ -274,11 +264,6 @@ def split_passes(
         [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents], results
     )
     return Pulled(forward, backward, uses, live)
-
-
-def has_unknown_length(spec: Spec | tuple[Spec, ...]) -> bool:
-    """Whether the number of slices is known only when the program runs; also of one of several results."""
-    return UNKNOWN in spec.shape if isinstance(spec, Spec) else any(map(has_unknown_length, spec))
 
 
 # Batches.

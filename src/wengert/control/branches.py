@@ -19,12 +19,12 @@ from wengert.control.bodies import (
     specs_of,
     trace_body,
 )
-from wengert.control.loops import is_in_trace
+from wengert.control.loops import is_batched, is_in_trace
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import user_error
-from wengert.core.levels import find_own, highest_value, is_own, payloads, strip_level
+from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -78,8 +78,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], what: str) -> Any:
     """The result of one of the functions."""
     leaves, structure = tree.flatten(operands)
-    top = highest_value([index, *leaves])
-    if not is_in_trace([index, *leaves]) and not isinstance(top, Batched):
+    if not is_in_trace([index, *leaves]) and not is_batched(index):
         return functions[int(index)](*operands)
     leaves = [as_operand(x) for x in leaves]
     results: list[tree.Structure] = []

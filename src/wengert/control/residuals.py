@@ -6,9 +6,12 @@ write it to memory in each step and to read it later. Expensive operations are n
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
-from wengert.graph.ir import Constant, Node, Operation
+from wengert.core.primitive import OUTPUT
+from wengert.core.spec import UNKNOWN, Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Input, Node, Operation
 
 LONGEST = 64
 """The largest number of operations that are repeated for one value."""
@@ -16,7 +19,7 @@ LONGEST = 64
 
 def is_cheap(node: Node) -> bool:
     """Whether each element of an operation takes an instruction or two."""
-    if not isinstance(node, Operation):
+    if not isinstance(node, Operation) or node.primitive is OUTPUT:
         return False
     facts = node.primitive.facts
     return facts.cost is not None and facts.cost <= 1
@@ -62,3 +65,30 @@ def missing_sources(node: Operation, kept: Container[Node], free: Container[Node
         else:
             missing.add(source)
     return missing
+
+
+def find_late(whole: Graph, cotangents: Sequence[Input]) -> set[Node]:
+    """The nodes that depend on cotangents."""
+    late: set[Node] = set(cotangents)
+    for node in whole.operations:
+        if any(a in late for a in node.args):
+            late.add(node)
+    return late
+
+
+def find_needed(whole: Graph, late: set[Node], results: Iterable[Node]) -> list[Node]:
+    """The values that late nodes and the results read, in order.
+
+    A sequence of unknown length is computed again from what it needs, because a loop around this body could not keep
+    one for each step.
+    """
+    read = {a for node in whole.operations if node in late for a in node.args} | set(results)
+    for node in reversed(whole.operations):
+        if node in read and node not in late and has_unknown_length(node.spec):
+            read = (read | set(node.args)) - {node}
+    return [node for node in whole.nodes if node in read and node not in late]
+
+
+def has_unknown_length(spec: Spec | tuple[Spec, ...]) -> bool:
+    """Whether the number of slices is known only when the program runs; also of one of several results."""
+    return UNKNOWN in spec.shape if isinstance(spec, Spec) else any(map(has_unknown_length, spec))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
+from wengert.graph.passes.bodies import improve_bodies
 from wengert.graph.passes.dead import remove_dead
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.recompute import recompute
@@ -15,7 +16,15 @@ from wengert.graph.passes.subexpressions import merge_common
 from wengert.graph.passes.views import merge_views
 
 Pass = Callable[[Graph], Graph]
-REWRITES: tuple[Pass, ...] = (remove_dead, fold, merge_common, simplify, merge_views, shorten_reductions)
+REWRITES: tuple[Pass, ...] = (
+    remove_dead,
+    improve_bodies,
+    fold,
+    merge_common,
+    simplify,
+    merge_views,
+    shorten_reductions,
+)
 """In the order in which they run. Then comes `recompute`, once: it repeats operations, which these would undo."""
 
 ROUNDS = 3

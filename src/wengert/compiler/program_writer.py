@@ -23,6 +23,7 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
+I32 = Type("i32")
 STACK = 1 << 15
 """An arena of at most so many bytes is on the stack.
 
@@ -74,8 +75,8 @@ class ProgramWriter:
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.upcall_tables: list[str] = []
-        self.allocations: list[Lanes] = []
-        self.pointers: list[Lanes] = []
+        self.pointers: list[tuple[str, Lanes]] = []  # to memory that is freed at the end, by name
+        self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.fallbacks: list[Fallback] = []
         self.summary: list[str] = []
 
@@ -165,20 +166,34 @@ class ProgramWriter:
             return memory
         code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
         code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        code.store(memory, self.own_pointer(name))
         self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
-        self.allocations.append(memory)
         return memory
 
-    def release(self) -> None:
-        """Free all allocations. The table has the present arena: Python may have kept the first one."""
+    def own_pointer(self, name: str = "") -> Lanes:
+        """A variable for a pointer to memory that is freed at the end, null at first."""
         code = self.code
-        for pointer in self.pointers:
-            code.call("@free", None, code.load(pointer, PTR))
-        for memory in reversed(self.allocations):
-            if memory.text == "%arena":
+        variable = code.name()
+        code.hoisted += [f"  {variable} = alloca ptr, align 8", f"  store ptr null, ptr {variable}"]
+        pointer = Lanes(code, variable, PTR)
+        self.pointers.append((name, pointer))
+        return pointer
+
+    def release(self) -> None:
+        """Free all memory. The table has the present arena: Python may have kept the first one."""
+        code = self.code
+        for name, pointer in reversed(self.pointers):
+            memory = code.load(pointer, PTR)
+            if name == "arena":
+                exists, freed = code.label("arena.exists"), code.label("arena.freed")
+                code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
+                code.begin(exists)
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
-                memory = code.load(entry, PTR)
-            code.call("@free", None, memory)
+                code.call("@free", None, code.load(entry, PTR))
+                code.jump(freed)
+                code.begin(freed)
+            else:
+                code.call("@free", None, memory)
 
     def require(self, condition: Lanes, status: int) -> None:
         """Return a status unless a condition holds."""
@@ -186,17 +201,20 @@ class ProgramWriter:
         stop, go_on = code.label("stop"), code.label("next")
         code.branch(condition, go_on, stop)
         code.begin(stop)
-        self.release()
-        code.do(f"ret i32 {status}")
+        code.store(code.constant(status, I32), self.returned)
+        code.jump(self.leave)
         code.begin(go_on)
 
     def finish(self) -> None:
-        """Return the status of the kernels."""
-        self.release()
+        """Return the status of the kernels, or the one with which a step stopped, after all memory is freed."""
         code = self.code
         bad = code.load(self.status, I64).ne(0)
-        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", Type("i32"))
-        code.do(f"ret {status.typed}")
+        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", I32)
+        code.store(status, self.returned)
+        code.jump(self.leave)
+        code.begin(self.leave)
+        self.release()
+        code.do(f"ret {code.load(self.returned, I32).typed}")
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
@@ -295,14 +313,6 @@ class ProgramWriter:
     def allocate_scratch(self, name: str, size: int) -> Lanes:
         """Memory that one step needs, on the stack if it is small."""
         return self.allocate(name, max(size, 1), size <= STACK)
-
-    def own_pointer(self) -> Lanes:
-        """A variable for a pointer to memory that is freed at the end."""
-        code = self.code
-        name = code.name()
-        code.hoisted += [f"  {name} = alloca ptr, align 8", f"  store ptr null, ptr {name}"]
-        self.pointers.append(Lanes(code, name, PTR))
-        return self.pointers[-1]
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""

@@ -24,7 +24,6 @@ from wengert.graph.graph import Graph
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor
 
@@ -98,16 +97,14 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
     """The loop on values, of which `top` has the highest level."""
     if (trace := recording.capturing_trace(top.level)) is not None:
         return trace.run(primitive, operands, params)
-    if isinstance(top, Symbol):
-        return top.process(primitive, top.level, operands, params)
-    if not isinstance(top, Batched) and not recording.is_recording():
-        return primitive.op(*[strip_level(x, top.level) for x in operands], **params)
-    loop = Loop.of(operands, **params)
-    if not isinstance(top, Batched):  # the number of steps has no derivative
-        loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
     module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
     if module is None:
         return top.process(primitive, top.level, operands, params)
+    loop = Loop.of(operands, **params)
+    if not isinstance(top, Batched):  # the number of steps has no derivative
+        loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
+        if not recording.is_recording():
+            return primitive.op(*loop.count, *[strip_level(x, top.level) for x in loop.operands], **params)
     return import_module(f"wengert.control.{module}").run_in_mode(loop, top)
 
 

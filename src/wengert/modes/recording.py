@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     check_nan: bool = False  # the backward pass looks for NaN
     packing: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # functions that pack and unpack saved values
     trace: Any = None  # the innermost trace: operations on the user's tensors belong to its program
+    reader: Callable[[Any], Any] | None = None  # what a trace makes of the functions that it runs
 
 
 PLAIN = Settings()
@@ -140,6 +141,12 @@ def switch(**settings: Any) -> Block:
 def current_trace() -> Any:
     """The trace that runs in this context, if any."""
     return current().trace if active else None
+
+
+def as_read(f: Any) -> Any:
+    """A function as it runs here: in a trace, what its source becomes."""
+    reader = current().reader if active else None
+    return f if reader is None else reader(f)
 
 
 class repeating:

@@ -12,7 +12,8 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.primitive import as_operand
-from wengert.ops.indexing.subscripts import set_at
+from wengert.modes import recording
+from wengert.ops.indexing.subscripts import getitem, set_at
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
 from wengert.source.branches import choose
@@ -39,11 +40,17 @@ def read(f: Any) -> Any:
         found = REPLACEMENTS.get(f)
     except TypeError:  # it has no hash
         found = None
-    if found is not None:
-        return found
-    from wengert.source.reading import read_function  # which rewrites functions to calls of this module
+    return recording.as_read(f) if found is None else found
 
-    return read_function(f)
+
+def get_item(x: Any, key: Any) -> Any:
+    """`x[key]`; an element of a plain array, or of a list of arrays, by a traced index."""
+    if is_unknown(key) or (isinstance(key, tuple) and any(map(is_unknown, key))):
+        if isinstance(x, np.ndarray):
+            return getitem(x, key)
+        if isinstance(x, list | tuple) and is_unknown(key) and key.shape == () and all(map(is_number, x)):
+            return getitem(stack_nested(x), key)
+    return x[key]
 
 
 def set_item(x: Any, key: Any, value: Any) -> Any:

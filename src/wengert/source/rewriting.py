@@ -248,6 +248,13 @@ class Rewriter(ast.NodeTransformer):
         """An argument that may be a function, for an operation that holds one."""
         return at(self.runtime("read", node), node) if isinstance(node, ast.Name | ast.Attribute) else node
 
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """`x[i]`, where i may be traced."""
+        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
+        if not isinstance(node.ctx, ast.Load) or is_constant_index(node.slice):
+            return node
+        return at(self.runtime("get_item", node.value, as_value(node.slice)), node)
+
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         """A nested function without a name."""
         if not any(isinstance(part, ast.Yield | ast.YieldFrom | ast.NamedExpr) for part in ast.walk(node.body)):
@@ -281,6 +288,15 @@ def is_plain(test: ast.expr) -> bool:
     if isinstance(test, ast.Call):
         return isinstance(test.func, ast.Name) and test.func.id in PLAIN_FUNCTIONS
     return isinstance(test, ast.Constant)
+
+
+def is_constant_index(index: ast.expr) -> bool:
+    """Whether an index is made of numbers, strings and slices with plain bounds."""
+    if isinstance(index, ast.Tuple):
+        return all(map(is_constant_index, index.elts))
+    if isinstance(index, ast.UnaryOp):
+        return is_constant_index(index.operand)
+    return isinstance(index, ast.Constant | ast.Slice)
 
 
 def has_walrus(nodes: Sequence[ast.AST]) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
-from wengert.compiler.memory_plan import aligned_size, has_unknown_length
+from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
+from wengert.control.residuals import has_unknown_length
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.classify import Form
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
-from wengert.control.loop import UNKNOWN
+from wengert.control.residuals import has_unknown_length
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node
 
@@ -112,11 +112,6 @@ class Memory:
     def target(self, node: Node) -> Slot:
         """The slot that a value is written to, by the step that makes it."""
         return self.outputs[node] if node in self.outputs else self.temporary[node]
-
-
-def has_unknown_length(spec: Spec) -> bool:
-    """Whether this is a sequence with as many slices as a loop makes steps."""
-    return spec.__class__ is Spec and bool(spec.shape) and spec.shape[0] == UNKNOWN
 
 
 def stored_bytes(node: Node) -> int:

@@ -16,13 +16,12 @@ from wengert.core.levels import new_level
 from wengert.core.primitive import OUTPUT, Primitive, gives_constants
 from wengert.core.source import Source, source
 from wengert.core.spec import Spec
-from wengert.core.tree import Structure, flatten, unflatten
+from wengert.core.tree import Structure, flatten, leaf_names, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording as switches
 from wengert.modes.symbolic import STOP_GRADIENT
-from wengert.transforms.tracing import leaf_names
 
 
 class Recording:

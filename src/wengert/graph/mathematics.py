@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
-from wengert.graph.forms import form
+from wengert.graph.forms import ENTRIES, form
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.local_names import choose_lines
@@ -76,7 +76,7 @@ expression: Aspect[Callable[[Writer, Operation], Expression]] = Aspect(
     "expression",
     "how it is written in formulas, if its notation is not enough",
     rest="its notation is used",
-    filled_by="wengert.graph.aspects",
+    filled_by=ENTRIES,
 )
 ONE = Expression("1", is_number=True)
 

@@ -13,7 +13,7 @@ from wengert.core.errors import user_error
 from wengert.core.kinds import is_arithmetic
 from wengert.core.primitive import Primitive
 from wengert.graph.costs import tree_size
-from wengert.graph.forms import form
+from wengert.graph.forms import ENTRIES, form
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
@@ -37,7 +37,7 @@ sympy_form: Aspect[Form] = Aspect(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
         "SymPy expressions are for single numbers",
     ),
-    filled_by="wengert.graph.aspects",
+    filled_by=ENTRIES,
 )
 
 ASSUMPTIONS: dict[str, dict[str, bool]] = {

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.closures import close_over
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, user_error
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.primitive import SHAPED, as_operand
 from wengert.integrate.continuous_adjoint import solve_trajectory
 from wengert.integrate.discrete_adjoint import replay
@@ -43,14 +44,15 @@ def solve_ivp(
     """The solution of y' = fun(t, y, *args) from y0 over t_span, by the solvers of `scipy.integrate.solve_ivp`.
 
     `t` and `y` of the result have derivatives with respect to `y0`, the arrays in `args` (which may be in lists and
-    dicts), the ends of `t_span` and `t_eval`. Where no derivative is asked for, the result is SciPy's own.
+    dicts), what `fun` captures, the ends of `t_span` and `t_eval`. Where no derivative is asked for, the result is
+    SciPy's own.
 
     `adjoint="discrete"` (RK23, RK45, DOP853; their default) differentiates the numbers that are computed: the
     Runge-Kutta steps that SciPy accepted, scaled with t_span but not chosen anew, and the method's interpolant at
-    t_eval. It works in all modes, to any order, and for values that `fun` captured. `adjoint="continuous"` (any method;
-    the default of Radau, BDF and LSODA) solves the adjoint equation back in time, or the variational equations forward,
-    to the same tolerances; what `fun` depends on must be passed in `args`. Methods that need the Jacobian of `fun` get
-    it by automatic differentiation. `vectorized` is accepted and makes no difference.
+    t_eval. It works in all modes, to any order. `adjoint="continuous"` (any method; the default of Radau, BDF and
+    LSODA) solves the adjoint equation back in time, or the variational equations forward, to the same tolerances.
+    Methods that need the Jacobian of `fun` get it by automatic differentiation. `vectorized` is accepted and makes no
+    difference.
 
     >>> def final(rate):
     ...     found = solve_ivp(lambda t, y, rate: -rate * y, (0.0, 1.0), [1.0], args=(rate,), rtol=1e-9, atol=1e-9)
@@ -73,7 +75,7 @@ def solve_ivp(
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = in_double_precision(state)
     points = None if t_eval is None else as_operand(t_eval)
-    flow = Flow(fun, span, y, values)
+    fun, values, flow = close_equation(fun, span, y, values)
     tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))
     if not tracked and not flow.batch.sizes:
         numbers = None if points is None else flow.solver_times(points)
@@ -139,12 +141,25 @@ def odeint(
         return form.rows(vector[None])
     span = (points[0], points[-1])
     fun = lambda t, v, *args: form.vector(f(t, form.tree(v), *args))
-    flow = Flow(fun, span, vector, values)
+    fun, values, flow = close_equation(fun, span, vector, values)
     tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.flatten(values)[0])))
     if not tracked and adjoint is None:
         way = "continuous"  # one run of the solver, as there is nothing to differentiate
     _, rows, _ = solve_states(fun, span, points, vector, values, chosen, way, flow)
     return form.rows(rows)
+
+
+def close_equation(fun: Callable, span: tuple, y: Any, args: tuple) -> tuple[Callable, tuple, Flow]:
+    """The function with the values that it captured as a last argument, the arguments with them, and the flow."""
+    flow = Flow(fun, span, y, args)
+    if not (flow.captured or flow.captured_batch):
+        return fun, args, flow
+    try:
+        closed, captured = close_over(fun, (np.float64(0.0), y, *args), "solve_ivp")
+    except (TrackedValueError, GradientError):  # it looks at numbers
+        return fun, args, flow
+    args = (*args, captured)
+    return closed, args, Flow(closed, span, y, args)
 
 
 def solve_states(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import Structure, flatten, unflatten
+from wengert.core.tree import Structure, flatten, leaf_names, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
@@ -23,7 +22,6 @@ from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
 from wengert.ops.shape.reshaping import extents
-from wengert.transforms.boundary import leaf_paths
 
 __all__ = ["gradients", "symbol", "trace"]
 
@@ -133,26 +131,6 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
             TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
     return trace.node_of(y)
-
-
-def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:
-    """The name of each leaf of the arguments, from the function's signature: `w`, `params['w']`."""
-    positional, keywords = structure.children
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names: list[str | None] = []
-    for i, child in enumerate(positional.children):
-        known = i < len(parameters) and parameters[i].kind in (
-            parameters[i].POSITIONAL_ONLY,
-            parameters[i].POSITIONAL_OR_KEYWORD,
-        )
-        name = parameters[i].name if known else f"x{i}"
-        names += [f"{name}{path}" for path in leaf_paths(child)]
-    for key, child in zip(keywords.keys, keywords.children, strict=True):
-        names += [f"{key}{path}" for path in leaf_paths(child)]
-    return names
 
 
 def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> Any:

@@ -157,10 +157,10 @@ class Rewriter(ast.NodeTransformer):
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.is_fresh(target.value):
             return self.set_item(target, self.visit(node.value), node)
-        if isinstance(target, ast.Name) and target.id in self.lists and is_empty_list(node.value):
-            node.value = at(self.runtime("Rows"), node)
-            return node
-        return self.generic_visit(node)
+        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
+        if isinstance(target, ast.Name) and target.id in self.lists and is_list(node.value):
+            node.value = at(self.runtime("Rows", node.value), node.value)
+        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x[i] += v` and `x += v` too."""
@@ -311,11 +311,9 @@ def is_readable(node: ast.FunctionDef) -> bool:
     return not any(isinstance(part, kinds) for part in own_nodes(node.body))
 
 
-def is_empty_list(node: ast.expr) -> bool:
-    """`[]` or `list()`."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "list" and not node.args
-    return isinstance(node, ast.List) and not node.elts
+def is_list(node: ast.expr) -> bool:
+    """Whether an expression makes a list: `[x]`."""
+    return isinstance(node, ast.List | ast.ListComp)
 
 
 def growing_lists(body: Sequence[ast.stmt]) -> set[str]:

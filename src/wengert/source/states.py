@@ -122,7 +122,8 @@ class State(NamedTuple):
 
     def symbols(self, inner: Inner) -> Given:
         """The state as a step is given it."""
-        symbols = [inner.input(slot.spec, slot.weak) for slot in self.moving]  # type: ignore[arg-type]  # moving
+        name = self.name if self.structure is tree.LEAF else None
+        symbols = [inner.input(slot.spec, slot.weak, name) for slot in self.moving]  # type: ignore[arg-type]  # moving
         return Given(self.fill(symbols), [x.node for x in symbols])
 
     def fill(self, values: Sequence[Any]) -> Any:

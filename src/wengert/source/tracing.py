@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.bodies import Closed
+from wengert.control.bodies import Closed, name_of
 from wengert.control.checks import Failure
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
@@ -71,9 +71,9 @@ class Inner:
         """What must hold when the program runs."""
         return self.trace.checks
 
-    def input(self, spec: Spec, weak: type | None = None) -> Symbol:
+    def input(self, spec: Spec, weak: type | None = None, name: str | None = None) -> Symbol:
         """A value that the function is given."""
-        return Symbol(Input(spec, weak), self.level, self.trace)
+        return Symbol(Input(spec, weak, name), self.level, self.trace)
 
     def contents(self, k: int) -> Any:
         """The contents of a place after the run."""
@@ -106,10 +106,9 @@ def close_graph(inputs: Sequence[Input], outputs: Sequence[Node]) -> Closed:
     for node in graph.constants:
         if node.is_captured:
             value = node.value
-            new[node] = captured.setdefault(id(value), (value, Input(Spec.of(value))))[1]
-    for node in graph.operations:
-        if node.weak is not None or any(a in new for a in node.args):
-            new[node] = strong_operation(node, new)
+            new[node] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(node))))[1]
+    for node in graph.operations:  # all of them, so that they keep their order
+        new[node] = strong_operation(node, new)
     lifted = [x for _, x in captured.values()]
     return Closed(
         Graph([*[new[node] for node in inputs], *lifted], [new.get(y, y) for y in graph.outputs]),  # type: ignore[list-item]  # inputs

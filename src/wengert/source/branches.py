@@ -16,6 +16,7 @@ from wengert.graph.ir import PYTHON_NUMBERS, Node, make_constant
 from wengert.ops.elementwise.predicates import logical_not
 from wengert.ops.shape.casting import astype
 from wengert.source.memory import ArrayValue, Memory, Place, Variable
+from wengert.source.rows import Rows
 from wengert.source.syntax import RESULT, RETURNED
 from wengert.source.tracing import Inner, close_graph, register_check
 from wengert.source.values import (
@@ -33,15 +34,32 @@ from wengert.source.values import (
 ONE_PATH = "only one branch of an `if` on a traced value assigns it. Give it a value in both, or before."
 
 
-def choose(test: Any, first: Callable[[], Any], second: Callable[[], Any], unread: Sequence[str] = ()) -> Any:
+def choose(
+    test: Any,
+    first: Callable[[], Any],
+    second: Callable[[], Any],
+    unread: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+) -> Any:
     """`if test`: run one of two functions, or, if the test is traced, make an operation of both.
 
-    Nothing reads the variables `unread` afterwards.
+    Nothing reads the variables `unread` of the function, nor its `parameters`, afterwards.
     """
     if not is_unknown(test):
         return first() if test else second()
+    return choose_traced(test, first, second, Memory(first, second), unread, parameters)
+
+
+def choose_traced(
+    test: Any,
+    first: Callable[[], Any],
+    second: Callable[[], Any],
+    memory: Memory,
+    unread: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+) -> Any:
+    """The same for a traced test, and functions that may change what is in the memory."""
     test = truth(test)
-    memory = Memory(first, second)
     sides = [Inner(memory, lambda _, f=f: f()) for f in (second, first)]  # type: ignore[misc]  # a default
     errors = [side.error for side in sides]
     if errors[0] is not None and errors[1] is not None:
@@ -50,7 +68,7 @@ def choose(test: Any, first: Callable[[], Any], second: Callable[[], Any], unrea
         if error is not None:
             register_check(holds, Failure(type(error), error.args, raised_line(error)))
             return other()
-    return Choice(test, memory, sides).make(unread)
+    return Choice(test, memory, sides).make(unread, parameters)
 
 
 def raised_line(error: Exception) -> str:
@@ -76,11 +94,16 @@ class Choice:
         self.outputs: tuple[list[Node], list[Node]] = ([], [])
         self.results: list[Any] = []
 
-    def make(self, unread: Sequence[str]) -> Any:
+    def make(self, unread: Sequence[str], parameters: Sequence[str]) -> Any:
         """Write what the branches change; returns the value of the expression."""
         every = sorted({k for side in self.sides for k in side.changes})
         places = self.memory.places
-        changed = [k for k in every if not (isinstance(places[k], Variable) and places[k].name in unread)]
+        changed = [
+            k
+            for k in every
+            if not (isinstance(places[k], Variable) and places[k].name in {*unread, *parameters})
+            and not (isinstance(places[k].target, Rows) and places[k].name in unread)
+        ]
         value = self.merge("", self.sides[0].result, self.sides[1].result)
         merged = [(places[k], self.merge_place(k)) for k in changed]
         checks = [self.merge_check(i, check) for i, side in enumerate(self.sides) for check in side.checks]

@@ -16,9 +16,10 @@ from wengert.modes import recording
 from wengert.ops.indexing.subscripts import getitem, set_at
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.joining import stack
-from wengert.source.branches import choose
+from wengert.source.branches import choose_traced
 from wengert.source.iterables import count_range, enumerate_items, reverse_items, zip_items
 from wengert.source.logic import COMPARISONS
+from wengert.source.memory import Memory
 from wengert.source.rows import Rows
 from wengert.source.values import is_number, is_unknown, truth
 
@@ -115,7 +116,9 @@ def extreme(function: Callable[..., Any], sign: str, args: tuple[Any, ...], kwar
         return function(*args, **kwargs)
     best = items[0]
     for x in items[1:]:
-        best = choose(COMPARISONS[sign](x, best), lambda x=x: x, lambda best=best: best)  # type: ignore[misc]  # defaults
+        test = COMPARISONS[sign](x, best)
+        arms = (lambda x=x: x), (lambda best=best: best)  # type: ignore[misc]  # defaults
+        best = choose_traced(test, *arms, Memory()) if is_unknown(test) else arms[not test]()
     return best
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from wengert.source.syntax import RESULT, RETURNED, SCOPES, assign, at, load, none_of
+from wengert.source.variables import assigned
 
 LOOPS = (ast.For, ast.While)
 TRUE, FALSE = ast.Constant(True), ast.Constant(False)
@@ -86,9 +87,8 @@ class Exits:
             return [new]
         inner = context._replace(flagged=True, continues=context.continues or bool(rest))
         new_node = self.inside(node, inner)
-        flags = [RETURNED] if has_return([node]) else []
-        for kind, flag in ((ast.Break, context.broken), (ast.Continue, context.skipped)):
-            flags += [flag] if has_exit([node], kind) and flag in self.flags else []
+        changed = assigned([new_node])
+        flags = [flag for flag in (RETURNED, context.broken, context.skipped) if flag in changed]
         return [new_node, *self.guard(flags, [], rest, context)]
 
     def inside(self, node: Any, context: Context) -> Any:
@@ -126,7 +126,7 @@ class Exits:
         if inner.skipped in self.flags:
             body = [assign(inner.skipped, FALSE, node), *body]
         new: Any = ast.For(node.target, node.iter, body, []) if isinstance(node, ast.For) else ast.While(node.test, body)
-        returned = [RETURNED] if has_return(node.body) else []
+        returned = [RETURNED] if RETURNED in assigned(body) else []
         broken = [inner.broken] if inner.broken in self.flags else []
         new.orelse, new.flags = [], [*broken, *returned]
         before = [assign(flag, FALSE, node) for flag in broken]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.control.checks import Failure
 from wengert.core.errors import user_line
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
-from wengert.source.branches import choose
+from wengert.source.branches import choose_traced
 from wengert.source.memory import Memory
 from wengert.source.tracing import Inner, close_graph, register_check
 from wengert.source.values import is_number, is_unknown, truth
@@ -29,7 +29,7 @@ def all_true(first: Any, *others: Thunk) -> Any:
     """`a and b and ...`, where only the truth matters."""
     for k, other in enumerate(others):
         if is_unknown(first):
-            return join_tests(logical_and, truth(first), lambda k=k: all_true(others[k](), *others[k + 1 :]), False)  # type: ignore[misc]  # a default
+            return join_tests(logical_and, truth(first), lambda k=k: all_true(others[k](), *others[k + 1 :]), False, others)  # type: ignore[misc]  # a default
         if not first:
             return first
         first = other()
@@ -40,18 +40,17 @@ def any_true(first: Any, *others: Thunk) -> Any:
     """`a or b or ...`, where only the truth matters."""
     for k, other in enumerate(others):
         if is_unknown(first):
-            return join_tests(logical_or, truth(first), lambda k=k: any_true(others[k](), *others[k + 1 :]), True)  # type: ignore[misc]  # a default
+            return join_tests(logical_or, truth(first), lambda k=k: any_true(others[k](), *others[k + 1 :]), True, others)  # type: ignore[misc]  # a default
         if first:
             return first
         first = other()
     return first
 
 
-def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool) -> Any:
+def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
     """A traced test and the rest, which is computed only if the test does not decide, unless it is cheap and harmless."""
     whole = lambda: truth(x) if is_unknown(x := rest()) else bool(x)
-    memory = Memory(rest)
-    inner = Inner(memory, lambda _: whole())
+    inner = Inner(Memory(*parts), lambda _: whole())
     if not inner.changes and not inner.checks and inner.error is None:
         if not is_unknown(inner.result):
             return first if bool(inner.result) is not decided else inner.result
@@ -59,7 +58,7 @@ def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool)
         if all(node.primitive.name in HARMLESS for node in body.operations):
             return join(first, body.run(captured)[0])
     arms = (lambda: decided), whole
-    return choose(first, *(arms if decided else arms[::-1]))
+    return choose_traced(first, *(arms if decided else arms[::-1]), Memory(*parts))
 
 
 def last_true(first: Any, *others: Thunk) -> Any:
@@ -68,9 +67,9 @@ def last_true(first: Any, *others: Thunk) -> Any:
         if is_unknown(first):
             rest = lambda k=k: last_true(others[k](), *others[k + 1 :])  # type: ignore[misc]  # a default
             if is_boolean(first):
-                return join_tests(logical_and, truth(first), rest, False)
+                return join_tests(logical_and, truth(first), rest, False, others)
             value = first
-            return choose(truth(first), rest, lambda: value)
+            return choose_traced(first, rest, lambda: value, Memory(*others))
         if not first:
             return first
         first = other()
@@ -83,9 +82,9 @@ def first_true(first: Any, *others: Thunk) -> Any:
         if is_unknown(first):
             rest = lambda k=k: first_true(others[k](), *others[k + 1 :])  # type: ignore[misc]  # a default
             if is_boolean(first):
-                return join_tests(logical_or, truth(first), rest, True)
+                return join_tests(logical_or, truth(first), rest, True, others)
             value = first
-            return choose(truth(first), lambda: value, rest)
+            return choose_traced(first, lambda: value, rest, Memory(*others))
         if first:
             return first
         first = other()
@@ -109,7 +108,10 @@ def chain(left: Any, *parts: Any) -> Any:
     first = COMPARISONS[sign](left, value)
     if not rest:
         return first
-    return last_true(first, lambda: chain(value, *rest))
+    if is_unknown(first):
+        others = [part for part in rest if callable(part)]
+        return join_tests(logical_and, truth(first), lambda: chain(value, *rest), False, others)
+    return first and chain(value, *rest)
 
 
 def check(holds: Any, message: Thunk | None) -> None:

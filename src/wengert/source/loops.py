@@ -9,7 +9,7 @@ from types import CellType
 from typing import Any
 
 from wengert.core.errors import user_error
-from wengert.source.branches import choose
+from wengert.source.branches import choose_traced
 from wengert.source.iterables import Items, items_of
 from wengert.source.logic import all_true, negate
 from wengert.source.memory import Memory
@@ -146,7 +146,8 @@ class ForLoop:
             if items is not None and items.length - k > FEW and self.try_rolling(items.drop(k)) is None:
                 return
             items = None
-            choose(none_true(left), lambda item=item: self.step(item), lambda: None)  # type: ignore[misc]  # a default
+            run = lambda item=item: self.step(item)  # type: ignore[misc]  # a default
+            choose_traced(none_true(left), run, lambda: None, Memory(self.step))
 
 
 def none_true(flags: Sequence[Any]) -> Any:

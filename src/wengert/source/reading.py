@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wengert.core.errors import user_error
 from wengert.source import runtime
 from wengert.source.calls import REPLACEMENTS
 from wengert.source.memory import is_users_module
@@ -53,6 +52,8 @@ def read_function(f: Any) -> Any:
 
 def read_plain(f: types.FunctionType) -> Callable[..., Any]:
     """The new function of a function of the user's."""
+    if RUNTIME in f.__code__.co_freevars:
+        return f  # it is one
     if f.__code__ not in READINGS:
         READINGS[f.__code__] = read_code(f)
     reading = READINGS[f.__code__]
@@ -219,23 +220,3 @@ def library_function(function: ast.expr, f: types.FunctionType) -> Any:
     for name in names:
         found = getattr(found, name, None)
     return None if any(found is known for known in REPLACEMENTS) else found
-
-
-def source(f: Callable[..., Any]) -> str:
-    """What the source of a function becomes where it is traced: the text of the new function.
-
-    >>> print(source(source).splitlines()[0])
-    def source(f):
-    """
-    plain = getattr(f, "f", f) if not isinstance(f, types.FunctionType) else f
-    function = inspect.unwrap(getattr(plain, "__func__", plain))
-    if not isinstance(function, types.FunctionType):
-        raise user_error(TypeError, f"wg.source takes a function, and was given a {type(f).__name__}")
-    read_plain(function)
-    reading = READINGS[function.__code__]
-    if reading is not None:
-        return ast.unparse(reading.tree)
-    try:
-        return textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        raise user_error(OSError, f"{function.__qualname__} has no source that can be read") from None

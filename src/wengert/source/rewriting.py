@@ -36,12 +36,13 @@ class Rewriter(ast.NodeTransformer):
     """Rewrites one function. `library` finds the function of a library that an expression names, if any."""
 
     def __init__(self, library: Callable[[ast.expr], Any]):
-        self.library, self.first = library, ""
+        self.library = library
         self.count = 0
         self.has_changed = False
         self.arrays: set[str] = set()
         self.lists: set[str] = set()
         self.local: list[str] = []
+        self.parameters: list[str] = []
         self.guarded = 0  # the number of `try` statements around
 
     def name(self, hint: str) -> str:
@@ -58,16 +59,15 @@ class Rewriter(ast.NodeTransformer):
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A function with its statements rewritten."""
-        parameters = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
-        self.first = parameters[0] if parameters else ""
+        self.parameters = parameters = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
         self.arrays, self.lists = fresh_arrays(node), growing_lists(node.body)
         given = {name for part in own_nodes(node.body) if isinstance(part, ast.Nonlocal) for name in part.names}
         body = Exits().function(node.body)
         mark_temporaries(body)
-        self.local = [name for name in [*parameters, *assigned(body)] if name not in given]
+        self.local = [name for name in assigned(body) if name not in given and name not in parameters]
         new = self.block(body)
         inner = {name for part in ast.walk(ast.Module(new, [])) if isinstance(part, ast.Nonlocal) for name in part.names}
-        declared = [at(declaration(name), node) for name in self.local if name in inner and name not in {*parameters, *assigned(new)}]
+        declared = [at(declaration(name), node) for name in self.local if name in inner and name not in assigned(new)]
         return at(ast.FunctionDef(node.name, node.args, [*declared, *new], [], None), node)
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -105,7 +105,7 @@ class Rewriter(ast.NodeTransformer):
         if not getattr(node, "is_tail", False):
             whole = self.runtime("choose", self.test(node.test), load(then), load(otherwise))
             return [*functions, at(ast.Expr(whole), node)]
-        whole = self.runtime("choose", self.test(node.test), load(then), load(otherwise), strings(self.local))
+        whole = self.runtime("choose", self.test(node.test), load(then), load(otherwise), strings(self.local), strings(self.parameters))
         return [*functions, at(ast.Return(whole), node)]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -232,8 +232,8 @@ class Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         """A call: the user's own functions are read too."""
         function = node.func
-        if isinstance(function, ast.Name) and function.id == "super" and not node.args and self.first:
-            return at(ast.Call(load("super"), [load("__class__"), load(self.first)], []), node)
+        if isinstance(function, ast.Name) and function.id == "super" and not node.args and self.parameters:
+            return at(ast.Call(load("super"), [load("__class__"), load(self.parameters[0])], []), node)
         known = self.library(function)
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
         if known is None:

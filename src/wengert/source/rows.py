@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.core import tree
 from wengert.ops.shape.joining import concatenate, stack
 from wengert.ops.shape.reshaping import moveaxis
 
 
-class Row(NamedTuple):
+class Row:
     """Element i of a list as row i of the arrays of a tree, which has `count` rows."""
 
-    arrays: Any
-    index: int
-    count: int
+    __slots__ = ("arrays", "count", "index")
+
+    def __init__(self, arrays: Any, index: int, count: int):
+        self.arrays, self.index, self.count = arrays, index, count
 
     def value(self) -> Any:
         """The row itself."""

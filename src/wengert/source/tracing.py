@@ -22,6 +22,7 @@ from wengert.modes import recording
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.ops.shape.casting import _astype, _astype_discrete
 from wengert.source.memory import Memory
+from wengert.source.rows import Row
 
 ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
 
@@ -49,7 +50,7 @@ class Inner:
         try:
             with recording.override(trace=self.trace, enabled=True, inference=False):
                 self.result = function(self)
-            self.changes = memory.changes()
+                self.changes = {k: self.materialize(k, new) for k, new in memory.changes().items()}
         except Exception as error:
             if not getattr(error, "is_raised_by_user", False):
                 raise
@@ -65,6 +66,13 @@ class Inner:
             )
         if around is not None:
             around.has_rules |= self.trace.has_rules
+
+    def materialize(self, k: int, contents: Any) -> Any:
+        """Contents in which the rows of arrays of this trace are values."""
+        if not isinstance(contents, list):
+            return contents
+        known = set(map(id, self.memory.before[k]))
+        return [x.value() if isinstance(x, Row) and id(x) not in known else x for x in contents]
 
     @property
     def checks(self) -> list[tuple[Node, Failure]]:

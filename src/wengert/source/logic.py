@@ -11,7 +11,7 @@ from wengert.core.errors import user_line
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 from wengert.source.branches import choose_traced
 from wengert.source.memory import Memory
-from wengert.source.tracing import Inner, close_graph, register_check
+from wengert.source.tracing import Inner, register_check
 from wengert.source.values import is_number, is_unknown, truth
 
 Thunk = Callable[[], Any]
@@ -50,11 +50,11 @@ def any_true(first: Any, *others: Thunk) -> Any:
 def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
     """A traced test and the rest, which is computed only if the test does not decide, unless it is cheap and harmless."""
     whole = lambda: truth(x) if is_unknown(x := rest()) else bool(x)
-    inner = Inner(Memory(*parts), lambda _: whole())
+    inner = Inner(Memory(*parts), lambda _: whole(), isolated=True)
     if not inner.changes and not inner.checks and inner.error is None:
         if not is_unknown(inner.result):
             return first if bool(inner.result) is not decided else inner.result
-        body, captured = close_graph([], [inner.node_of(inner.result)])
+        body, captured = inner.close([], [inner.node_of(inner.result)])
         if all(node.primitive.name in HARMLESS for node in body.operations):
             return join(first, body.run(captured)[0])
     arms = (lambda: decided), whole

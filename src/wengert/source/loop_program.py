@@ -110,12 +110,12 @@ class LoopProgram:
         items = self.roller.items
         length = None if self.roller.condition is not None or items is None else items.length
         inputs = [*[c.before for c in carried], *[x.node for x in self.roller.slices]]
-        body = close_graph(inputs, [*[c.after for c in carried], *outputs])  # type: ignore[arg-type]  # inputs
+        body = self.inner.close(inputs, [*[c.after for c in carried], *outputs])
         closed = [body]
         if self.roller.condition is not None:
             inner, nodes = self.roller.trace_condition()
             others = [Input(c.before.spec) for c in carried[len(nodes) :]]
-            closed.append(close_graph([*nodes, *others], [inner.node_of(inner.result)]))  # type: ignore[list-item]  # inputs
+            closed.append(inner.close([*nodes, *others], [inner.node_of(inner.result)]))
         graphs, captured = join_constants(closed, [len(inputs), len(carried)])
         shape = Shape(len(captured), len(carried), length)
         condition = graphs[1] if len(graphs) > 1 else None
@@ -161,7 +161,7 @@ class LoopProgram:
         slices = [x for x, a in zip(self.roller.slices, self.roller.arrays, strict=True) if not isinstance(a, Array)]
         arrays = [a for a in self.roller.arrays if not isinstance(a, Array)]
         inputs = [*[c.before for c in states], *[x.node for x in slices]]
-        body = close_graph(inputs, [*[c.after for c in states], *plain]).body  # type: ignore[arg-type]  # inputs
+        body = close_graph(inputs, [*[c.after for c in states], *plain]).body
         assert self.roller.items is not None
         shape = Shape(0, len(states), self.roller.items.length)
         found = LOOP.impl(*[c.initial for c in states], *arrays, body=body, condition=None, shape=shape)

@@ -147,7 +147,7 @@ class ForLoop:
                 return
             items = None
             run = lambda item=item: self.step(item)  # type: ignore[misc]  # a default
-            choose_traced(none_true(left), run, lambda: None, Memory(self.step))
+            choose_traced(none_true(left), run, lambda: None, Memory(self.step, item))
 
 
 def none_true(flags: Sequence[Any]) -> Any:

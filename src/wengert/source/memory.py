@@ -6,7 +6,7 @@ import functools
 import random
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -146,14 +146,14 @@ class GeneratorState(Place):
 
 
 class Memory:
-    """All places that some functions can reach, and their contents."""
+    """All places that some functions and objects can reach, and their contents."""
 
-    def __init__(self, *functions: Callable[..., Any]):
+    def __init__(self, *roots: Any):
         self.places: list[Place] = []
         self.seen: set[int] = set()
         self.has_iterators = False
-        for function in functions:
-            self.add(function, "")
+        for root in roots:
+            self.add(root, "")
         self.before = [place.read() for place in self.places]
 
     def changes(self) -> dict[int, Any]:
@@ -236,6 +236,8 @@ class Memory:
                 place = Variable(name, cell)
                 self.places.append(place)
                 yield place.read(), name
+        yield f.__defaults__, f.__name__
+        yield f.__kwdefaults__, f.__name__
         for name in global_names(f.__code__):
             found = f.__globals__.get(name)
             if not isinstance(found, np.ndarray):

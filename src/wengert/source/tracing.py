@@ -9,11 +9,12 @@ import numpy as np
 
 from wengert.control.bodies import Closed, name_of
 from wengert.control.checks import Failure
+from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
 from wengert.core.errors import GradientError, user_error
 from wengert.core.infer import is_elementwise
-from wengert.core.levels import new_level
+from wengert.core.levels import copy_value, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -21,8 +22,9 @@ from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, m
 from wengert.modes import recording
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.ops.shape.casting import _astype, _astype_discrete
-from wengert.source.memory import Memory
+from wengert.source.memory import ArrayValue, Memory
 from wengert.source.rows import Row
+from wengert.source.values import weak_type
 
 ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
 
@@ -38,19 +40,27 @@ class InnerTrace(Trace):
 
 
 class Inner:
-    """One run of a function in a trace of its own; what it changed is in `changes`, and all is as it was before."""
+    """One run of a function in a trace of its own; what it changed is in `changes`, and all is as it was before.
 
-    def __init__(self, memory: Memory, function: Callable[[Inner], Any]):
+    If it is `isolated`, all traced values that the function can reach are inputs, so that nothing is computed outside
+    of it: a branch may be one that is not taken.
+    """
+
+    def __init__(self, memory: Memory, function: Callable[[Inner], Any], isolated: bool = False):
         self.level, self.memory = new_level(), memory
         self.trace = InnerTrace(self.level)
         self.result: Any = None
         self.changes: dict[int, Any] = {}
         self.error: Exception | None = None
+        self.given: dict[int, Node] = {}  # inputs that stand for traced values, by the identity of these
         around = recording.current_trace()
         try:
+            if isolated:
+                self.isolate()
             with recording.override(trace=self.trace, enabled=True, inference=False):
-                self.result = function(self)
-                self.changes = {k: self.materialize(k, new) for k, new in memory.changes().items()}
+                result = function(self)
+                self.changes = {k: self.materialize(k, new) for k, new in memory.changes().items() if self.is_changed(k)}
+                self.result = self.keep(result)
         except Exception as error:
             if not getattr(error, "is_raised_by_user", False):
                 raise
@@ -67,17 +77,46 @@ class Inner:
         if around is not None:
             around.has_rules |= self.trace.has_rules
 
+    def isolate(self) -> None:
+        """Replace the traced values that the function can reach by inputs."""
+        for place, before in zip(self.memory.places, self.memory.before, strict=True):
+            if isinstance(place, ArrayValue):
+                symbol = self.input(Spec.of(before), weak_type(before), name_of(Constant(before)))
+                self.given[id(place.target)] = symbol.node
+                place.write(symbol)
+
+    def is_changed(self, k: int) -> bool:
+        """Whether a place that is not what it was has been changed by the function."""
+        place = self.memory.places[k]
+        return not isinstance(place, ArrayValue) or place.target.value is not self.given.get(id(place.target))
+
+    def keep(self, value: Any) -> Any:
+        """A value in which objects that were changed in place, and will be as before, are replaced by copies."""
+        changed = {id(self.memory.places[k].target) for k in self.changes if isinstance(self.memory.places[k], ArrayValue)}
+        if not changed or value is None:
+            return value
+        return tree.map(lambda x: copy_value(x) if id(x) in changed else x, value)
+
     def materialize(self, k: int, contents: Any) -> Any:
         """Contents in which the rows of arrays of this trace are values."""
-        if not isinstance(contents, list):
-            return contents
-        known = set(map(id, self.memory.before[k]))
-        return [x.value() if isinstance(x, Row) and id(x) not in known else x for x in contents]
+        if isinstance(contents, list):
+            known = set(map(id, self.memory.before[k]))
+            return [x.value() if isinstance(x, Row) and id(x) not in known else x for x in contents]
+        return contents
 
     @property
     def checks(self) -> list[tuple[Node, Failure]]:
         """What must hold when the program runs."""
         return self.trace.checks
+
+    def close(self, inputs: Sequence[Node], outputs: Sequence[Node]) -> Closed:
+        """The graph of a result, with captured values as further inputs."""
+        values = {
+            self.given[id(place.target)]: before
+            for place, before in zip(self.memory.places, self.memory.before, strict=True)
+            if id(place.target) in self.given
+        }
+        return close_graph(inputs, outputs, values)
 
     def input(self, spec: Spec, weak: type | None = None, name: str | None = None) -> Symbol:
         """A value that the function is given."""
@@ -91,7 +130,9 @@ class Inner:
         """The node of a result; a Python number may take a dtype."""
         if x.__class__ in PYTHON_NUMBERS:
             return make_constant(np.asarray(x, dtype)[()])
-        if isinstance(x, Symbol) and x.level == self.level:
+        if id(x) in self.given:
+            node = self.given[id(x)]
+        elif isinstance(x, Symbol) and x.level == self.level:
             node = x.node
         else:
             if isinstance(x, Array) and x.level > self.level:
@@ -106,15 +147,22 @@ def cast_node(node: Node, dtype: Any) -> Node:
     return make_operation(ASTYPE if smooth else ASTYPE_DISCRETE, [node], dtype=np.dtype(dtype))
 
 
-def close_graph(inputs: Sequence[Input], outputs: Sequence[Node]) -> Closed:
-    """A graph with captured values as further inputs, and these values; nothing in it is a Python number any more."""
-    graph = Graph(list(inputs), list(outputs))
+def close_graph(inputs: Sequence[Node], outputs: Sequence[Node], values: dict[Node, Any] | None = None) -> Closed:
+    """A graph with captured values as further inputs, and these values; nothing in it is a Python number any more.
+
+    `values` are inputs that stand for captured values.
+    """
+    graph = Graph([*inputs, *(values or {})], list(outputs))  # type: ignore[arg-type]  # inputs
     captured: dict[int, tuple[Any, Input]] = {}
     new: dict[Node, Node] = {node: Input(node.spec, None, node.name) for node in inputs}
     for node in graph.constants:
         if node.is_captured:
             value = node.value
             new[node] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(node))))[1]
+    used = {a for node in graph.operations for a in node.args} | set(outputs)
+    for node, value in (values or {}).items():
+        if node in used:
+            new[node] = captured.setdefault(id(value), (value, Input(node.spec, None, node.name)))[1]
     for node in graph.operations:  # all of them, so that they keep their order
         new[node] = strong_operation(node, new)
     lifted = [x for _, x in captured.values()]

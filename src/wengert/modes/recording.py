@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     check_nan: bool = False  # the backward pass looks for NaN
     packing: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # functions that pack and unpack saved values
     trace: Any = None  # the innermost trace: operations on the user's tensors belong to its program
+    reader: Callable[[Any], Any] | None = None  # what a trace makes of the functions that it runs
 
 
 PLAIN = Settings()
@@ -152,6 +153,12 @@ def capturing_trace(level: int) -> Any:
         return None
     trace = current().trace
     return trace if trace is not None and (not level or (trace.is_held and level < trace.level)) else None
+
+
+def as_read(f: Any) -> Any:
+    """A function as it runs here: in a trace, what its source becomes."""
+    reader = current().reader if active else None
+    return f if reader is None else reader(f)
 
 
 class repeating:

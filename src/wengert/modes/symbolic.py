@@ -64,6 +64,7 @@ class Trace:
         self.stopped: dict[Node, Node] = {}  # the same values without a derivative
         self.repeated: str | None = None  # the function that runs this code repeatedly
         self.has_rules = False
+        self.checks: list[tuple[Node, Any]] = []  # what must hold when the program runs, and the errors otherwise
         self.is_closed = False
 
     def node_of(self, value: Any) -> Node:

@@ -53,6 +53,8 @@ class TestOneInput:
         assert_close(wg.compile(MODES[mode](program.held))(X), MODES[mode](program.written_out)(X))
 
     def test_of_a_compiled_function(self, program, mode):
+        if " " in mode:
+            pytest.skip("of the first order only")
         assert_close(MODES[mode](wg.compile(program.held))(X), MODES[mode](program.written_out)(X))
 
     def test_evaluated(self, program, mode):

@@ -35,7 +35,7 @@ def cond(lib, np, x):
 
 def switch(lib, np, x):
     branches = [lambda x: np.sum(x), lambda x: np.sum(x**2), lambda x: np.prod(x)]
-    return lib.switch(np.asarray(x[0] > 0).astype(int) + 7 * np.asarray(x[1] > 0).astype(int), branches, x)
+    return lib.switch((x[0] > 0).astype(int) + 7 * (x[1] > 0).astype(int), branches, x)
 
 
 def associative_scan(lib, np, x):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size
-from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
+from wengert.compiler.program import NO_MEMORY
 from wengert.compiler.program_plan import branch_pairs
 from wengert.control.residuals import has_unknown_length
 from wengert.graph.ir import Operation
@@ -48,10 +48,9 @@ class ControlWriter:
         """A table of pointers on the stack."""
         return self.writer.allocate(name, 8 * max(entries, 1), True)
 
-    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes, status: Lanes) -> None:
-        """Call the function of a body, and keep its status."""
-        found = self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32)
-        self.code.store(found, status)
+    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes) -> None:
+        """Call the function of a body, and return its status if it fails."""
+        self.writer.pass_on(self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32))
 
     def copy(self, to: Lanes, source: Lanes, size: int) -> None:
         """Copy bytes."""
@@ -94,7 +93,7 @@ class SwitchWriter(ControlWriter):
                 self.copy(targets[o], operands[i], outputs[o].nbytes)
             code.store(targets[o], self.at(reads, i))
         chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
-        status, done = code.variable(I32, 0), code.label("switch.done")
+        done = code.label("switch.done")
         for k, body in enumerate(bodies):
             here, following = code.label(f"branch.{k}"), code.label("switch.next")
             is_last = k == len(bodies) - 1
@@ -103,12 +102,11 @@ class SwitchWriter(ControlWriter):
             else:
                 code.branch(chosen < k + 1, here, following)
             code.begin(here)
-            self.call(body.name, reads, writes, arena, status)
+            self.call(body.name, reads, writes, arena)
             code.jump(done)
             if not is_last:
                 code.begin(following)
         code.begin(done)
-        self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
         return f"switch: one of {len(bodies)} branches"
 
 
@@ -160,7 +158,7 @@ class LoopWriter(ControlWriter):
         if self.steps is not None:
             for pointer in self.growing:
                 self.reserve(pointer, self.steps)
-        status, number = code.variable(I32, 0), code.variable(I64, 0)
+        number = code.variable(I64, 0)
         capacity = code.variable(I64, 0)
         head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
         code.jump(head)
@@ -170,16 +168,15 @@ class LoopWriter(ControlWriter):
             assert self.steps is not None
             code.branch(i < self.steps, body, done)
         else:
-            code.branch(self.holds(status), body, done)
+            code.branch(self.holds(), body, done)
         code.begin(body)
         if self.condition is not None and self.growing:
             self.grow(i, capacity)
-        self.run_step(i, status)
+        self.run_step(i)
         code.store(i + 1, number)
         code.jump(head)
         code.begin(done)
         self.finish(code.load(number, I64))
-        self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
         length = "steps until a condition" if self.condition else shape.length or "steps back"
         changed = sum(not self.is_kept(k) for k in self.in_place)
         in_place = f", {changed} of {shape.states} states in place" if changed else ""
@@ -199,17 +196,17 @@ class LoopWriter(ControlWriter):
         graph = self.body.graph
         return graph.outputs[k] is graph.inputs[self.shape.constants + k]
 
-    def holds(self, status: Lanes) -> Lanes:
+    def holds(self) -> Lanes:
         """Whether the condition holds for the present states."""
         assert self.condition is not None
         code = self.code
         (answer,) = self.scratch(f"{self.condition.name}.answer", [1])
         target = self.table(f"{self.condition.name}.outputs", 1)
         code.store(answer, self.at(target, 0))
-        self.call(self.condition.name, self.reads, target, self.arena, status)
+        self.call(self.condition.name, self.reads, target, self.arena)
         return code.load(answer, I8).ne(0)
 
-    def run_step(self, i: Lanes, status: Lanes) -> None:
+    def run_step(self, i: Lanes) -> None:
         """Call the body for step i, and exchange the buffers of the states."""
         code, shape, graph = self.code, self.shape, self.body.graph
         last = shape.constants + shape.states
@@ -222,7 +219,7 @@ class LoopWriter(ControlWriter):
             start = code.load(self.growing[k], PTR) if k in self.growing else self.used.get(k)
             target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
             code.store(target, self.at(self.writes, k))
-        self.call(self.name, self.reads, self.writes, self.arena, status)
+        self.call(self.name, self.reads, self.writes, self.arena)
         for k in self.first:
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))

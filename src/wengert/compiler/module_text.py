@@ -81,7 +81,7 @@ def code_declarations(codes: Sequence[Code]) -> dict[str, str]:
 
 def upcall_table(number: int, operands: Sequence[OperandSource], results: Sequence[OperandSource]) -> str:
     """The table that the upcall of a fallback reads: where its operands and results are, and how they are passed."""
-    passed = [(o.slot, o.nbytes if o.is_small else ADDRESS) for o in operands]
+    passed = [(o.slot, o.nbytes if o.is_copied else ADDRESS) for o in operands]
     passed += [(result.slot, ADDRESS) for result in results]
     rows = [(slot.entry, slot.offset, size) if slot else (0, 0, NOTHING) for slot, size in passed]
     records = [f"{UPCALL_OPERAND} {{ i64 {entry}, i64 {offset}, i64 {size} }}" for entry, offset, size in rows]

@@ -57,6 +57,9 @@ class Shared:
         self.constants: list[Constant] = []
         self.kernels: list[KernelText] = []
         self.bodies: list[tuple[str, Code]] = []
+        self.fallbacks: list[Fallback] = []
+        self.upcall_tables: list[str] = []
+        self.summary: list[str] = []
         self.uses_blas = False
 
 
@@ -73,11 +76,10 @@ class ProgramWriter:
         shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
-        self.upcall_tables: list[str] = []
+        self.lends_memory = self.calls_python and not prefix
         self.allocations: list[Lanes] = []
         self.pointers: list[Lanes] = []
-        self.fallbacks: list[Fallback] = []
-        self.summary: list[str] = []
+        self.summary: list[str] = shared.summary
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
         """Whether a step calls NumPy, which may raise an error."""
@@ -92,14 +94,14 @@ class ProgramWriter:
         self.write_steps()
         kernels = shared.kernels
         text, quick_text, vector_functions = write_modules(
-            self.code, kernels, len(shared.constants), self.upcall_tables, shared.bodies
+            self.code, kernels, len(shared.constants), shared.upcall_tables, shared.bodies
         )
         return Program(
             text,
             quick_text,
             vector_functions,
             tuple(node.value for node in shared.constants),
-            tuple(self.fallbacks),
+            tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
             any(kernel.is_large for kernel in kernels),
@@ -140,10 +142,10 @@ class ProgramWriter:
             (memory.first_output, outputs, "%outputs", 0),
             (memory.first_constant, len(memory.constants), "@wengert.constants", self.first_constant),
         ]
-        if self.calls_python:
+        if self.lends_memory:
             first_object = memory.arena + memory.first_input
             groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
-        entries = memory.arena + 1 + (inputs + outputs if self.calls_python else 0)
+        entries = memory.arena + 1 + (inputs + outputs if self.lends_memory else 0)
         table = self.allocate("table", 8 * entries, entries <= STACK_TABLE)
         self.status = code.variable(I64, 0)
         code.store(self.status, table)
@@ -190,6 +192,16 @@ class ProgramWriter:
         code.do(f"ret i32 {status}")
         code.begin(go_on)
 
+    def pass_on(self, status: Lanes) -> None:
+        """Return the status of a body unless it is zero."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(status.eq(0), go_on, stop)
+        code.begin(stop)
+        self.release()
+        code.do(f"ret {status.typed}")
+        code.begin(go_on)
+
     def finish(self) -> None:
         """Return the status of the kernels."""
         self.release()
@@ -200,7 +212,7 @@ class ProgramWriter:
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
-        return address(self.code, slot, is_fixed=not self.calls_python)
+        return address(self.code, slot, is_fixed=not self.lends_memory)
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         """Copy bytes from one slot to another."""
@@ -311,7 +323,7 @@ class ProgramWriter:
 
     def call_numpy(self, step: Operation, table: Lanes) -> None:
         """Call the upcall of an operation, and return if it raised an exception."""
-        code, number = self.code, len(self.fallbacks)
+        code, shared, number = self.code, self.shared, len(self.shared.fallbacks)
         operands = tuple([self.operand_source(a) for a in step.args])
         results: tuple[OperandSource | None, ...]
         if step.spec.__class__ is Spec:
@@ -324,8 +336,8 @@ class ProgramWriter:
                     for i in range(len(step.spec))
                 ]
             )
-        self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
-        self.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
+        shared.fallbacks.append(Fallback(step.primitive, step.params, operands, results, self.memory.arena))
+        shared.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
         count = len(operands) + sum(r is not None for r in results)
         upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
         status = code.add(
@@ -341,5 +353,6 @@ class ProgramWriter:
             return OperandSource(None, None, node.value)
         slot = self.memory.slot(self.schedule.aliases.get(node, node))
         if self.memory.first_constant <= slot.entry < self.memory.arena:
-            return OperandSource(None, node.spec, slot.entry - self.memory.first_constant, node.weak)
-        return OperandSource(slot, node.spec, weak=node.weak)
+            number = self.first_constant + slot.entry - self.memory.first_constant
+            return OperandSource(None, node.spec, number, node.weak)
+        return OperandSource(slot, node.spec, weak=node.weak, is_borrowed=bool(self.prefix))

@@ -15,7 +15,7 @@ from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
-    from wengert.compiler.program_writer import ProgramWriter
+    from wengert.compiler.program_writer import Body, ProgramWriter
 
 I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
@@ -28,6 +28,7 @@ class ControlWriter:
     def __init__(self, writer: ProgramWriter, step: Operation):
         self.writer, self.step, self.code = writer, step, writer.code
         self.operands = [self.pointer_to(a) for a in step.args]
+        self.bodies: list[Body] = []
         self.used = {u.params["index"]: writer.target_address(u) for u in writer.schedule.outputs_of(step)}
 
     def pointer_to(self, node: Operation) -> Lanes:
@@ -69,7 +70,7 @@ class SwitchWriter(ControlWriter):
     def write(self) -> str:
         """Write it; returns a line for the report."""
         code, step = self.code, self.step
-        bodies = [self.writer.write_body(branch) for branch in step.params["branches"]]
+        bodies = self.bodies = [self.writer.write_body(branch) for branch in step.params["branches"]]
         name = f"{bodies[0].name}.switch"
         index, *operands = self.operands
         arena = self.writer.allocate_scratch(f"{name}.arena", max(body.arena for body in bodies))
@@ -110,6 +111,7 @@ class LoopWriter(ControlWriter):
         code, self.shape = self.code, step.params["shape"]
         self.condition = None if step.params["condition"] is None else writer.write_body(step.params["condition"])
         self.body = writer.write_body(step.params["body"])
+        self.bodies = [*([self.condition] if self.condition else []), self.body]
         self.name = self.body.name
         self.steps: Lanes | None = None
         if self.shape.length is not None:

@@ -18,7 +18,7 @@ from wengert.control.residuals import has_unknown_length
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
-    from wengert.compiler.program_writer import ProgramWriter
+    from wengert.compiler.program_writer import Body, ProgramWriter
 
 I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
@@ -31,6 +31,7 @@ class ControlWriter:
     def __init__(self, writer: ProgramWriter, step: Operation):
         self.writer, self.step, self.code = writer, step, writer.code
         self.operands = [self.pointer_to(a) for a in step.args]
+        self.bodies: list[Body] = []
         used = writer.schedule.outputs_of(step)
         self.used = {u.params["index"]: writer.target_address(u) for u in used}
         self.taken = {u.params["index"] for u in used if u in writer.memory.taken}
@@ -74,7 +75,7 @@ class SwitchWriter(ControlWriter):
         """Write it; returns a line for the report."""
         code, step = self.code, self.step
         pairs = branch_pairs(tuple(step.params["branches"]))
-        bodies = [self.writer.write_body(branch, pairs) for branch in step.params["branches"]]
+        bodies = self.bodies = [self.writer.write_body(branch, pairs) for branch in step.params["branches"]]
         name = f"{bodies[0].name}.switch"
         index, *operands = self.operands
         arena = self.writer.allocate_scratch(f"{name}.arena", max(body.arena for body in bodies))
@@ -119,6 +120,7 @@ class LoopWriter(ControlWriter):
         self.condition = None if step.params["condition"] is None else writer.write_body(step.params["condition"])
         first, states = self.shape.constants, self.shape.states
         self.body = writer.write_body(step.params["body"], [(first + k, k) for k in range(states)])
+        self.bodies = [*([self.condition] if self.condition else []), self.body]
         self.name = self.body.name
         self.steps: Lanes | None = None
         if self.shape.length is not None:

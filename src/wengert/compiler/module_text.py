@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
 from wengert.compiler.program import OperandSource
@@ -26,6 +27,8 @@ def write_modules(
     constants: int,
     upcall_tables: Sequence[str],
     bodies: Sequence[tuple[str, Code]] = (),
+    products: Mapping[str, Code] | None = None,
+    keeps_memory: bool = False,
 ) -> tuple[str, str, tuple[VectorFunction, ...]]:
     """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
     calls: dict[VectorFunction, int] = {}
@@ -38,7 +41,9 @@ def write_modules(
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
-    declarations = code_declarations([*[kernel.code for kernel in optimised], *[code for _, code in bodies], run])
+    products = products or {}
+    others = [*[code for _, code in bodies], *products.values(), run]
+    declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
     vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
     functions: list[str] = []
@@ -50,6 +55,9 @@ def write_modules(
     if any(kernel.is_large for kernel in kernels):
         functions.append(PARALLEL)
         declarations |= NEEDED_BY_PARALLEL
+    if keeps_memory:
+        functions.append(TAKE_AND_RETURN)
+        declarations |= NEEDED_BY_TAKE
     if upcall_tables:
         functions += [*upcall_tables, UPCALL]
         declarations |= NEEDED_BY_UPCALL
@@ -61,6 +69,11 @@ def write_modules(
     for name, code in bodies:
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) noinline nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
+    for name, code in products.items():
+        start = (
+            f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"
+        )
+        functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
     if not quick:

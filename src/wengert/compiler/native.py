@@ -22,6 +22,7 @@ import numpy as np
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, python_objects, target
 from wengert.compiler.fingerprint import surroundings
+from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
 from wengert.compiler.program import NO_MEMORY, Program
 from wengert.compiler.program_writer import write_program
@@ -76,10 +77,12 @@ class NativeProgram:
     def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
         if not allocator.is_configured:
             allocator.keep_freed_memory()
+        allow_kept_memory()
         THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
         program = build.program
-        addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.python_addresses()}
+        own = {"wengert.threads": ctypes.addressof(THREADS), "wengert.kept": ctypes.addressof(KEPT)}
+        addresses = {**own, **python_objects.python_addresses()}
         if program.uses_blas:
             addresses |= blas().addresses
         self.loaded = target.Loaded(build.code, addresses)

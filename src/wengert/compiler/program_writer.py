@@ -10,6 +10,7 @@ from wengert.compiler.blas_calls import MATMUL
 from wengert.compiler.classify import Form
 from wengert.compiler.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.gather import Written
+from wengert.compiler.kept_memory import LARGE_ARENA
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
@@ -18,6 +19,7 @@ from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program_plan import Plan, is_read_transposed, make_plan, stored_base
 from wengert.compiler.schedule import Kernel
+from wengert.compiler.small_products import small_product
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -42,12 +44,15 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
 
 class Body(NamedTuple):
-    """The function of a body: its name, the graph that it runs, and the bytes of intermediate results that it needs."""
+    """The function of a body: its name, the graph that it runs, the bytes of intermediate results that it needs, and
+    its steps for the report.
+    """
 
     name: str
     graph: Graph
     arena: int
     in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
+    summary: tuple[str, ...]
 
 
 class Shared:
@@ -59,8 +64,8 @@ class Shared:
         self.bodies: list[tuple[str, Code]] = []
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
-        self.summary: list[str] = []
-        self.uses_blas = False
+        self.products: dict[str, Code] = {}
+        self.uses_blas = self.keeps_memory = False
 
 
 class ProgramWriter:
@@ -78,8 +83,9 @@ class ProgramWriter:
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.lends_memory = self.calls_python and not prefix
         self.allocations: list[Lanes] = []
+        self.kept: list[Lanes] = []
         self.pointers: list[Lanes] = []
-        self.summary: list[str] = shared.summary
+        self.summary: list[str] = []
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
         """Whether a step calls NumPy, which may raise an error."""
@@ -94,7 +100,13 @@ class ProgramWriter:
         self.write_steps()
         kernels = shared.kernels
         text, quick_text, vector_functions = write_modules(
-            self.code, kernels, len(shared.constants), shared.upcall_tables, shared.bodies
+            self.code,
+            kernels,
+            len(shared.constants),
+            shared.upcall_tables,
+            shared.bodies,
+            shared.products,
+            shared.keeps_memory,
         )
         return Program(
             text,
@@ -120,7 +132,8 @@ class ProgramWriter:
                 self.run_kernel(step, kernel, table)
             elif self.schedule.forms[step] is Form.LOOP:
                 kind = LoopWriter if step.primitive is LOOP else SwitchWriter
-                self.summary.append(kind(self, step).write())
+                writer = kind(self, step)
+                self.summary += [writer.write(), *[f"  {line}" for body in writer.bodies for line in body.summary]]
             elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
                 self.run_matmul(step)
             elif self.schedule.forms[step] is Form.BLAS:
@@ -165,10 +178,15 @@ class ProgramWriter:
         if is_on_stack:
             code.hoisted.append(f"  {memory.text} = alloca [{size} x i8], align {ALIGNMENT}")
             return memory
-        code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
-        code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        is_kept = size > LARGE_ARENA and not self.calls_python
+        if is_kept:
+            self.shared.keeps_memory = True
+            code.do(f"{memory.text} = call ptr @wengert.take_memory(i64 {aligned_size(size)})")
+        else:
+            code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+            code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
         self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
-        self.allocations.append(memory)
+        (self.kept if is_kept else self.allocations).append(memory)
         return memory
 
     def release(self) -> None:
@@ -176,6 +194,8 @@ class ProgramWriter:
         code = self.code
         for pointer in self.pointers:
             code.call("@free", None, code.load(pointer, PTR))
+        for memory in self.kept:
+            code.do(f"call void @wengert.return_memory({memory.typed})")
         for memory in reversed(self.allocations):
             if memory.text == "%arena":
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
@@ -260,8 +280,11 @@ class ProgramWriter:
             )
             for a in step.args
         ]
-        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)))
-        self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
+        product = small_product(step, x.is_transposed, y.is_transposed) if self.prefix else None
+        if product is not None and product.name not in self.shared.products:
+            self.shared.products[product.name] = product.write()
+        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)), product)
+        self.summary.append(f"{'product' if product else 'gemm'}: {step.args[0].spec!r} @ {step.args[1].spec!r}")
 
     def run_triangular(self, step: Operation, table: Lanes) -> None:
         """Call BLAS for a triangular system, or NumPy if it has no solution: NumPy raises the error."""
@@ -294,7 +317,8 @@ class ProgramWriter:
         writer = ProgramWriter(make_plan(body, tuple(updates), f"{name}."), self.shared, f"{name}.")
         writer.write_steps()
         self.shared.bodies[number] = name, writer.code
-        return Body(name, body, writer.memory.size, frozenset([o for _, o in writer.in_place]))
+        shares = frozenset([o for _, o in writer.in_place])
+        return Body(name, body, writer.memory.size, shares, tuple(writer.summary))
 
     def operand_address(self, node: Node) -> Lanes:
         """The address of an operand of a loop or choice."""

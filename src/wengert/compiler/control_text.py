@@ -14,7 +14,10 @@ from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import NO_MEMORY
 from wengert.compiler.program_plan import branch_pairs
+from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
+from wengert.graph.costs import count_work
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
@@ -23,6 +26,19 @@ if TYPE_CHECKING:
 I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
 """The number of slices for which a growing sequence has memory at first."""
+
+SHORT = 1 << 20
+"""A loop of at most so many operations cannot be interrupted."""
+UNSEEN = 1 << 12
+"""The number of operations after which a longer loop looks at the clock."""
+
+
+def step_work(graph: Graph) -> int:
+    """The operations of one step of a loop, at least; many if it has a loop that may take long."""
+    if any(node.primitive is LOOP and node.params["shape"].length is None for node in graph.operations):
+        return UNSEEN >> 3
+    work = count_work(graph)
+    return max(work.flops + (work.read + work.written) // 16, 1)
 
 
 class ControlWriter:
@@ -161,7 +177,8 @@ class LoopWriter(ControlWriter):
             for pointer in self.growing:
                 self.reserve(pointer, self.steps)
         number = code.variable(I64, 0)
-        capacity = code.variable(I64, 0)
+        capacity, last_look = code.variable(I64, 0), code.variable(I64, 0)
+        is_long = shape.length is None or shape.length * step_work(self.body.graph) > SHORT
         head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
         code.jump(head)
         code.begin(head)
@@ -172,6 +189,8 @@ class LoopWriter(ControlWriter):
         else:
             code.branch(self.holds(), body, done)
         code.begin(body)
+        if is_long:
+            self.look_at_signals(i, last_look)
         if self.condition is not None and self.growing:
             self.grow(i, capacity)
         self.run_step(i)
@@ -192,6 +211,17 @@ class LoopWriter(ControlWriter):
                 self.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
             code.store(buffer, self.at(self.reads, i))
             code.store(buffer, self.at(self.writes, k))
+
+    def look_at_signals(self, i: Lanes, last_look: Lanes) -> None:
+        """Let Ctrl-C end the loop: from time to time, by the work of a step."""
+        code = self.code
+        often = 1 << max((UNSEEN // step_work(self.body.graph)).bit_length() - 1, 0)
+        look, go_on = code.label("look"), code.label("seen")
+        code.branch((i & (often - 1)).eq(often - 1), look, go_on)
+        code.begin(look)
+        self.writer.pass_on(code.add(f"call i32 @wengert.interrupted({last_look.typed})", I32))
+        code.jump(go_on)
+        code.begin(go_on)
 
     def is_kept(self, k: int) -> bool:
         """Whether a state never changes."""

@@ -8,7 +8,15 @@ from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
 from wengert.compiler.program import OperandSource
-from wengert.compiler.python_calls import ADDRESS, NEEDED_BY_UPCALL, NOTHING, UPCALL, UPCALL_OPERAND
+from wengert.compiler.python_calls import (
+    ADDRESS,
+    INTERRUPTED,
+    NEEDED_BY_INTERRUPTED,
+    NEEDED_BY_UPCALL,
+    NOTHING,
+    UPCALL,
+    UPCALL_OPERAND,
+)
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.compiler.threads import NEEDED_BY_PARALLEL, PARALLEL
 
@@ -52,15 +60,16 @@ def write_modules(
         declarations |= needed
     else:
         declarations |= vector_declarations
-    if any(kernel.is_large for kernel in kernels):
-        functions.append(PARALLEL)
-        declarations |= NEEDED_BY_PARALLEL
-    if keeps_memory:
-        functions.append(TAKE_AND_RETURN)
-        declarations |= NEEDED_BY_TAKE
-    if upcall_tables:
-        functions += [*upcall_tables, UPCALL]
-        declarations |= NEEDED_BY_UPCALL
+    looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
+    for is_needed, texts, needed in (
+        (any(kernel.is_large for kernel in kernels), [PARALLEL], NEEDED_BY_PARALLEL),
+        (keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
+        (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
+        (bool(upcall_tables), [*upcall_tables, UPCALL], NEEDED_BY_UPCALL),
+    ):
+        if is_needed:
+            functions += texts
+            declarations |= needed
     counts = {"constants": constants, "upcalls": len(upcall_tables)}
     data = "\n".join(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]

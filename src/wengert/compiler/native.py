@@ -26,6 +26,7 @@ from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
 from wengert.compiler.program import NO_MEMORY, Program
 from wengert.compiler.program_writer import write_program
+from wengert.compiler.python_calls import RELEASED
 from wengert.compiler.simd.vector_functions import function_code
 from wengert.compiler.upcall import make_upcall
 from wengert.core import allocator, parallel
@@ -157,6 +158,8 @@ def compile_graph(
     text = program.text
     if arguments is not None and result is not None:
         text = append_module(text, entry.write_entry(arguments, result, releases_gil(program)))
+    elif releases_gil(program):
+        text = append_module(text, RELEASED)
     code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
     if program.quick_text:
         code.append(target.object_code(program.quick_text, is_long=True))

@@ -44,9 +44,7 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
 
 class Body(NamedTuple):
-    """The function of a body: its name, the graph that it runs, the bytes of intermediate results that it needs, and
-    its steps for the report.
-    """
+    """The function of a body: its name, its graph, the bytes of intermediate results, and its steps for the report."""
 
     name: str
     graph: Graph

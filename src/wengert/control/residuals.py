@@ -43,8 +43,15 @@ def choose_residuals(needed: Iterable[Node], free: Container[Node]) -> set[Node]
         if missing is not None and (not missing or size < node.nbytes or (is_view and size == node.nbytes)):
             kept |= missing
         else:
-            kept.add(node)
+            kept.add(viewed_value(node))
     return kept
+
+
+def viewed_value(node: Node) -> Node:
+    """The value behind views that show all of it."""
+    while isinstance(node, Operation) and node.primitive.facts.view and node.args[0].nbytes <= node.nbytes:
+        node = node.args[0]
+    return node
 
 
 def missing_sources(node: Operation, kept: Container[Node], free: Container[Node]) -> set[Node] | None:

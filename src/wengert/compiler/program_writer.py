@@ -54,6 +54,14 @@ class Body(NamedTuple):
     summary: tuple[str, ...]
 
 
+class OwnPointer(NamedTuple):
+    """A variable for a pointer to memory of one run, and whether that is kept for the next one."""
+
+    name: str
+    variable: Lanes
+    is_kept: bool
+
+
 class Shared:
     """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
 
@@ -80,17 +88,9 @@ class ProgramWriter:
         shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
-<<<<<<< HEAD
-        self.upcall_tables: list[str] = []
-        self.pointers: list[tuple[str, Lanes]] = []  # to memory that is freed at the end, by name
-        self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
-        self.fallbacks: list[Fallback] = []
-=======
         self.lends_memory = self.calls_python and not prefix
-        self.allocations: list[Lanes] = []
-        self.kept: list[Lanes] = []
-        self.pointers: list[Lanes] = []
->>>>>>> native
+        self.pointers: list[OwnPointer] = []
+        self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.summary: list[str] = []
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
@@ -184,12 +184,6 @@ class ProgramWriter:
         if is_on_stack:
             code.hoisted.append(f"  {memory.text} = alloca [{size} x i8], align {ALIGNMENT}")
             return memory
-<<<<<<< HEAD
-        code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
-        code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
-        code.store(memory, self.own_pointer(name))
-        self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
-=======
         is_kept = size > LARGE_ARENA and not self.calls_python
         if is_kept:
             self.shared.keeps_memory = True
@@ -197,44 +191,36 @@ class ProgramWriter:
         else:
             code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
             code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        code.store(memory, self.own_pointer(name, is_kept))
         self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
-        (self.kept if is_kept else self.allocations).append(memory)
->>>>>>> native
         return memory
 
-    def own_pointer(self, name: str = "") -> Lanes:
+    def own_pointer(self, name: str = "", is_kept: bool = False) -> Lanes:
         """A variable for a pointer to memory that is freed at the end, null at first."""
         code = self.code
-<<<<<<< HEAD
         variable = code.name()
         code.hoisted += [f"  {variable} = alloca ptr, align 8", f"  store ptr null, ptr {variable}"]
-        pointer = Lanes(code, variable, PTR)
-        self.pointers.append((name, pointer))
-        return pointer
+        self.pointers.append(OwnPointer(name, Lanes(code, variable, PTR), is_kept))
+        return self.pointers[-1].variable
 
     def release(self) -> None:
         """Free all memory. The table has the present arena: Python may have kept the first one."""
         code = self.code
-        for name, pointer in reversed(self.pointers):
-            memory = code.load(pointer, PTR)
-            if name == "arena":
-                exists, freed = code.label("arena.exists"), code.label("arena.freed")
-                code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
-                code.begin(exists)
-=======
-        for pointer in self.pointers:
-            code.call("@free", None, code.load(pointer, PTR))
-        for memory in self.kept:
-            code.do(f"call void @wengert.return_memory({memory.typed})")
-        for memory in reversed(self.allocations):
-            if memory.text == "%arena":
->>>>>>> native
+        for name, variable, is_kept in reversed(self.pointers):
+            memory = code.load(variable, PTR)
+            if name != "arena" and not is_kept:
+                code.call("@free", None, memory)
+                continue
+            exists, freed = code.label("memory.exists"), code.label("memory.freed")
+            code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
+            code.begin(exists)
+            if is_kept:
+                code.do(f"call void @wengert.return_memory({memory.typed})")
+            else:
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
                 code.call("@free", None, code.load(entry, PTR))
-                code.jump(freed)
-                code.begin(freed)
-            else:
-                code.call("@free", None, memory)
+            code.jump(freed)
+            code.begin(freed)
 
     def require(self, condition: Lanes, status: int) -> None:
         """Return a status unless a condition holds."""
@@ -252,8 +238,8 @@ class ProgramWriter:
         stop, go_on = code.label("stop"), code.label("next")
         code.branch(status.eq(0), go_on, stop)
         code.begin(stop)
-        self.release()
-        code.do(f"ret {status.typed}")
+        code.store(status, self.returned)
+        code.jump(self.leave)
         code.begin(go_on)
 
     def finish(self) -> None:

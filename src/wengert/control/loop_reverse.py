@@ -88,7 +88,8 @@ class LoopGradient:
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of these operands; if they have a history now, what the rules need gets one too."""
-        if all(x is y for x, y in zip(operands, self.loop.operands, strict=True)):
+        known = self.loop.operands
+        if not any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True)):
             return self.pull(t)
         steps = [] if self.loop.condition is not None else self.loop.steps
         return run_forward(self.loop._replace(operands=list(operands), steps=steps), self.flags)[1].pull(t)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from wengert.compiler.affine import loop_position
-from wengert.compiler.gather import is_native_key
+from wengert.compiler.gather import Written, is_native_key
 from wengert.compiler.lowering import (
     SUPPORTED,
     BlasCall,
@@ -16,21 +16,22 @@ from wengert.compiler.lowering import (
     Scatter,
     View,
     lowering,
+    lowering_of,
 )
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.short_rows import in_rows
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
-from wengert.core.aspects import primitive_of
-from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
-from wengert.graph.ir import Node, Operation
-from wengert.ops.indexing.subscripts import _getitem, gather
+from wengert.graph.ir import Input, Node, Operation
 
-GATHER, GETITEM = map(primitive_of, (gather, _getitem))
 UNROLLED_TERMS = 8
 """A reduction of at most so many terms is unrolled."""
+SMALL_PART = 16
+"""At most so small a part of a large input is overwritten in memory; of others, every element is computed anew."""
+LARGE_INPUT = 256
+"""The number of elements of a large input."""
 
 
 class Form(Enum):
@@ -43,7 +44,7 @@ class Form(Enum):
     UNROLLED = "reduction of few terms, unrolled"
     GATHER = "reads at computed indices"
     REDUCE = "reduction in a loop"
-    SCATTER = "adds at computed indices"
+    SCATTER = "writes or adds at computed indices, in memory"
     BLAS = "BLAS"
     LOOP = "a loop or a choice, with functions for its bodies"
     FALLBACK = "NumPy"
@@ -105,20 +106,43 @@ def _reduction_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Fo
 
 
 def _choice_form(node: Operation, choice: Choice, is_tiny: bool) -> Form | None:
-    """A choice, or a scatter at computed indices."""
-    if choice.arity in (None, len(node.args)):
+    """A choice, or a scatter in memory."""
+    is_scatter = isinstance(choice, Scatter) and can_scatter(node)
+    if choice.arity in (None, len(node.args)) and not (is_scatter and not is_tiny and is_small_update(node)):
         position = loop_position(node.shape)
         if is_tiny or choice.reads(position, *[a.spec for a in node.args], **node.params) is not None:
             return Form.CHOICE
-    is_scatter = isinstance(choice, Scatter) and is_native_key(node.params["key"], node.shape, node.args[1:])
-    return Form.SCATTER if is_scatter and fills_key(node) else None
+    return Form.SCATTER if is_scatter else None
 
 
-def fills_key(node: Operation) -> bool:
-    """Whether a scattered operand has the shape that its key selects, without broadcasting."""
-    reading = GATHER if len(node.args) > 1 else GETITEM
-    selected = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
-    return selected.shape == node.args[0].shape and node.dtype.kind in "fi"
+def can_scatter(node: Operation) -> bool:
+    """Whether there is native code for the key and the dtypes of a scatter."""
+    arity = lowering_of(node, Scatter).arity or 1
+    if not is_native_key(node.params["key"], node.shape, node.args[arity:]):
+        return False
+    written = Written.by(node)
+    if written.base is None:
+        return written.shape == written.value.shape and node.dtype.kind in "fi"
+    if written.adds:
+        return node.dtype.kind in "fi" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
+    return node.dtype.kind != "i" or written.value.dtype.kind != "f"  # NumPy converts floats to integers
+
+
+def is_small_update(node: Operation) -> bool:
+    """Whether a small part of a large array in memory is written: an input, or what such updates made of one."""
+    written = Written.by(node)
+    if written.base is None or node.size < LARGE_INPUT or written.size * SMALL_PART > node.size:
+        return False
+    base: Node = written.base
+    while isinstance(base, Operation) and is_update(base):
+        base = base.args[0]
+    return isinstance(base, Input)
+
+
+def is_update(node: Operation) -> bool:
+    """Whether an operation writes to a copy of its first operand, or adds to it."""
+    found = lowering.of(node.primitive)
+    return isinstance(found, Scatter) and found.arity == 2
 
 
 def operation_cost(node: Operation) -> int:

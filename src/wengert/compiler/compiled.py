@@ -149,7 +149,9 @@ class Compiled(Generic[P, R]):
         leaves, structure = self.flatten_arguments(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
         if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in iterate_payloads(x)):
-            return recording.as_read(self.f)(*args, **kwargs)  # part of a larger trace, or of a mode that observes operations
+            return recording.as_read(self.f)(
+                *args, **kwargs
+            )  # part of a larger trace, or of a mode that observes operations
         signature = self.signature(leaves, structure)
         if signature.captures is not None:
             signature.captures.compare(self.name)

@@ -1,8 +1,9 @@
 """Loops and choices in native code: a function for each body, called with pointers to what it reads and writes.
 
-States alternate between two buffers, and the first step reads them where the operands are. A slice of a sequence is read
-where it is, and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows
-as it runs; such a sequence is passed on as a pointer, and its length as the number of steps.
+States alternate between two buffers, and the first step reads them where the operands are; a state that the body
+updates in place is copied once, to where its final value belongs. A slice of a sequence is read where it is, and an
+output is written where it belongs. A loop with a condition writes its outputs to memory that grows as it runs; such a
+sequence is passed on as a pointer, and its length as the number of steps.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
+from wengert.compiler.program_plan import branch_pairs
 from wengert.control.residuals import has_unknown_length
 from wengert.graph.ir import Operation
 
@@ -29,7 +31,9 @@ class ControlWriter:
     def __init__(self, writer: ProgramWriter, step: Operation):
         self.writer, self.step, self.code = writer, step, writer.code
         self.operands = [self.pointer_to(a) for a in step.args]
-        self.used = {u.params["index"]: writer.target_address(u) for u in writer.schedule.outputs_of(step)}
+        used = writer.schedule.outputs_of(step)
+        self.used = {u.params["index"]: writer.target_address(u) for u in used}
+        self.taken = {u.params["index"] for u in used if u in writer.memory.taken}
 
     def pointer_to(self, node: Operation) -> Lanes:
         """The address of an operand; a sequence of unknown length is stored as a pointer."""
@@ -70,7 +74,8 @@ class SwitchWriter(ControlWriter):
     def write(self) -> str:
         """Write it; returns a line for the report."""
         code, step = self.code, self.step
-        bodies = [self.writer.write_body(branch) for branch in step.params["branches"]]
+        pairs = branch_pairs(tuple(step.params["branches"]))
+        bodies = [self.writer.write_body(branch, pairs) for branch in step.params["branches"]]
         name = f"{bodies[0].name}.switch"
         index, *operands = self.operands
         arena = self.writer.allocate_scratch(f"{name}.arena", max(body.arena for body in bodies))
@@ -84,6 +89,10 @@ class SwitchWriter(ControlWriter):
             code.store(operand, self.at(reads, k))
         for k, target in targets.items():
             code.store(target, self.at(writes, k))
+        for i, o in pairs:
+            if o not in self.taken:
+                self.copy(targets[o], operands[i], outputs[o].nbytes)
+            code.store(targets[o], self.at(reads, i))
         chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
         status, done = code.variable(I32, 0), code.label("switch.done")
         for k, body in enumerate(bodies):
@@ -110,7 +119,8 @@ class LoopWriter(ControlWriter):
         super().__init__(writer, step)
         code, self.shape = self.code, step.params["shape"]
         self.condition = None if step.params["condition"] is None else writer.write_body(step.params["condition"])
-        self.body = writer.write_body(step.params["body"])
+        first, states = self.shape.constants, self.shape.states
+        self.body = writer.write_body(step.params["body"], [(first + k, k) for k in range(states)])
         self.name = self.body.name
         self.steps: Lanes | None = None
         if self.shape.length is not None:
@@ -118,14 +128,19 @@ class LoopWriter(ControlWriter):
         elif self.condition is None:
             count, *self.operands = self.operands
             self.steps = code.load(count, I64)
-        states, outputs = self.shape.states, self.body.graph.outputs
+        outputs, in_place = self.body.graph.outputs, self.body.in_place
         grows = self.shape.length is None
         self.growing = {k: writer.own_pointer() for k in self.used if grows and states <= k < len(outputs)}
         plain = [k for k in range(states, len(outputs)) if k not in self.used]
-        sizes = [outputs[k].nbytes for k in range(states)]
-        buffers = self.scratch(f"{self.name}.states", [*sizes, *sizes, *[outputs[k].nbytes for k in plain]])
-        self.first, self.second = buffers[:states], buffers[states : 2 * states]
-        self.unused = dict(zip(plain, buffers[2 * states :], strict=True))
+        changing = [k for k in range(states) if k not in in_place]
+        owned = [k for k in in_place if k not in self.used]
+        buffers = iter(
+            self.scratch(f"{self.name}.states", [outputs[k].nbytes for k in (*changing, *changing, *plain, *owned)])
+        )
+        self.first, self.second, self.unused, own = [
+            dict(zip(keys, buffers, strict=False)) for keys in (changing, changing, plain, owned)
+        ]
+        self.in_place = {k: own[k] if k in own else self.used[k] for k in in_place}
         self.arena = writer.allocate_scratch(
             f"{self.name}.arena", max(self.body.arena, self.condition.arena if self.condition else 0)
         )
@@ -138,8 +153,10 @@ class LoopWriter(ControlWriter):
         first = shape.constants
         for i, operand in enumerate(self.operands[: first + shape.states]):
             code.store(operand, self.at(self.reads, i))
-        for k in range(shape.states):
-            code.store(self.first[k], self.at(self.writes, k))
+        for k, buffer in self.first.items():
+            code.store(buffer, self.at(self.writes, k))
+        for k, buffer in self.in_place.items():
+            self.begin_in_place(k, buffer)
         if self.steps is not None:
             for pointer in self.growing:
                 self.reserve(pointer, self.steps)
@@ -164,7 +181,23 @@ class LoopWriter(ControlWriter):
         self.finish(code.load(number, I64))
         self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
         length = "steps until a condition" if self.condition else shape.length or "steps back"
-        return f"{self.name}: loop of {length} over {len(self.body.graph.operations)} operations"
+        changed = sum(not self.is_kept(k) for k in self.in_place)
+        in_place = f", {changed} of {shape.states} states in place" if changed else ""
+        return f"{self.name}: loop of {length} over {len(self.body.graph.operations)} operations{in_place}"
+
+    def begin_in_place(self, k: int, buffer: Lanes) -> None:
+        """Copy a state to the memory in which it is updated; one that does not change is read where it is."""
+        code, i = self.code, self.shape.constants + k
+        if not self.is_kept(k):
+            if k not in self.taken:
+                self.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
+            code.store(buffer, self.at(self.reads, i))
+            code.store(buffer, self.at(self.writes, k))
+
+    def is_kept(self, k: int) -> bool:
+        """Whether a state never changes."""
+        graph = self.body.graph
+        return graph.outputs[k] is graph.inputs[self.shape.constants + k]
 
     def holds(self, status: Lanes) -> Lanes:
         """Whether the condition holds for the present states."""
@@ -190,7 +223,7 @@ class LoopWriter(ControlWriter):
             target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
             code.store(target, self.at(self.writes, k))
         self.call(self.name, self.reads, self.writes, self.arena, status)
-        for k in range(shape.states):
+        for k in self.first:
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))
             is_first = new.eq(self.first[k])
@@ -227,6 +260,8 @@ class LoopWriter(ControlWriter):
         code, shape, outputs = self.code, self.shape, self.body.graph.outputs
         for k, target in self.used.items():
             if k < shape.states:
+                if (k in self.in_place and not self.is_kept(k)) or (k in self.taken and self.is_kept(k)):
+                    continue  # it is there
                 source = code.load(self.at(self.reads, shape.constants + k), PTR)
                 self.copy(target, source, outputs[k].nbytes)
             elif k in self.growing:

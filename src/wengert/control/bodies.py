@@ -48,7 +48,7 @@ def close_function(
     """Trace a function of a flat list of arrays; the values that it captures become further inputs."""
     inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
     level = new_level()
-    trace = Trace(level)
+    trace = Trace(level, is_held=True)
     try:
         with recording.override(trace=trace, enabled=True, inference=False):
             outs = f([Symbol(node, level, trace) for node in inputs])

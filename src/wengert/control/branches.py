@@ -138,6 +138,8 @@ def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
 
 def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The choice on values, of which `top` has the highest level."""
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, args, params)
     index, *operands = args
     branches: Branches = params["branches"]
     if isinstance(top, Symbol):
@@ -146,11 +148,12 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
     values = [strip_level(x, level) for x in operands]
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
+    if not isinstance(top, Dual | Jet | Tensor):
+        return top.process(primitive, level, args, params)
     if not recording.is_recording():
         return primitive.op(index, *values, **params)
     if isinstance(top, Tensor):
         return record_branches(index, operands, values, branches, level)
-    assert isinstance(top, Dual | Jet)
     return push_branches(index, operands, values, branches, top)
 
 
@@ -242,25 +245,27 @@ class SwitchGradient:
             saved,
             groups,
         )
+        self.uses = sorted({i for part in parts for i in part.uses})
 
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""
         specs = specs_of(self.parts[0].forward.outputs)
         given = [zeros_like(s) if c is None else c for c, s in zip(t, specs, strict=False)]
-        operands = [*self.values, *self.saved, *given]
+        operands = [*[self.values[i] for i in self.uses], *self.saved, *given]
         bodies = tuple([trace_body(self.backward(k), [Spec.of(x) for x in operands]) for k in range(len(self.parts))])
         found = iter(SWITCH.op(self.index, *operands, branches=bodies))
         return tuple([next(found) if alive else None for alive in self.live])
 
     def backward(self, k: int) -> Callable[[list[Any]], list[Any]]:
-        """The backward part of branch k as a function of all operands."""
-        part, n = self.parts[k], len(self.values)
+        """The backward part of branch k as a function of the operands that some branch uses, residuals, cotangents."""
+        part, n = self.parts[k], len(self.uses)
         start = n + sum(map(len, self.groups[:k]))
         last = n + len(self.saved)
 
         def run(x: list[Any]) -> list[Any]:
             t = [c for c, alive in zip(x[last:], part.live, strict=True) if alive]
-            return part.backward.run([*[x[i] for i in part.uses], *x[start : start + len(self.groups[k])], *t])
+            used, saved = [x[self.uses.index(i)] for i in part.uses], x[start : start + len(self.groups[k])]
+            return part.backward.run([*used, *saved, *t])
 
         return run
 

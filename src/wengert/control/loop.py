@@ -24,7 +24,6 @@ from wengert.graph.graph import Graph
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor
 
@@ -96,14 +95,16 @@ def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Sha
 
 def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The loop on values, of which `top` has the highest level."""
-    if isinstance(top, Symbol):
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, operands, params)
+    module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
+    if module is None:
         return top.process(primitive, top.level, operands, params)
-    if not isinstance(top, Batched) and not recording.is_recording():
-        return primitive.op(*[strip_level(x, top.level) for x in operands], **params)
     loop = Loop.of(operands, **params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
         loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
-    module = next(name for mode, name in MODES.items() if isinstance(top, mode))
+        if not recording.is_recording():
+            return primitive.op(*loop.count, *[strip_level(x, top.level) for x in loop.operands], **params)
     return import_module(f"wengert.control.{module}").run_in_mode(loop, top)
 
 
@@ -150,6 +151,9 @@ class Loop(NamedTuple):
             constants=len(constants), states=len(states), reverse=self.shape.reverse if reverse is None else reverse
         )
         operands = [*self.count, *constants, *states, *sequences]
+        trace = recording.current_trace()
+        if trace is not None and operands and not any(isinstance(x, Array) for x in operands):
+            operands[0] = trace.symbol(operands[0])  # known numbers, but as many steps as the program has
         return list(LOOP.op(*operands, body=body, condition=condition, shape=shape))
 
     def extend_live(self, live: Live, live_outputs: Callable[[Live], Live]) -> Live:

@@ -57,7 +57,7 @@ def scan(
     slices, slice_structure = tree.flatten(xs)
     states, slices = [as_operand(s) for s in states], [as_operand(x) for x in slices]
     n = count_steps(slices, length)
-    if n and checkpoint is None and not is_in_trace([*states, *slices]):
+    if n and checkpoint is None and not is_in_trace([*states, *slices]):  # without steps, only a trace knows y
         return run_steps(f, init, slices, slice_structure, n, reverse)
     result: tree.Structure | None = None
 

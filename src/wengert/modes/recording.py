@@ -143,6 +143,18 @@ def current_trace() -> Any:
     return current().trace if active else None
 
 
+def capturing_trace(level: int) -> Any:
+    """The trace to which operations on captured values of this level belong, if any.
+
+    Operations on a user's tensors, at level 0, belong to every trace. Those on values of transforms around it belong to
+    the trace of a function that an operation holds.
+    """
+    if not active:
+        return None
+    trace = current().trace
+    return trace if trace is not None and (not level or (trace.is_held and level < trace.level)) else None
+
+
 def as_read(f: Any) -> Any:
     """A function as it runs here: in a trace, what its source becomes."""
     reader = current().reader if active else None

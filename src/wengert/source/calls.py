@@ -153,7 +153,9 @@ def as_array(function: Callable[..., Any]) -> Callable[..., Any]:
 def has_traced(items: Any) -> bool:
     """Whether a nested list has a traced value, or rows of one."""
     return any(
-        isinstance(x, Array) or (isinstance(x, list | tuple) and has_traced(x)) or is_unknown(getattr(x, "arrays", None))
+        isinstance(x, Array)
+        or (isinstance(x, list | tuple) and has_traced(x))
+        or is_unknown(getattr(x, "arrays", None))
         for x in items
     )
 
@@ -170,7 +172,12 @@ def join_rows(function: Callable[..., Any], axis: int = 0) -> Callable[..., Any]
 
     def call(items: Any, *args: Any, **kwargs: Any) -> Any:
         chosen = args[0] if args else kwargs.get("axis", axis)
-        if isinstance(items, Rows) and len(items) and isinstance(chosen, int) and not (len(args) > 1 or kwargs.keys() - {"axis"}):
+        if (
+            isinstance(items, Rows)
+            and len(items)
+            and isinstance(chosen, int)
+            and not (len(args) > 1 or kwargs.keys() - {"axis"})
+        ):
             return items.stacked(chosen)
         return function(items, *args, **kwargs)
 

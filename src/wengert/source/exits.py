@@ -125,7 +125,9 @@ class Exits:
         body = self.block(node.body, inner) or [at(ast.Pass(), node)]
         if inner.skipped in self.flags:
             body = [assign(inner.skipped, FALSE, node), *body]
-        new: Any = ast.For(node.target, node.iter, body, []) if isinstance(node, ast.For) else ast.While(node.test, body)
+        new: Any = (
+            ast.For(node.target, node.iter, body, []) if isinstance(node, ast.For) else ast.While(node.test, body)
+        )
         returned = [RETURNED] if RETURNED in assigned(body) else []
         broken = [inner.broken] if inner.broken in self.flags else []
         new.orelse, new.flags = [], [*broken, *returned]
@@ -172,8 +174,7 @@ def leaves(body: Sequence[ast.AST]) -> bool:
 def has_return(body: Sequence[ast.AST]) -> bool:
     """Whether there is a `return` of this function in these statements."""
     return any(
-        isinstance(node, ast.Return)
-        or (not isinstance(node, SCOPES) and has_return(list(ast.iter_child_nodes(node))))
+        isinstance(node, ast.Return) or (not isinstance(node, SCOPES) and has_return(list(ast.iter_child_nodes(node))))
         for node in body
     )
 

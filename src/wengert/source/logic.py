@@ -29,7 +29,9 @@ def all_true(first: Any, *others: Thunk) -> Any:
     """`a and b and ...`, where only the truth matters."""
     for k, other in enumerate(others):
         if is_unknown(first):
-            return join_tests(logical_and, truth(first), lambda k=k: all_true(others[k](), *others[k + 1 :]), False, others)  # type: ignore[misc]  # a default
+            return join_tests(
+                logical_and, truth(first), lambda k=k: all_true(others[k](), *others[k + 1 :]), False, others
+            )  # type: ignore[misc]  # a default
         if not first:
             return first
         first = other()
@@ -40,7 +42,9 @@ def any_true(first: Any, *others: Thunk) -> Any:
     """`a or b or ...`, where only the truth matters."""
     for k, other in enumerate(others):
         if is_unknown(first):
-            return join_tests(logical_or, truth(first), lambda k=k: any_true(others[k](), *others[k + 1 :]), True, others)  # type: ignore[misc]  # a default
+            return join_tests(
+                logical_or, truth(first), lambda k=k: any_true(others[k](), *others[k + 1 :]), True, others
+            )  # type: ignore[misc]  # a default
         if first:
             return first
         first = other()

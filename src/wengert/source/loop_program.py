@@ -124,7 +124,9 @@ class LoopProgram:
 
     def plain_results(self, outputs: Sequence[Node]) -> dict[int, Any]:
         """The results that are computed from plain values alone, which stay plain; raises if all of them are."""
-        known = {x.node for x, a in zip(self.roller.slices, self.roller.arrays, strict=True) if not isinstance(a, Array)}
+        known = {
+            x.node for x, a in zip(self.roller.slices, self.roller.arrays, strict=True) if not isinstance(a, Array)
+        }
         states = [c for c in self.carried if not isinstance(c.initial, Array)]
         while True:
             given = {c.before for c in states} | known
@@ -216,7 +218,9 @@ def join_trees(trees: Sequence[Any], n: int) -> Any:
     if any(structure != columns[0][1] for _, structure in columns) or any(s != specs[0] for s in specs):
         return None
     merge = lambda *parts: reshape(stack(list(parts), 1), (n * len(parts), *parts[0].shape[1:]))
-    return tree.unflatten(columns[0][1], [merge(*parts) for parts in zip(*[leaves for leaves, _ in columns], strict=True)])
+    return tree.unflatten(
+        columns[0][1], [merge(*parts) for parts in zip(*[leaves for leaves, _ in columns], strict=True)]
+    )
 
 
 def join_constants(closed: Sequence[Closed], counts: Sequence[int]) -> tuple[list[Graph], list[Any]]:

@@ -105,7 +105,9 @@ class ForLoop:
             why = self.try_rolling(items) if not any(self.ended_for_sure()) else why
         if why is not None:
             if UNROLL.get() is False:
-                raise user_error(TypeError, f"A `for` cannot be rolled into one loop: {why}", "Use unroll=None.") from why
+                raise user_error(
+                    TypeError, f"A `for` cannot be rolled into one loop: {why}", "Use unroll=None."
+                ) from why
             self.write_out(iter(items), items)
 
     def ended_for_sure(self) -> list[bool]:

@@ -178,7 +178,11 @@ class Memory:
 
     def add(self, x: Any, name: str) -> None:
         """Add what can be reached from an object."""
-        if isinstance(x, (int, float, complex, str, type, types.ModuleType, Undefined)) or x is None or id(x) in self.seen:
+        if (
+            isinstance(x, (int, float, complex, str, type, types.ModuleType, Undefined))
+            or x is None
+            or id(x) in self.seen
+        ):
             return
         self.seen.add(id(x))
         if len(self.places) > MOST:
@@ -204,9 +208,7 @@ class Memory:
                 self.places.append(PlainNumbers(name, x))
         elif isinstance(x, np.random.Generator):
             bits: Any = x.bit_generator
-            self.places.append(
-                GeneratorState(name, (lambda: bits.state, lambda state: setattr(bits, "state", state)))
-            )
+            self.places.append(GeneratorState(name, (lambda: bits.state, lambda state: setattr(bits, "state", state))))
         else:
             yield from self.open_object(x, name)
 

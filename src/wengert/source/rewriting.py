@@ -66,7 +66,9 @@ class Rewriter(ast.NodeTransformer):
         mark_temporaries(body)
         self.local = [name for name in assigned(body) if name not in given and name not in parameters]
         new = self.block(body)
-        inner = {name for part in ast.walk(ast.Module(new, [])) if isinstance(part, ast.Nonlocal) for name in part.names}
+        inner = {
+            name for part in ast.walk(ast.Module(new, [])) if isinstance(part, ast.Nonlocal) for name in part.names
+        }
         declared = [at(declaration(name), node) for name in self.local if name in inner and name not in assigned(new)]
         return at(ast.FunctionDef(node.name, node.args, [*declared, *new], [], None), node)
 
@@ -105,7 +107,9 @@ class Rewriter(ast.NodeTransformer):
         if not getattr(node, "is_tail", False):
             whole = self.runtime("choose", self.test(node.test), load(then), load(otherwise))
             return [*functions, at(ast.Expr(whole), node)]
-        whole = self.runtime("choose", self.test(node.test), load(then), load(otherwise), strings(self.local), strings(self.parameters))
+        whole = self.runtime(
+            "choose", self.test(node.test), load(then), load(otherwise), strings(self.local), strings(self.parameters)
+        )
         return [*functions, at(ast.Return(whole), node)]
 
     def visit_While(self, node: ast.While) -> Any:
@@ -174,7 +178,9 @@ class Rewriter(ast.NodeTransformer):
             return [before, self.set_item(new, ast.BinOp(old, node.op, self.visit(node.value)), node)]
         if self.is_fresh(target):
             assert isinstance(target, ast.Name)
-            value = self.runtime("update", load(target.id), ast.Constant(type(node.op).__name__), self.visit(node.value))
+            value = self.runtime(
+                "update", load(target.id), ast.Constant(type(node.op).__name__), self.visit(node.value)
+            )
             return assign(target.id, value, node)
         return self.generic_visit(node)
 

@@ -52,7 +52,9 @@ class Roller:
         self.counter: Any = None
         self.slices: list[Any] = []
         self.lists = [
-            k for k, place in enumerate(memory.places) if isinstance(place, ListContents) and isinstance(place.target, Rows)
+            k
+            for k, place in enumerate(memory.places)
+            if isinstance(place, ListContents) and isinstance(place.target, Rows)
         ]
 
     def run(self) -> None:
@@ -185,5 +187,7 @@ class Roller:
             raise inner.error
         if inner.changes:
             names = ", ".join(repr(self.memory.places[k].name) for k in inner.changes)
-            raise user_error(TypeError, f"The condition of a `while` on traced values changes {names}", "Do it in the body.")
+            raise user_error(
+                TypeError, f"The condition of a `while` on traced values changes {names}", "Do it in the body."
+            )
         return inner, nodes

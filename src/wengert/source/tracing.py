@@ -59,7 +59,9 @@ class Inner:
                 self.isolate()
             with recording.override(trace=self.trace, enabled=True, inference=False):
                 result = function(self)
-                self.changes = {k: self.materialize(k, new) for k, new in memory.changes().items() if self.is_changed(k)}
+                self.changes = {
+                    k: self.materialize(k, new) for k, new in memory.changes().items() if self.is_changed(k)
+                }
                 self.result = self.keep(result)
         except Exception as error:
             if not getattr(error, "is_raised_by_user", False):
@@ -92,7 +94,9 @@ class Inner:
 
     def keep(self, value: Any) -> Any:
         """A value in which objects that were changed in place, and will be as before, are replaced by copies."""
-        changed = {id(self.memory.places[k].target) for k in self.changes if isinstance(self.memory.places[k], ArrayValue)}
+        changed = {
+            id(self.memory.places[k].target) for k in self.changes if isinstance(self.memory.places[k], ArrayValue)
+        }
         if not changed or value is None:
             return value
         return tree.map(lambda x: copy_value(x) if id(x) in changed else x, value)

@@ -109,7 +109,11 @@ def describe(x: Any) -> str:
         return "without a value"
     leaves, structure = tree.flatten(x)
     if structure is not tree.LEAF:
-        return f"the {structure.make.__name__} {structure!r}" if leaves or x is None else f"an empty {structure.make.__name__}"
+        return (
+            f"the {structure.make.__name__} {structure!r}"
+            if leaves or x is None
+            else f"an empty {structure.make.__name__}"
+        )
     return f"{Spec.of(x)!r}" if is_number(x) else f"a {type(x).__name__}"
 
 

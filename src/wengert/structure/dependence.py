@@ -21,7 +21,6 @@ from wengert.modes.symbolic import Symbol, Trace
 from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
-from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, identity_sets, no_sets, stack_sets
 from wengert.structure.propagation import OperationStep, propagate
 from wengert.transforms.boundary import flatten_arrays

@@ -21,6 +21,7 @@ from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import extents
 
 __all__ = ["gradients", "symbol", "trace"]
@@ -201,6 +202,8 @@ def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Nod
     primitive = node.primitive
     if primitive is OUTPUT:
         return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
+    if primitive.definition.in_mode is not None:
+        return run_on_tape(node, tape, wrap)
     keep = primitive.keep(*[a in tape for a in node.args])
     if keep is None:
         return None
@@ -212,4 +215,14 @@ def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Nod
         return TapeNode(primitive, node.params, tuple(parents), keep(wrap(node), *map(wrap, node.args)), node)
     whole = output_nodes(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
     parent: TapeNode | None = whole[0].parents[0]
+    return parent
+
+
+def run_on_tape(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
+    """The tape node of an operation that holds graphs: it runs once more, and keeps what its backward pass needs."""
+    level = new_level()
+    args = [Tensor(wrap(a), level, tape[a]) if a in tape else wrap(a) for a in node.args]
+    outs = node.primitive.op(*args, **node.params)
+    tracked = [y.node for y in outs if is_own(y, Tensor, level) and y.node is not None]
+    parent: TapeNode | None = tracked[0].parents[0] if tracked else None
     return parent

@@ -65,9 +65,7 @@ def find_loops(steps: list[TraceStep]) -> list[TraceLoop]:
     return found
 
 
-def candidates(
-    keys: np.ndarray, i: int, following: np.ndarray, breaks: dict[int, np.ndarray]
-) -> Iterator[TraceLoop]:
+def candidates(keys: np.ndarray, i: int, following: np.ndarray, breaks: dict[int, np.ndarray]) -> Iterator[TraceLoop]:
     """Loops that may begin at line i, from the innermost one out: each ends before its first line runs once more."""
     last = i
     for _ in range(DEPTH):

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from benchmarks import tables
 from benchmarks.agreement import DisagreementError
-from benchmarks.reports import REPORTS
+from benchmarks.reports import CONTROL_REPORTS, REPORTS
 from benchmarks.reports.cost import draw_helmholtz
 from benchmarks.runner import Measurement, measure
 from benchmarks.systems import PEERS, named
-from benchmarks.workloads import COMPILED_WORKLOADS, EVERY_WORKLOAD
+from benchmarks.workloads import COMPILED_WORKLOADS, CONTROL_WORKLOADS, EVERY_WORKLOAD
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--workload", nargs="+", choices=EVERY_WORKLOAD, default=[], help="only these workloads")
     p.add_argument("--compiled", action="store_true", help="the workloads of compiled functions")
+    p.add_argument("--control", action="store_true", help="the workloads with loops, and the reports on them")
     p.add_argument(
         "--peers",
         nargs="*",
@@ -90,10 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.accuracy:
         report_accuracy(options.markdown)
         return 0
-    reports = list(REPORTS) if options.all else options.reports or []
-    workloads = options.workload + [
-        name for name in COMPILED_WORKLOADS if options.compiled and name not in options.workload
-    ]
+    reports = list(REPORTS) if options.all else options.reports or (list(CONTROL_REPORTS) if options.control else [])
+    groups = {**(COMPILED_WORKLOADS if options.compiled else {}), **(CONTROL_WORKLOADS if options.control else {})}
+    workloads = options.workload + [name for name in groups if name not in options.workload]
     if not workloads and (options.all or not reports):
         workloads = list(EVERY_WORKLOAD)
 

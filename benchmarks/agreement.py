@@ -11,10 +11,12 @@ TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-3}
 
 
 class DisagreementError(Exception):
-    """A system computed something else than the hand-written NumPy code."""
+    """A system computed something else than the reference, as a rule hand-written NumPy code."""
 
 
-def check(system: str, results: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> None:
+def check(
+    system: str, results: Sequence[np.ndarray], reference: Sequence[np.ndarray], tolerance: float | None = None
+) -> None:
     """Raise DisagreementError unless the arrays agree in number, shape, dtype and value."""
     if len(results) != len(reference):
         raise DisagreementError(f"{system} returned {len(results)} results, NumPy {len(reference)}.")
@@ -26,7 +28,7 @@ def check(system: str, results: Sequence[np.ndarray], reference: Sequence[np.nda
             )
         scale = np.abs(expected).max(initial=0.0)
         error = np.abs(result - expected).max(initial=0.0)
-        if not error <= TOLERANCE[expected.dtype] * scale:
+        if not error <= (TOLERANCE[expected.dtype] if tolerance is None else tolerance) * scale:
             raise DisagreementError(
                 f"Result {i} of {system} differs from NumPy's by {error:.3g}, where the largest entry is {scale:.3g}."
             )

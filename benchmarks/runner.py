@@ -50,13 +50,14 @@ def observed(workload: Workload, size: str, system: str) -> list[np.ndarray]:
 def measure(workload: Workload, size: str, peers: Sequence[str], rounds: int, block: float = BLOCK) -> Measurement:
     """Compare and time.
 
-    Raises DisagreementError, before anything is timed, if a system computes something else than NumPy.
+    Raises DisagreementError, before anything is timed, if a system computes something else than the reference.
     """
     wanted = [name for name in (workload.subject, *peers) if name in workload.implementations]
     systems = [name for name in wanted if named(name).installed]
-    reference = observed(workload, size, "numpy")
+    reference = observed(workload, size, workload.reference)
     for name in systems:
-        check(f"{named(name).title} on {workload.name} ({size})", observed(workload, size, name), reference)
+        what = f"{named(name).title} on {workload.name} ({size})"
+        check(what, observed(workload, size, name), reference, workload.tolerance)
     seconds = best_of_rounds({name: prepared(workload, size, name) for name in systems}, rounds, block)
     targets = {peer: target for peer, target in workload.targets.get(size, {}).items() if peer in seconds}
     return Measurement(

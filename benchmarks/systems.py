@@ -81,7 +81,7 @@ def _doubles_for_jax() -> None:
 SYSTEMS = {
     system.name: system
     for system in (
-        System("wengert", "Wengert", to_numpy=lambda value: np.asarray(value.detach())),
+        System("wengert", "Wengert", to_numpy=lambda value: np.asarray(value.detach() if hasattr(value, "detach") else value)),
         System("torch", "PyTorch", _all_cores_for_torch, lambda value: value.detach().numpy()),
         System("autograd", "autograd"),
         System("jax", "JAX (jit)", _doubles_for_jax),
@@ -95,6 +95,7 @@ COMPILED_SYSTEMS = {
     system.name: system
     for system in (
         System("wengert compiled", "Wengert (compile)", module="wengert"),
+        System("diffrax", "diffrax (jit)", _doubles_for_jax),
         Program("c", "C (gcc -O3)", module="gcc", remedy=C_REMEDY),
         Program("c-fastmath", "C (gcc -O3 -ffast-math)", module="gcc", remedy=C_REMEDY),
     )

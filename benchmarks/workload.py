@@ -12,9 +12,10 @@ Run = Callable[[], tuple]
 class Workload:
     """`data(size)` makes the problem; an implementation takes it and returns the function that is timed.
 
-    What that function returns is compared with the NumPy implementation before anything is timed. `observe(problem,
-    result)` picks from it what is compared, by default everything. `targets[size][peer]` is the largest ratio of
-    Wengert's time to the peer's; `subject` is the face of Wengert that is measured.
+    What that function returns is compared with the implementation of `reference`, by default NumPy's, before anything
+    is timed; `tolerance` replaces the usual one. `observe(problem, result)` picks from it what is compared, by default
+    everything. `targets[size][peer]` is the largest ratio of Wengert's time to the peer's, and `compile_targets` that
+    of the times to compile; `subject` is the face of Wengert that is measured.
     """
 
     def __init__(
@@ -26,9 +27,13 @@ class Workload:
         targets: Mapping[str, Mapping[str, float]] | None = None,
         observe: Callable[[tuple, tuple], tuple] = lambda problem, result: result,
         subject: str = "wengert",
+        compile_targets: Mapping[str, Mapping[str, float]] | None = None,
+        reference: str = "numpy",
+        tolerance: float | None = None,
     ):
         self.name, self.statement, self.data, self.sizes = name, statement, data, sizes
         self.targets, self.observe, self.subject = targets or {}, observe, subject
+        self.compile_targets, self.reference, self.tolerance = compile_targets or {}, reference, tolerance
         self.implementations: dict[str, Callable[..., Run]] = {}
 
     def implementation(self, system: str) -> Callable[[Callable[..., Run]], Callable[..., Run]]:

@@ -6,6 +6,7 @@ Each report is a function that returns figures.
 from __future__ import annotations
 
 from benchmarks.reports.checkpoints import checkpoint_figures
+from benchmarks.reports.control import control_compile_figures, control_memory_figures, loop_figures
 from benchmarks.reports.cost import cost_figures, helmholtz_figures
 from benchmarks.reports.figure import Figure
 from benchmarks.reports.first_calls import compile_figures, warm_figures
@@ -25,5 +26,12 @@ REPORTS = {
     "compile-time": compile_figures,
     "warm": warm_figures,
 }
+CONTROL_REPORTS = {
+    "loops": loop_figures,
+    "control-compile": control_compile_figures,
+    "control-memory": control_memory_figures,
+}
+"""The reports on programs with loops."""
+REPORTS |= CONTROL_REPORTS
 
-__all__ = ["REPORTS", "Figure"]
+__all__ = ["CONTROL_REPORTS", "REPORTS", "Figure"]

@@ -1,10 +1,11 @@
-"""The workloads, one problem a file; those of compiled functions are in `compiled`."""
+"""The workloads, one problem a file; those of compiled functions are in `compiled`, those with loops in `control`."""
 
 from __future__ import annotations
 
 from benchmarks.workload import Workload
 from benchmarks.workloads import chain, convolution, diamond, elementwise, linalg, mlp, rosenbrock
 from benchmarks.workloads.compiled import COMPILED_WORKLOADS
+from benchmarks.workloads.control import CONTROL_WORKLOADS
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
@@ -19,6 +20,6 @@ WORKLOADS: dict[str, Workload] = {
         *convolution.workloads,
     )
 }
-EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS
+EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS | CONTROL_WORKLOADS
 
-__all__ = ["COMPILED_WORKLOADS", "EVERY_WORKLOAD", "WORKLOADS"]
+__all__ = ["COMPILED_WORKLOADS", "CONTROL_WORKLOADS", "EVERY_WORKLOAD", "WORKLOADS"]

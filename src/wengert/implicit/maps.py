@@ -33,6 +33,10 @@ def strip_derivatives(x: Any, level: float) -> Any:
     return strip_from(x, level)
 
 
+class CapturedBatch(GradientError):
+    """A function given to a solver captures a batch."""
+
+
 def unsupported_error(x: Array) -> GradientError:
     """The error for a value of a mode that solvers do not support."""
     if isinstance(x, Symbol):
@@ -43,7 +47,7 @@ def unsupported_error(x: Array) -> GradientError:
         )
     if isinstance(x, Batched):
         return user_error(
-            GradientError,
+            CapturedBatch,
             "A solver met a value that vmap batches and that is not among its arguments",
             "Pass it as an argument.",
         )

@@ -16,6 +16,7 @@ from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
 from wengert.core.levels import find_own, new_level, payloads
 from wengert.core.primitive import Primitive
+from wengert.modes import recording
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole
@@ -110,8 +111,11 @@ def find_dependences(
     for x, value in zip(inputs, values, strict=True):
         tracked.append(Dependence(value, diagonal[start : start + x.size], level))
         start += x.size
+    from wengert.source.reading import read_function  # which is needed for symbols only
+
+    reader = read_function if scope == "global" else None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), recording.override(reader=reader):
             results = flatten_arrays(call([*tracked, *others]))[0]
     finally:
         trace.close()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.checks import attach_checks
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, new_level
@@ -84,13 +85,19 @@ class Traced:
         symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
+        from wengert.source.reading import hide_frames, read_function  # which is needed for traces only
+
         try:
-            with recording.override(trace=trace, enabled=True, inference=False):
-                outs, result = flatten(f(*args, **kwargs))
+            with recording.override(trace=trace, enabled=True, inference=False, reader=read_function):
+                outs, result = flatten(read_function(f)(*args, **kwargs))
                 outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
+        except Exception as error:
+            hide_frames(error)
+            raise
         finally:
             self.assignments = trace.close()
         self.has_rules = trace.has_rules
+        outputs = attach_checks(outputs, trace.checks)
         self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
         outputs += [assignment.node for assignment in self.assignments]
         self.graph = Graph([node for node in inputs if node is not None], outputs, structure, result)

@@ -301,4 +301,5 @@ def test_the_step_of_a_loop_is_named():
 
 
 def test_a_function_without_a_loop_has_no_steps():
-    assert " of 2" not in str(why_nan(lambda x: np.log(x) + np.mean(x * x), -1.0))
+    found = why_nan(lambda x: np.log(x) + np.mean(x * x), -1.0)
+    assert not found.events[0].source_line.step

@@ -271,6 +271,11 @@ def split_passes(
     return Pulled(forward, backward, uses, live)
 
 
+def gain_history(operands: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Whether a backward pass that is recorded (`create_graph=True`) has given these operands a history."""
+    return any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True))
+
+
 # Batches.
 
 

@@ -13,6 +13,7 @@ from wengert.control.bodies import (
     Live,
     Pulled,
     batch_body,
+    check_operands,
     close_function,
     gain_history,
     pull_body,
@@ -132,8 +133,9 @@ def run_switch(index: Any, *operands: Any, branches: Branches) -> tuple[Any, ...
     return tuple(map(as_operand, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
 
 
-def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
+def switch_spec(_index: Spec, *operands: Spec, branches: Branches) -> tuple[Spec, ...]:
     """The specs of the results."""
+    check_operands(operands, branches[0])
     return tuple(specs_of(branches[0].outputs))
 
 

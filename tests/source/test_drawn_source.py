@@ -14,7 +14,7 @@ import pytest
 
 import wengert as wg
 
-from .drawn_source import write_programs
+from tests.source.drawn_source import write_programs
 
 COUNT = int(os.environ.get("WENGERT_DRAWN", "60"))
 CHUNK = 20

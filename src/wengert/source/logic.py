@@ -6,14 +6,18 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.control.checks import Failure
 from wengert.core.errors import user_line
+from wengert.core.spec import Spec
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 from wengert.source.branches import choose_traced
 from wengert.source.memory import Memory
 from wengert.source.tracing import Inner, register_check
 from wengert.source.values import is_number, is_unknown, truth
 
+BOOLEAN = Spec((), np.dtype(bool))
 Thunk = Callable[[], Any]
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -65,15 +69,20 @@ def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool,
     return choose_traced(first, *(arms if decided else arms[::-1]), Memory(*parts))
 
 
+def join_values(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
+    """The same where the values of the operands matter: one of them, which must be alike."""
+    if is_boolean(first) and is_boolean(Inner(Memory(*parts), lambda _: rest(), isolated=True).result):
+        return join_tests(join, first, rest, decided, parts)
+    arms = (lambda: first), rest
+    return choose_traced(first, *(arms if decided else arms[::-1]), Memory(*parts))
+
+
 def last_true(first: Any, *others: Thunk) -> Any:
     """`a and b and ...`: the first operand that is false, or the last one."""
     for k, other in enumerate(others):
         if is_unknown(first):
             rest = lambda k=k: last_true(others[k](), *others[k + 1 :])  # type: ignore[misc]  # a default
-            if is_boolean(first):
-                return join_tests(logical_and, truth(first), rest, False, others)
-            value = first
-            return choose_traced(first, rest, lambda: value, Memory(*others))
+            return join_values(logical_and, first, rest, False, others)
         if not first:
             return first
         first = other()
@@ -85,10 +94,7 @@ def first_true(first: Any, *others: Thunk) -> Any:
     for k, other in enumerate(others):
         if is_unknown(first):
             rest = lambda k=k: first_true(others[k](), *others[k + 1 :])  # type: ignore[misc]  # a default
-            if is_boolean(first):
-                return join_tests(logical_or, truth(first), rest, True, others)
-            value = first
-            return choose_traced(first, lambda: value, rest, Memory(*others))
+            return join_values(logical_or, first, rest, True, others)
         if first:
             return first
         first = other()
@@ -96,8 +102,8 @@ def first_true(first: Any, *others: Thunk) -> Any:
 
 
 def is_boolean(x: Any) -> bool:
-    """Whether a traced value is a boolean."""
-    return is_number(x) and x.dtype.kind == "b"
+    """Whether a value is one boolean."""
+    return is_number(x) and Spec.of(x) == BOOLEAN
 
 
 def negate(x: Any) -> Any:

@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple, TypeGuard
 
 from wengert.compiler.lanes import I64, Code, Lanes, Type, select
+from wengert.compiler.small_products import SmallProduct
 from wengert.core.aspects import primitive_of
 from wengert.core.blas import blas
 from wengert.graph.ir import Node, Operation, is_a
@@ -26,19 +27,28 @@ class Operand(NamedTuple):
     is_transposed: bool
 
 
-def write_matmul(code: Code, out: Operation, x: Operand, y: Operand, result: Lanes) -> None:
-    """Call gemm for each matrix of a stack, in a loop if there are several."""
+def write_matmul(
+    code: Code, out: Operation, x: Operand, y: Operand, result: Lanes, product: SmallProduct | None = None
+) -> None:
+    """Call gemm, or the function of a small product, for each matrix of a stack, in a loop if there are several."""
     m, n, k = out.shape[-2], out.shape[-1], out.args[0].shape[-1]
     element = Type.from_dtype(out.dtype)
     count = math.prod(out.shape[:-2])
+
+    def multiply(x: Operand, y: Operand, result: Lanes) -> None:
+        if product is not None:
+            code.do(f"call void @{product.name}({x.pointer.typed}, {y.pointer.typed}, {result.typed})")
+        else:
+            write_gemm(code, element, (m, n, k), x, y, result)
+
     if count == 1:
-        write_gemm(code, element, (m, n, k), x, y, result)
+        multiply(x, y, result)
         return
     x_step, y_step = [size * is_stack(a) for size, a in zip((m * k, k * n), out.args, strict=True)]
     with code.loop(0, count) as i:
         at = lambda p, step: code.offset(p, i * step, element) if step else p
         x, y = x._replace(pointer=at(x.pointer, x_step)), y._replace(pointer=at(y.pointer, y_step))
-        write_gemm(code, element, (m, n, k), x, y, at(result, m * n))
+        multiply(x, y, at(result, m * n))
 
 
 def write_triangular(code: Code, out: Operation, x: Lanes, result: Lanes) -> None:

@@ -18,7 +18,6 @@ from wengert.compiler.lowering import (
     lowering,
     lowering_of,
 )
-from wengert.compiler.prepare import prepare_body
 from wengert.compiler.short_rows import in_rows
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
@@ -61,20 +60,17 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
     if node.primitive is OUTPUT:
         return Form.OUTPUT
     if node.primitive in (LOOP, SWITCH):
-        return Form.LOOP if has_native_bodies(node) else Form.FALLBACK
+        return Form.LOOP if is_native_control(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
     form = _native_form(node, rows, is_tiny) if has_specs else None
     return Form.FALLBACK if form is None else form
 
 
-def has_native_bodies(node: Operation) -> bool:
-    """Whether the bodies of a loop or switch run without NumPy."""
+def is_native_control(node: Operation) -> bool:
+    """Whether a loop or choice runs natively: its operands are numbers, and a switch has an integer index."""
     specs = [*[a.spec for a in node.args], *node.spec]
-    if not all(spec.dtype in SUPPORTED for spec in specs):
-        return False
-    params = node.params
-    bodies = [g for g in (params["body"], params["condition"]) if g] if node.primitive is LOOP else params["branches"]
-    return all(form_of(inner, ()) is not Form.FALLBACK for body in bodies for inner in prepare_body(body).operations)
+    has_index = node.primitive is LOOP or node.args[0].dtype in SUPPORTED
+    return has_index and not any(spec.dtype.hasobject for spec in specs)
 
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:

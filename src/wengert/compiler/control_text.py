@@ -12,17 +12,33 @@ from typing import TYPE_CHECKING
 
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size
-from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
+from wengert.compiler.program import NO_MEMORY
 from wengert.compiler.program_plan import branch_pairs
+from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
-from wengert.graph.ir import Operation
+from wengert.graph.costs import count_work
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
-    from wengert.compiler.program_writer import ProgramWriter
+    from wengert.compiler.program_writer import Body, ProgramWriter
 
 I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64
 """The number of slices for which a growing sequence has memory at first."""
+
+SHORT = 1 << 20
+"""A loop of at most so many operations cannot be interrupted."""
+UNSEEN = 1 << 12
+"""The number of operations after which a longer loop looks at the clock."""
+
+
+def step_work(graph: Graph) -> int:
+    """The operations of one step of a loop, at least; many if it has a loop that may take long."""
+    if any(node.primitive is LOOP and node.params["shape"].length is None for node in graph.operations):
+        return UNSEEN >> 3
+    work = count_work(graph)
+    return max(work.flops + (work.read + work.written) // 16, 1)
 
 
 class ControlWriter:
@@ -31,11 +47,12 @@ class ControlWriter:
     def __init__(self, writer: ProgramWriter, step: Operation):
         self.writer, self.step, self.code = writer, step, writer.code
         self.operands = [self.pointer_to(a) for a in step.args]
+        self.bodies: list[Body] = []
         used = writer.schedule.outputs_of(step)
         self.used = {u.params["index"]: writer.target_address(u) for u in used}
         self.taken = {u.params["index"] for u in used if u in writer.memory.taken}
 
-    def pointer_to(self, node: Operation) -> Lanes:
+    def pointer_to(self, node: Node) -> Lanes:
         """The address of an operand; a sequence of unknown length is stored as a pointer."""
         address = self.writer.operand_address(node)
         return self.code.load(address, PTR) if has_unknown_length(node.spec) else address
@@ -48,10 +65,9 @@ class ControlWriter:
         """A table of pointers on the stack."""
         return self.writer.allocate(name, 8 * max(entries, 1), True)
 
-    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes, status: Lanes) -> None:
-        """Call the function of a body, and keep its status."""
-        found = self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32)
-        self.code.store(found, status)
+    def call(self, body: str, inputs: Lanes, outputs: Lanes, arena: Lanes) -> None:
+        """Call the function of a body, and return its status if it fails."""
+        self.writer.pass_on(self.code.add(f"call i32 @{body}({inputs.typed}, {outputs.typed}, {arena.typed})", I32))
 
     def copy(self, to: Lanes, source: Lanes, size: int) -> None:
         """Copy bytes."""
@@ -75,7 +91,7 @@ class SwitchWriter(ControlWriter):
         """Write it; returns a line for the report."""
         code, step = self.code, self.step
         pairs = branch_pairs(tuple(step.params["branches"]))
-        bodies = [self.writer.write_body(branch, pairs) for branch in step.params["branches"]]
+        bodies = self.bodies = [self.writer.write_body(branch, pairs) for branch in step.params["branches"]]
         name = f"{bodies[0].name}.switch"
         index, *operands = self.operands
         arena = self.writer.allocate_scratch(f"{name}.arena", max(body.arena for body in bodies))
@@ -94,7 +110,7 @@ class SwitchWriter(ControlWriter):
                 self.copy(targets[o], operands[i], outputs[o].nbytes)
             code.store(targets[o], self.at(reads, i))
         chosen = code.load(index, Type.from_dtype(step.args[0].dtype)).to("i64")
-        status, done = code.variable(I32, 0), code.label("switch.done")
+        done = code.label("switch.done")
         for k, body in enumerate(bodies):
             here, following = code.label(f"branch.{k}"), code.label("switch.next")
             is_last = k == len(bodies) - 1
@@ -103,12 +119,11 @@ class SwitchWriter(ControlWriter):
             else:
                 code.branch(chosen < k + 1, here, following)
             code.begin(here)
-            self.call(body.name, reads, writes, arena, status)
+            self.call(body.name, reads, writes, arena)
             code.jump(done)
             if not is_last:
                 code.begin(following)
         code.begin(done)
-        self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
         return f"switch: one of {len(bodies)} branches"
 
 
@@ -121,6 +136,7 @@ class LoopWriter(ControlWriter):
         self.condition = None if step.params["condition"] is None else writer.write_body(step.params["condition"])
         first, states = self.shape.constants, self.shape.states
         self.body = writer.write_body(step.params["body"], [(first + k, k) for k in range(states)])
+        self.bodies = [*([self.condition] if self.condition else []), self.body]
         self.name = self.body.name
         self.steps: Lanes | None = None
         if self.shape.length is not None:
@@ -160,8 +176,9 @@ class LoopWriter(ControlWriter):
         if self.steps is not None:
             for pointer in self.growing:
                 self.reserve(pointer, self.steps)
-        status, number = code.variable(I32, 0), code.variable(I64, 0)
-        capacity = code.variable(I64, 0)
+        number = code.variable(I64, 0)
+        capacity, last_look = code.variable(I64, 0), code.variable(I64, 0)
+        is_long = shape.length is None or shape.length * step_work(self.body.graph) > SHORT
         head, body, done = code.label("loop"), code.label("step"), code.label("loop.done")
         code.jump(head)
         code.begin(head)
@@ -170,16 +187,17 @@ class LoopWriter(ControlWriter):
             assert self.steps is not None
             code.branch(i < self.steps, body, done)
         else:
-            code.branch(self.holds(status), body, done)
+            code.branch(self.holds(), body, done)
         code.begin(body)
+        if is_long:
+            self.look_at_signals(i, last_look)
         if self.condition is not None and self.growing:
             self.grow(i, capacity)
-        self.run_step(i, status)
+        self.run_step(i)
         code.store(i + 1, number)
         code.jump(head)
         code.begin(done)
         self.finish(code.load(number, I64))
-        self.writer.require(code.load(status, I32).eq(0), OUT_OF_BOUNDS)
         length = "steps until a condition" if self.condition else shape.length or "steps back"
         changed = sum(not self.is_kept(k) for k in self.in_place)
         in_place = f", {changed} of {shape.states} states in place" if changed else ""
@@ -194,22 +212,33 @@ class LoopWriter(ControlWriter):
             code.store(buffer, self.at(self.reads, i))
             code.store(buffer, self.at(self.writes, k))
 
+    def look_at_signals(self, i: Lanes, last_look: Lanes) -> None:
+        """Let Ctrl-C end the loop: from time to time, by the work of a step."""
+        code = self.code
+        often = 1 << max((UNSEEN // step_work(self.body.graph)).bit_length() - 1, 0)
+        look, go_on = code.label("look"), code.label("seen")
+        code.branch((i & (often - 1)).eq(often - 1), look, go_on)
+        code.begin(look)
+        self.writer.pass_on(code.add(f"call i32 @wengert.interrupted({last_look.typed})", I32))
+        code.jump(go_on)
+        code.begin(go_on)
+
     def is_kept(self, k: int) -> bool:
         """Whether a state never changes."""
         graph = self.body.graph
         return graph.outputs[k] is graph.inputs[self.shape.constants + k]
 
-    def holds(self, status: Lanes) -> Lanes:
+    def holds(self) -> Lanes:
         """Whether the condition holds for the present states."""
         assert self.condition is not None
         code = self.code
         (answer,) = self.scratch(f"{self.condition.name}.answer", [1])
         target = self.table(f"{self.condition.name}.outputs", 1)
         code.store(answer, self.at(target, 0))
-        self.call(self.condition.name, self.reads, target, self.arena, status)
+        self.call(self.condition.name, self.reads, target, self.arena)
         return code.load(answer, I8).ne(0)
 
-    def run_step(self, i: Lanes, status: Lanes) -> None:
+    def run_step(self, i: Lanes) -> None:
         """Call the body for step i, and exchange the buffers of the states."""
         code, shape, graph = self.code, self.shape, self.body.graph
         last = shape.constants + shape.states
@@ -222,7 +251,7 @@ class LoopWriter(ControlWriter):
             start = code.load(self.growing[k], PTR) if k in self.growing else self.used.get(k)
             target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
             code.store(target, self.at(self.writes, k))
-        self.call(self.name, self.reads, self.writes, self.arena, status)
+        self.call(self.name, self.reads, self.writes, self.arena)
         for k in self.first:
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))

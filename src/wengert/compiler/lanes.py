@@ -318,6 +318,8 @@ class Lanes:
                 return self._cast("fptosi", new)
             return self._cast("fpext" if new.bits > self.type.bits else "fptrunc", new)
         unsigned = self.type.kind == "i1"
+        if new.is_float and not unsigned and self.text[0] != "%":  # a constant: `3`, or `splat (i64 3)`
+            return self.code.constant(int(self.text.split()[-1].rstrip(")")), new)
         if new.is_float:
             return self._cast("uitofp" if unsigned else "sitofp", new)
         if new.bits < self.type.bits:

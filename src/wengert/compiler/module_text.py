@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
 from wengert.compiler.program import OperandSource
-from wengert.compiler.python_calls import ADDRESS, NEEDED_BY_UPCALL, NOTHING, UPCALL, UPCALL_OPERAND
+from wengert.compiler.python_calls import (
+    ADDRESS,
+    INTERRUPTED,
+    NEEDED_BY_INTERRUPTED,
+    NEEDED_BY_UPCALL,
+    NOTHING,
+    UPCALL,
+    UPCALL_OPERAND,
+)
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.compiler.threads import NEEDED_BY_PARALLEL, PARALLEL
 
@@ -26,6 +35,8 @@ def write_modules(
     constants: int,
     upcall_tables: Sequence[str],
     bodies: Sequence[tuple[str, Code]] = (),
+    products: Mapping[str, Code] | None = None,
+    keeps_memory: bool = False,
 ) -> tuple[str, str, tuple[VectorFunction, ...]]:
     """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
     calls: dict[VectorFunction, int] = {}
@@ -38,7 +49,9 @@ def write_modules(
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
-    declarations = code_declarations([*[kernel.code for kernel in optimised], *[code for _, code in bodies], run])
+    products = products or {}
+    others = [*[code for _, code in bodies], *products.values(), run]
+    declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
     vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
     functions: list[str] = []
@@ -47,12 +60,16 @@ def write_modules(
         declarations |= needed
     else:
         declarations |= vector_declarations
-    if any(kernel.is_large for kernel in kernels):
-        functions.append(PARALLEL)
-        declarations |= NEEDED_BY_PARALLEL
-    if upcall_tables:
-        functions += [*upcall_tables, UPCALL]
-        declarations |= NEEDED_BY_UPCALL
+    looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
+    for is_needed, texts, needed in (
+        (any(kernel.is_large for kernel in kernels), [PARALLEL], NEEDED_BY_PARALLEL),
+        (keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
+        (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
+        (bool(upcall_tables), [*upcall_tables, UPCALL], NEEDED_BY_UPCALL),
+    ):
+        if is_needed:
+            functions += texts
+            declarations |= needed
     counts = {"constants": constants, "upcalls": len(upcall_tables)}
     data = "\n".join(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
@@ -61,6 +78,11 @@ def write_modules(
     for name, code in bodies:
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) noinline nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
+    for name, code in products.items():
+        start = (
+            f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"
+        )
+        functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
     if not quick:
@@ -81,7 +103,7 @@ def code_declarations(codes: Sequence[Code]) -> dict[str, str]:
 
 def upcall_table(number: int, operands: Sequence[OperandSource], results: Sequence[OperandSource]) -> str:
     """The table that the upcall of a fallback reads: where its operands and results are, and how they are passed."""
-    passed = [(o.slot, o.nbytes if o.is_small else ADDRESS) for o in operands]
+    passed = [(o.slot, o.nbytes if o.is_copied else ADDRESS) for o in operands]
     passed += [(result.slot, ADDRESS) for result in results]
     rows = [(slot.entry, slot.offset, size) if slot else (0, 0, NOTHING) for slot, size in passed]
     records = [f"{UPCALL_OPERAND} {{ i64 {entry}, i64 {offset}, i64 {size} }}" for entry, offset, size in rows]

@@ -22,9 +22,11 @@ import numpy as np
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, python_objects, target
 from wengert.compiler.fingerprint import surroundings
+from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
 from wengert.compiler.program import NO_MEMORY, Program
 from wengert.compiler.program_writer import write_program
+from wengert.compiler.python_calls import RELEASED
 from wengert.compiler.simd.vector_functions import function_code
 from wengert.compiler.upcall import make_upcall
 from wengert.core import allocator, parallel
@@ -77,10 +79,12 @@ class NativeProgram:
     def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
         if not allocator.is_configured:
             allocator.keep_freed_memory()
+        allow_kept_memory()
         THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
         program = build.program
-        addresses = {"wengert.threads": ctypes.addressof(THREADS), **python_objects.python_addresses()}
+        own = {"wengert.threads": ctypes.addressof(THREADS), "wengert.kept": ctypes.addressof(KEPT)}
+        addresses = {**own, **python_objects.python_addresses()}
         if program.uses_blas:
             addresses |= blas().addresses
         self.loaded = target.Loaded(build.code, addresses)
@@ -155,6 +159,8 @@ def compile_graph(
     text = program.text
     if arguments is not None and result is not None:
         text = append_module(text, entry.write_entry(arguments, result, releases_gil(program)))
+    elif releases_gil(program):
+        text = append_module(text, RELEASED)
     code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
     if program.quick_text:
         code.append(target.object_code(program.quick_text, is_long=True))

@@ -10,6 +10,7 @@ from wengert.compiler.blas_calls import MATMUL
 from wengert.compiler.classify import Form
 from wengert.compiler.control_text import LoopWriter, SwitchWriter
 from wengert.compiler.gather import Written
+from wengert.compiler.kept_memory import LARGE_ARENA
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
@@ -18,6 +19,7 @@ from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program_plan import Plan, is_read_transposed, make_plan, stored_base
 from wengert.compiler.schedule import Kernel
+from wengert.compiler.small_products import small_product
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -43,12 +45,21 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
 
 class Body(NamedTuple):
-    """The function of a body: its name, the graph that it runs, and the bytes of intermediate results that it needs."""
+    """The function of a body: its name, its graph, the bytes of intermediate results, and its steps for the report."""
 
     name: str
     graph: Graph
     arena: int
     in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
+    summary: tuple[str, ...]
+
+
+class OwnPointer(NamedTuple):
+    """A variable for a pointer to memory of one run, and whether that is kept for the next one."""
+
+    name: str
+    variable: Lanes
+    is_kept: bool
 
 
 class Shared:
@@ -58,7 +69,10 @@ class Shared:
         self.constants: list[Constant] = []
         self.kernels: list[KernelText] = []
         self.bodies: list[tuple[str, Code]] = []
-        self.uses_blas = False
+        self.fallbacks: list[Fallback] = []
+        self.upcall_tables: list[str] = []
+        self.products: dict[str, Code] = {}
+        self.uses_blas = self.keeps_memory = False
 
 
 class ProgramWriter:
@@ -74,10 +88,9 @@ class ProgramWriter:
         shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
-        self.upcall_tables: list[str] = []
-        self.pointers: list[tuple[str, Lanes]] = []  # to memory that is freed at the end, by name
+        self.lends_memory = self.calls_python and not prefix
+        self.pointers: list[OwnPointer] = []
         self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
-        self.fallbacks: list[Fallback] = []
         self.summary: list[str] = []
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
@@ -93,14 +106,20 @@ class ProgramWriter:
         self.write_steps()
         kernels = shared.kernels
         text, quick_text, vector_functions = write_modules(
-            self.code, kernels, len(shared.constants), self.upcall_tables, shared.bodies
+            self.code,
+            kernels,
+            len(shared.constants),
+            shared.upcall_tables,
+            shared.bodies,
+            shared.products,
+            shared.keeps_memory,
         )
         return Program(
             text,
             quick_text,
             vector_functions,
             tuple(node.value for node in shared.constants),
-            tuple(self.fallbacks),
+            tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
             any(kernel.is_large for kernel in kernels),
@@ -119,7 +138,8 @@ class ProgramWriter:
                 self.run_kernel(step, kernel, table)
             elif self.schedule.forms[step] is Form.LOOP:
                 kind = LoopWriter if step.primitive is LOOP else SwitchWriter
-                self.summary.append(kind(self, step).write())
+                writer = kind(self, step)
+                self.summary += [writer.write(), *[f"  {line}" for body in writer.bodies for line in body.summary]]
             elif self.schedule.forms[step] is Form.BLAS and step.primitive is MATMUL:
                 self.run_matmul(step)
             elif self.schedule.forms[step] is Form.BLAS:
@@ -141,10 +161,10 @@ class ProgramWriter:
             (memory.first_output, outputs, "%outputs", 0),
             (memory.first_constant, len(memory.constants), "@wengert.constants", self.first_constant),
         ]
-        if self.calls_python:
+        if self.lends_memory:
             first_object = memory.arena + memory.first_input
             groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
-        entries = memory.arena + 1 + (inputs + outputs if self.calls_python else 0)
+        entries = memory.arena + 1 + (inputs + outputs if self.lends_memory else 0)
         table = self.allocate("table", 8 * entries, entries <= STACK_TABLE)
         self.status = code.variable(I64, 0)
         code.store(self.status, table)
@@ -164,36 +184,43 @@ class ProgramWriter:
         if is_on_stack:
             code.hoisted.append(f"  {memory.text} = alloca [{size} x i8], align {ALIGNMENT}")
             return memory
-        code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
-        code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
-        code.store(memory, self.own_pointer(name))
+        is_kept = size > LARGE_ARENA and not self.calls_python
+        if is_kept:
+            self.shared.keeps_memory = True
+            code.do(f"{memory.text} = call ptr @wengert.take_memory(i64 {aligned_size(size)})")
+        else:
+            code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+            code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        code.store(memory, self.own_pointer(name, is_kept))
         self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
         return memory
 
-    def own_pointer(self, name: str = "") -> Lanes:
+    def own_pointer(self, name: str = "", is_kept: bool = False) -> Lanes:
         """A variable for a pointer to memory that is freed at the end, null at first."""
         code = self.code
         variable = code.name()
         code.hoisted += [f"  {variable} = alloca ptr, align 8", f"  store ptr null, ptr {variable}"]
-        pointer = Lanes(code, variable, PTR)
-        self.pointers.append((name, pointer))
-        return pointer
+        self.pointers.append(OwnPointer(name, Lanes(code, variable, PTR), is_kept))
+        return self.pointers[-1].variable
 
     def release(self) -> None:
         """Free all memory. The table has the present arena: Python may have kept the first one."""
         code = self.code
-        for name, pointer in reversed(self.pointers):
-            memory = code.load(pointer, PTR)
-            if name == "arena":
-                exists, freed = code.label("arena.exists"), code.label("arena.freed")
-                code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
-                code.begin(exists)
+        for name, variable, is_kept in reversed(self.pointers):
+            memory = code.load(variable, PTR)
+            if name != "arena" and not is_kept:
+                code.call("@free", None, memory)
+                continue
+            exists, freed = code.label("memory.exists"), code.label("memory.freed")
+            code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
+            code.begin(exists)
+            if is_kept:
+                code.do(f"call void @wengert.return_memory({memory.typed})")
+            else:
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
                 code.call("@free", None, code.load(entry, PTR))
-                code.jump(freed)
-                code.begin(freed)
-            else:
-                code.call("@free", None, memory)
+            code.jump(freed)
+            code.begin(freed)
 
     def require(self, condition: Lanes, status: int) -> None:
         """Return a status unless a condition holds."""
@@ -202,6 +229,16 @@ class ProgramWriter:
         code.branch(condition, go_on, stop)
         code.begin(stop)
         code.store(code.constant(status, I32), self.returned)
+        code.jump(self.leave)
+        code.begin(go_on)
+
+    def pass_on(self, status: Lanes) -> None:
+        """Return the status of a body unless it is zero."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(status.eq(0), go_on, stop)
+        code.begin(stop)
+        code.store(status, self.returned)
         code.jump(self.leave)
         code.begin(go_on)
 
@@ -218,7 +255,7 @@ class ProgramWriter:
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
-        return address(self.code, slot, is_fixed=not self.calls_python)
+        return address(self.code, slot, is_fixed=not self.lends_memory)
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         """Copy bytes from one slot to another."""
@@ -266,8 +303,11 @@ class ProgramWriter:
             )
             for a in step.args
         ]
-        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)))
-        self.summary.append(f"gemm: {step.args[0].spec!r} @ {step.args[1].spec!r}")
+        product = small_product(step, x.is_transposed, y.is_transposed) if self.prefix else None
+        if product is not None and product.name not in self.shared.products:
+            self.shared.products[product.name] = product.write()
+        blas_calls.write_matmul(self.code, step, x, y, self.address(self.memory.target(step)), product)
+        self.summary.append(f"{'product' if product else 'gemm'}: {step.args[0].spec!r} @ {step.args[1].spec!r}")
 
     def run_triangular(self, step: Operation, table: Lanes) -> None:
         """Call BLAS for a triangular system, or NumPy if it has no solution: NumPy raises the error."""
@@ -300,7 +340,8 @@ class ProgramWriter:
         writer = ProgramWriter(make_plan(body, tuple(updates), f"{name}."), self.shared, f"{name}.")
         writer.write_steps()
         self.shared.bodies[number] = name, writer.code
-        return Body(name, body, writer.memory.size, frozenset([o for _, o in writer.in_place]))
+        shares = frozenset([o for _, o in writer.in_place])
+        return Body(name, body, writer.memory.size, shares, tuple(writer.summary))
 
     def operand_address(self, node: Node) -> Lanes:
         """The address of an operand of a loop or choice."""
@@ -321,7 +362,7 @@ class ProgramWriter:
 
     def call_numpy(self, step: Operation, table: Lanes) -> None:
         """Call the upcall of an operation, and return if it raised an exception."""
-        code, number = self.code, len(self.fallbacks)
+        code, shared, number = self.code, self.shared, len(self.shared.fallbacks)
         operands = tuple([self.operand_source(a) for a in step.args])
         results: tuple[OperandSource | None, ...]
         if step.spec.__class__ is Spec:
@@ -334,8 +375,8 @@ class ProgramWriter:
                     for i in range(len(step.spec))
                 ]
             )
-        self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
-        self.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
+        shared.fallbacks.append(Fallback(step.primitive, step.params, operands, results, self.memory.arena))
+        shared.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
         count = len(operands) + sum(r is not None for r in results)
         upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
         status = code.add(
@@ -351,5 +392,6 @@ class ProgramWriter:
             return OperandSource(None, None, node.value)
         slot = self.memory.slot(self.schedule.aliases.get(node, node))
         if self.memory.first_constant <= slot.entry < self.memory.arena:
-            return OperandSource(None, node.spec, slot.entry - self.memory.first_constant, node.weak)
-        return OperandSource(slot, node.spec, weak=node.weak)
+            number = self.first_constant + slot.entry - self.memory.first_constant
+            return OperandSource(None, node.spec, number, node.weak)
+        return OperandSource(slot, node.spec, weak=node.weak, is_borrowed=bool(self.prefix))

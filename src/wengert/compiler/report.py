@@ -14,9 +14,10 @@ class Report:
         self.name, self.is_warm = name, is_warm
         program = build.program
         self.steps = list(program.summary)
-        self.kernels = [step for step in program.summary if step.startswith("kernel")]
-        self.calls = [step for step in program.summary if step.startswith(("gemm", "trsm"))]
-        self.fallbacks = [step.split()[1] for step in program.summary if step.startswith("NumPy:")]
+        everywhere = [step.strip() for step in program.summary]
+        self.kernels = [step for step in everywhere if "kernel." in step.split(":")[0]]
+        self.calls = [step for step in everywhere if step.startswith(("gemm", "trsm"))]
+        self.fallbacks = [step.split()[1] for step in everywhere if step.startswith("NumPy:")]
         self.arena_bytes, self.code_bytes = program.arena, sum(map(len, build.code))
         self.constant_bytes = sum(c.nbytes for c in program.constants)
         self.seconds = build.seconds

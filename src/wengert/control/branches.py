@@ -185,7 +185,7 @@ def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branch
     rest, run = iter(outs[len(wanted) :]), top.series.run if isinstance(top, Jet) else Run(0)
     return tuple(
         [
-            lift.wrap(y, [next(rest) for _ in range(lift.count)], level, run) if alive else y
+            lift.wrap(y, [next(rest) for _ in range(lift.width)], level, run) if alive else y
             for y, alive in zip(outs, wanted, strict=False)
         ]
     )

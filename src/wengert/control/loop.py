@@ -102,9 +102,9 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
         return top.process(primitive, top.level, operands, params)
     loop = Loop.of(operands, **params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
-        loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
+        loop = loop._replace(steps=[strip_level(n, top.level) for n in loop.steps])
         if not recording.is_recording():
-            return primitive.op(*loop.count, *[strip_level(x, top.level) for x in loop.operands], **params)
+            return primitive.op(*loop.steps, *[strip_level(x, top.level) for x in loop.operands], **params)
     return import_module(f"wengert.control.{module}").run_in_mode(loop, top)
 
 
@@ -128,13 +128,13 @@ register(LOOP)
 
 
 class Loop(NamedTuple):
-    """One loop on values of some mode; `count` is the number of steps where only an operand says it."""
+    """One loop on values of some mode; `steps` is the number of steps where only an operand says it."""
 
     operands: list[Any]
     body: Graph
     condition: Graph | None
     shape: Shape
-    count: list[Any]
+    steps: list[Any]
 
     @staticmethod
     def of(operands: Sequence[Any], body: Graph, condition: Graph | None, shape: Shape) -> Loop:
@@ -150,7 +150,7 @@ class Loop(NamedTuple):
         shape = self.shape._replace(
             constants=len(constants), states=len(states), reverse=self.shape.reverse if reverse is None else reverse
         )
-        operands = [*self.count, *constants, *states, *sequences]
+        operands = [*self.steps, *constants, *states, *sequences]
         trace = recording.current_trace()
         if trace is not None and operands and not any(isinstance(x, Array) for x in operands):
             operands[0] = trace.symbol(operands[0])  # known numbers, but as many steps as the program has

@@ -17,12 +17,17 @@ SETTINGS = {TRIM_THRESHOLD: 256 << 20, TOP_PAD: 64 << 20, MMAP_THRESHOLD: 32 << 
 is_configured = False
 
 
+def may_keep_memory() -> bool:
+    """Whether the user's environment leaves the settings of the allocator to us."""
+    own = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
+    return not own and os.environ.get("WENGERT_KEEP_MEMORY") != "0"
+
+
 def keep_freed_memory() -> None:
     """Configure glibc's allocator. Other C libraries, and settings in the user's environment, stay as they are."""
     global is_configured
     is_configured = True
-    own = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
-    if own or os.environ.get("WENGERT_KEEP_MEMORY") == "0":
+    if not may_keep_memory():
         return
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -10,8 +10,8 @@ import numpy as np
 from wengert.control.closures import close_over
 from wengert.core.errors import user_error
 from wengert.integrate.controller import Controller
-from wengert.integrate.equation import Equation
 from wengert.integrate.flow import EXPLICIT, Method, make_result
+from wengert.integrate.right_hand_side import RightHandSide
 from wengert.integrate.rosenbrock import Rosenbrock
 from wengert.integrate.runge_kutta import RungeKutta
 from wengert.integrate.traced_adjoint import TRACED_TRAJECTORY, TracedTrajectory
@@ -48,7 +48,7 @@ def solve_discrete(
     fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method
 ) -> tuple[Any, Any, Progress]:
     """The same, where derivatives are those of the steps."""
-    equation = Equation(fun, y0, args)
+    equation = RightHandSide(fun, y0, args)
     stepper = make_stepper(method, equation)
     integration = Integration(stepper, make_controller(method, equation, stepper.order), Span(*span))
     start = integration.begin(equation.split(y0), method.options.get("first_step"))
@@ -59,7 +59,7 @@ def solve_discrete(
     return points, where(end.has_failed, np.nan, rows), end
 
 
-def make_stepper(method: Method, equation: Equation) -> Stepper:
+def make_stepper(method: Method, equation: RightHandSide) -> Stepper:
     """The method on the parts of a state."""
     unknown = method.options.keys() - set(OPTIONS)
     if unknown:
@@ -71,7 +71,7 @@ def make_stepper(method: Method, equation: Equation) -> Stepper:
     return RungeKutta(method.name, equation) if method.name in EXPLICIT else Rosenbrock(equation)
 
 
-def make_controller(method: Method, equation: Equation, order: int) -> Controller:
+def make_controller(method: Method, equation: RightHandSide, order: int) -> Controller:
     """The choice of steps for these tolerances, which SciPy limits to 100 times the precision."""
     rtol = max(method.rtol, 100.0 * float(np.finfo(float).eps))
     atol = np.asarray(method.atol, float)

@@ -14,7 +14,7 @@ from wengert.control.branches import cond
 from wengert.control.loops import while_loop
 from wengert.core.array import Array
 from wengert.integrate.controller import Controller
-from wengert.integrate.equation import Equation, Parts
+from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.integrate.runge_kutta import Trial
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute
@@ -25,7 +25,7 @@ from wengert.transforms.products import stop_gradient
 class Stepper(Protocol):
     """A method: how a step is made, and the interpolant inside it."""
 
-    equation: Equation
+    equation: RightHandSide
     order: int
 
     def start(self, t: Any, y: Parts) -> Parts:

@@ -34,7 +34,7 @@ class Batched(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: Params) -> Any:
-        if (trace := recording.capturing_trace(level)) is not None:
+        if recording.active and (trace := recording.capturing_trace(level)) is not None:
             return trace.run(primitive, args, params)
         own = find_own(args, Batched, level)
         out = run_batch(primitive, payloads(args, own), own, params)

@@ -108,7 +108,7 @@ class Tensor(TapeValue):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if (trace := recording.capturing_trace(level)) is not None:
+        if recording.active and (trace := recording.capturing_trace(level)) is not None:
             return trace.run(primitive, args, params)
         values, parents, constants = split_operands(args, level)
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)

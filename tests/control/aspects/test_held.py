@@ -77,7 +77,7 @@ def test_conditions_branches_and_loops_back_are_printed():
     assert "  condition:\n" in text
     assert "    while %1." in text
     assert ": f64[?] = output %1 index=1" in text
-    assert "  step, %4 times, last slice first:\n" in text
+    assert "  step, %3 times, last slice first:\n" in text
     text = str(wg.trace(lambda x: wg.cond(x > 0, lambda x: wg.cond(x > 1, wg.sin, wg.cos, x), wg.exp, x), 2.0))
     assert "  branch 1:\n" in text
     assert "      branch 0:\n        " in text

@@ -64,9 +64,7 @@ class TestLoops:
         assert loop.params["shape"].states == 2
 
     def test_constant_states(self):
-        graph, loop = improve(
-            lambda x: wg.fori_loop(0, 3, lambda k, s: (s[0] * s[1], s[1]), (x[0], x[1]))[0] + x[1]
-        )
+        graph, loop = improve(lambda x: wg.fori_loop(0, 3, lambda k, s: (s[0] * s[1], s[1]), (x[0], x[1]))[0] + x[1])
         assert loop.params["shape"][:2] == (1, 1)
         whole = wg.trace(lambda x: wg.fori_loop(0, 3, lambda k, s: s, x), X).optimize()
         assert not held(whole)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.lanes import Lanes, select
-from wengert.compiler.lowering import Instructions, expansion, lowering, on_floats, on_numbers, on_scalars
-from wengert.ops.elementwise import arithmetic, choices, complex_numbers, exponential, trigonometric
+from wengert.compiler.lowering import Instructions, lowering, on_floats, on_numbers, on_scalars
+from wengert.ops.elementwise import arithmetic, choices, complex_numbers, trigonometric
 from wengert.ops.reductions.sums import root
 
 
@@ -48,17 +48,6 @@ lowering.enter(on_floats(lambda x: 1.0 / x, cost=4), arithmetic.reciprocal)
 lowering.enter(on_floats(lambda x: x.sqrt(), cost=5), arithmetic.sqrt, root)
 lowering.enter(on_floats(lambda x, y: select(x.ne(0.0), x / y, x.like(0.0)), cost=4), arithmetic.divide_live)
 lowering.enter(on_floats(lambda x, y: select(x.ne(0.0), x * y, x.like(0.0))), arithmetic.multiply_live)
-
-
-@expansion(exponential._power)
-def expand_power(x: Any, y: Any) -> Any:
-    """Products, if the exponent is the number 3 or 4: two or three roundings, and much less time."""
-    if not isinstance(y, int | float) or y not in (3, 4) or x.dtype.kind != "f":
-        return None
-    squared = x * x
-    return squared * (x if y == 3 else squared)
-
-
 lowering.enter(on_floats(lambda x: x * x.like(pi / 180.0)), trigonometric.deg2rad)
 
 

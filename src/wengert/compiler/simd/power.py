@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.lanes import Lanes, fma, polynomial, select
+from wengert.compiler.lanes import Lanes, constant_text, fma, polynomial, select
+from wengert.compiler.lowering import lowering, on_floats
 from wengert.compiler.simd.double import Double, double_constant, fast_two_sum, two_product
 from wengert.compiler.simd.exponential import RANGES, reduce_argument
 from wengert.compiler.simd.logarithm import FORMATS, LN2, split_any, split_positive
-from wengert.compiler.simd.vector_functions import vector
+from wengert.compiler.simd.vector_functions import COST, call, vector, vector_function
 from wengert.ops.elementwise import arithmetic, exponential, trigonometric
 
 # (2 atanh(s) / s - 2 - 2/3 z) / z^2 with z = s^2 < 0.0295: z^2 times this to 2^-73.4 of 2.
@@ -72,7 +73,7 @@ def exp_double(x: Double) -> Lanes:
     return (mantissa.bits() + n).floats() * select(below, high.like(2.0**-bounds.lift), 2.0**bounds.lift)
 
 
-@vector(exponential._power)
+@vector_function("power")
 def power(x: Lanes, y: Lanes) -> Lanes:
     """exp(y log |x|), with the sign of x if y is odd, and NaN if x is negative and y not an integer."""
     size = x.abs()
@@ -86,6 +87,19 @@ def power(x: Lanes, y: Lanes) -> Lanes:
     result = select((x < 0.0) & (x > -math.inf) & ~integer, math.nan, result)
     result = select(x.is_nan(), x, select(y.is_nan(), y, result))
     return select(x.eq(1.0) | y.eq(0.0), 1.0, result)
+
+
+def product_or_power(x: Lanes, y: Lanes) -> Lanes:
+    """The third and fourth power are products, with two or three roundings; others call the function."""
+    if y.text == constant_text(3.0, y.type):
+        return x * x * x
+    if y.text == constant_text(4.0, y.type):
+        square = x * x
+        return square * square
+    return call("power", x, y)
+
+
+lowering.enter(on_floats(product_or_power, COST), exponential._power)
 
 
 def _double_power(size: Lanes, y: Lanes, limit: Lanes) -> Lanes:

@@ -45,7 +45,7 @@ def find_reads(graph: Graph) -> dict[Node, int]:
 class Parts(NamedTuple):
     """A loop in parts: operands beside the inputs of the body, which are numbered in their order."""
 
-    count: list[Node]
+    steps: list[Node]
     operands: list[Node]
     body: Graph
     condition: Graph | None
@@ -60,7 +60,7 @@ class Parts(NamedTuple):
 
     def make(self, source: Operation) -> Operation:
         """The loop of these parts."""
-        args = [*self.count, *self.operands]
+        args = [*self.steps, *self.operands]
         node = make_operation(LOOP, args, body=self.body, condition=self.condition, shape=self.shape)
         node.name, node.source = source.name, source.source
         return node
@@ -137,7 +137,10 @@ def hoist_invariants(parts: Parts) -> Parts:
     if not moved:
         return parts
     more = list(moved.values())
-    widen = lambda graph: Graph([*graph.inputs[:first], *more, *graph.inputs[first:]], graph.outputs)
+
+    def widen(graph: Graph) -> Graph:
+        return Graph([*graph.inputs[:first], *more, *graph.inputs[first:]], graph.outputs)
+
     operands = [*parts.operands[:first], *[outside[node] for node in moved], *parts.operands[first:]]
     condition = None if parts.condition is None else widen(parts.condition)
     return parts._replace(

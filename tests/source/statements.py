@@ -17,7 +17,7 @@ def piecewise(x):
     if x > 1.0:
         y = np.sin(x)
         return y * 2.0
-    elif x > 0.0:
+    elif x > 0.0:  # noqa: RET505  # a kind of statement
         y = x * x
     else:
         return -x * x

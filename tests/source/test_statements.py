@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.source.statements import EXAMPLES, OF_ROWS, PROGRAMS, filled, lorenz
 
 import wengert as wg
-
-from tests.source.statements import EXAMPLES, OF_ROWS, PROGRAMS, filled, lorenz
 
 name = lambda value: getattr(value, "__name__", "")
 

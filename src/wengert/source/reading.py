@@ -44,10 +44,15 @@ def read_function(f: Any) -> Any:
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
     if isinstance(f, type | types.BuiltinFunctionType):
         return f
-    call = getattr(type(f), "__call__", None)
+    call = class_function(type(f), "__call__")
     if isinstance(call, types.FunctionType) and is_users_module(call.__module__, call.__code__.co_filename):
         return types.MethodType(read_plain(call), f)
     return f
+
+
+def class_function(kind: type, name: str) -> Any:
+    """The function that a class, or one that it inherits from, defines by this name."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def read_plain(f: types.FunctionType) -> Callable[..., Any]:

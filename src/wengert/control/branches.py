@@ -127,8 +127,8 @@ def check_branches(results: Sequence[tree.Structure], bodies: Sequence[Graph], w
 
 
 def run_switch(index: Any, *operands: Any, branches: Branches) -> tuple[Any, ...]:
-    """The branch on plain arrays."""
-    return tuple(map(np.asarray, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
+    """The branch on plain arrays, or on values that have numbers."""
+    return tuple(map(as_operand, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
 
 
 def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:

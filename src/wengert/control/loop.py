@@ -18,7 +18,7 @@ from wengert.control.bodies import Live, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import strip_level
-from wengert.core.primitive import Primitive, register
+from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
@@ -65,7 +65,10 @@ class Shape(NamedTuple):
 
 
 def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Any, ...]:
-    """The loop on plain arrays. One with a condition also gives the number of steps, at the end."""
+    """The loop on plain arrays, or on values that have numbers, step by step.
+
+    One with a condition also gives the number of steps, at the end.
+    """
     if shape.length is None and condition is None:
         count, *operands = operands  # type: ignore[assignment]  # a list
     else:
@@ -82,7 +85,7 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
         for k, spec in enumerate(specs_of(body.outputs)[shape.states :])
     ]
     steps = () if condition is None else (np.int64(len(rows)),)
-    return (*[np.asarray(s) for s in states], *outputs, *steps)
+    return (*map(as_operand, states), *outputs, *steps)
 
 
 def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:

@@ -40,7 +40,7 @@ def unrolling(setting: bool | int | None) -> Iterator[None]:
 def is_short(n: int) -> bool:
     """Whether a loop of n steps is written out."""
     setting = UNROLL.get()
-    if setting is None:
+    if setting is None or not n:
         return n <= UNROLLED
     return setting if isinstance(setting, bool) else n <= setting
 

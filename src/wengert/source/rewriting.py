@@ -169,9 +169,22 @@ class Rewriter(ast.NodeTransformer):
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.is_fresh(target.value):
             return self.set_item(target, self.visit(node.value), node)
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
-        if isinstance(target, ast.Name) and target.id in self.lists and is_list(node.value):
-            node.value = at(self.runtime("Rows", node.value), node.value)
+        node.value = self.as_rows(target, node.value)
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """`x: list = []`."""
+        if node.value is not None:
+            node.value = self.as_rows(node.target, self.visit(node.value))
+        return node
+
+    def as_rows(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """The value that is assigned to a target, with lists that grow in loops as rows."""
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            value.elts = [self.as_rows(t, v) for t, v in zip(target.elts, value.elts, strict=True)]
+        elif isinstance(target, ast.Name) and target.id in self.lists and is_list(value):
+            return at(self.runtime("Rows", value), value)
+        return value
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x[i] += v` and `x += v` too."""

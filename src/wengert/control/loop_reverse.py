@@ -59,7 +59,9 @@ def run_in_mode(loop: Loop, top: Tensor) -> tuple[Any, ...]:
     outs, gradient = run_forward(loop._replace(operands=values), live)
     count, operands = len(loop.body.outputs), split_operands(loop.operands, level)
     found = record_result(PULL, level, {"gradient": gradient}, *operands, tuple(outs[:count]))
-    return (*[y if alive else y.value for y, alive in zip(found, gradient.pulled.live, strict=False)], *outs[count:])
+    states = live[shape.constants : shape.last]  # which are the results if there is no step
+    alive = [a or (k < len(states) and states[k]) for k, a in enumerate(gradient.pulled.live)]
+    return (*[y if a else y.value for y, a in zip(found, alive, strict=False)], *outs[count:])
 
 
 def run_forward(loop: Loop, live: Live) -> tuple[list[Any], LoopGradient]:

@@ -195,7 +195,7 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
     The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
     `recompute`, it begins with the forward part, and there are no residuals.
     """
-    trace, inputs = Trace(new_level()), [Input(node.spec) for node in body.inputs]
+    trace, inputs = Trace(new_level(), is_held=True), [Input(node.spec) for node in body.inputs]
     level = new_level()
 
     def symbol(node: Node) -> Symbol:

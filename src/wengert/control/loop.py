@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.bodies import Live, Pulled, batch_body, pull_body, push_body, specs_of, trace_body
+from wengert.control.deferred_sums import DeferredSum, defer_sum, new_sequences
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
+from wengert.graph.ir import Node
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
@@ -364,16 +366,49 @@ class LoopGradient:
         specs = specs_of(loop.body.inputs)
         of_states = [zeros_like(specs[i]) if t[i - first] is None else t[i - first] for i in carried]
         given = [k for k in range(shape.states, len(pulled.live)) if pulled.live[k] and t[k] is not None]
+        at_hand = self.sequences_at_hand(t)
+        deferred = self.deferred_sums(summed, at_hand) if shape.length is not None else {}
+        factors = new_sequences(list(deferred.values()), at_hand)
+        summed = [i for i in summed if i not in deferred]
         sums = [zeros_like(specs[i]) for i in summed]
         constants = [self.values[i] for i in pulled.uses if i < first]
         sequences = [*self.saved, *[self.values[i] for i in pulled.uses if i >= last], *[t[k] for k in given]]
-        body = self.body(carried, summed, given)
+        body = self.body(carried, summed, given, factors)
         outs = loop.call([constants, [*of_states, *sums], sequences], body, reverse=not shape.reverse)
-        found = dict(zip([*carried, *summed, *[i for i in live if i >= last]], outs, strict=True))
+        keys = [*carried, *summed, *[i for i in live if i >= last]]
+        found = dict(zip(keys, outs, strict=False))
+        at_hand |= dict(zip(factors, outs[len(keys) :], strict=True))
+        found |= {i: total.combine(*[at_hand[f] for f in total.factors]) for i, total in deferred.items()}
         return tuple([found.get(i) for i in range(len(self.values))])
 
-    def body(self, carried: list[int], summed: list[int], given: list[int]) -> Graph:
-        """One step of the backward pass, for cotangents of these states, sums for constants, and outputs."""
+    def sequences_at_hand(self, t: Sequence[Any]) -> dict[Node, Any]:
+        """The inputs of the backward part that are sequences: residuals, states, slices, cotangents of outputs."""
+        pulled, shape = self.pulled, self.loop.shape
+        first, last = shape.constants, shape.constants + shape.states
+        inputs, states = pulled.backward.inputs, [i for i in pulled.uses if first <= i < last]
+        kept = len(self.saved) - len(states)
+        found: dict[Node, Any] = dict(zip(inputs[len(pulled.uses) :], self.saved[:kept], strict=False))
+        of_states = dict(zip(states, self.saved[kept:], strict=True))
+        for node, i in zip(inputs, pulled.uses, strict=False):
+            if i >= first:
+                found[node] = of_states[i] if i < last else self.values[i]
+        live = [k for k, alive in enumerate(pulled.live) if alive]
+        cotangents = zip(inputs[len(inputs) - len(live) :], live, strict=True)
+        return found | {node: t[k] for node, k in cotangents if k >= shape.states and t[k] is not None}
+
+    def deferred_sums(self, summed: Sequence[int], at_hand: dict[Node, Any]) -> dict[int, DeferredSum]:
+        """The sums for constants that are computed after the loop."""
+        live = [i for i, alive in enumerate(self.live) if alive]
+        terms = dict(zip(live, self.pulled.backward.outputs, strict=True))
+        given = {*at_hand, *[terms[i] for i in live if i >= self.loop.shape.constants + self.loop.shape.states]}
+        found = {i: defer_sum(terms[i], given) for i in summed}
+        return {i: total for i, total in found.items() if total is not None}
+
+    def body(self, carried: list[int], summed: list[int], given: list[int], factors: Sequence[Node]) -> Graph:
+        """One step of the backward pass, for cotangents of these states, sums for constants, and outputs.
+
+        Its last outputs are the factors of sums that are computed after the loop.
+        """
         pulled, shape, body = self.pulled, self.loop.shape, self.loop.body
         first, last = shape.constants, shape.constants + shape.states
         uses = [
@@ -382,6 +417,7 @@ class LoopGradient:
             [i for i in pulled.uses if i >= last],
         ]
         kept = len(self.saved) - len(uses[1])
+        backward = Graph(pulled.backward.inputs, [*pulled.backward.outputs, *factors])
         specs, outs = specs_of(body.inputs), specs_of(body.outputs)
 
         def step(symbols: list[Any]) -> list[Any]:
@@ -399,12 +435,13 @@ class LoopGradient:
                 for k, alive in enumerate(pulled.live)
                 if alive
             ]
-            found = pulled.backward.run([*[values[i] for i in pulled.uses], *residuals, *t])
-            results = dict(zip([i for i, alive in enumerate(self.live) if alive], found, strict=True))
+            found = backward.run([*[values[i] for i in pulled.uses], *residuals, *t])
+            results = dict(zip([i for i, alive in enumerate(self.live) if alive], found, strict=False))
             return [
                 *[results[i] for i in carried],
                 *[totals[i] + results[i] for i in summed],
                 *[c for i, c in results.items() if i >= last],
+                *found[len(results) :],
             ]
 
         residual_specs = specs_of(pulled.forward.outputs)[len(outs) : len(outs) + kept]

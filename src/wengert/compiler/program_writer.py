@@ -68,7 +68,7 @@ def plan_program(
     graph: Graph, updates: Sequence[tuple[int, int]], shared: Shared, prefix: str
 ) -> tuple[ProgramWriter, tuple[tuple[int, int], ...]]:
     """The writer of a program or body, and the updates that it makes in place; names begin with `prefix`."""
-    schedule = Schedule(graph)
+    schedule = Schedule(graph, bool(prefix))
     memory = Memory(schedule)
     writers = [
         KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}") if isinstance(step, Kernel) else None

@@ -67,10 +67,12 @@ class Kernel:
 
 
 class Schedule:
-    """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node."""
+    """The schedule of one graph, or of the body of a loop: its `steps`, its `stored` values, and the form and stage of
+    every node.
+    """
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    def __init__(self, graph: Graph, is_body: bool = False):
+        self.graph, self.is_body = graph, is_body
         self.forms: dict[Node, Form] = {}
         self.rows: tuple[int, ...] = ()
         self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours

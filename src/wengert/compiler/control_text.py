@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size, has_unknown_length
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS
+from wengert.control.loop import Shape
+from wengert.graph.graph import Graph
 from wengert.graph.ir import Operation
 
 if TYPE_CHECKING:
@@ -64,6 +66,12 @@ class ControlWriter:
         return buffers
 
 
+def keeps_states_apart(body: Graph, shape: Shape) -> bool:
+    """Whether no state becomes the old value of another, so that each can be replaced where it is."""
+    old = body.inputs[shape.constants : shape.constants + shape.states]
+    return not any(new in old and new is not old[k] for k, new in enumerate(body.outputs[: shape.states]))
+
+
 class SwitchWriter(ControlWriter):
     """Writes a choice: it calls the function of one branch."""
 
@@ -110,7 +118,7 @@ class LoopWriter(ControlWriter):
         super().__init__(writer, step)
         code, self.shape = self.code, step.params["shape"]
         self.condition = None if step.params["condition"] is None else writer.write_body(step.params["condition"])
-        self.body = writer.write_body(step.params["body"])
+        self.body = writer.write_body(step.params["body"], self.shape.states)
         self.bodies = [*([self.condition] if self.condition else []), self.body]
         self.name = self.body.name
         self.steps: Lanes | None = None
@@ -124,9 +132,11 @@ class LoopWriter(ControlWriter):
         self.growing = {k: writer.own_pointer() for k in self.used if grows and states <= k < len(outputs)}
         plain = [k for k in range(states, len(outputs)) if k not in self.used]
         sizes = [outputs[k].nbytes for k in range(states)]
-        buffers = self.scratch(f"{self.name}.states", [*sizes, *sizes, *[outputs[k].nbytes for k in plain]])
-        self.first, self.second = buffers[:states], buffers[states : 2 * states]
-        self.unused = dict(zip(plain, buffers[2 * states :], strict=True))
+        self.is_single = self.body.is_inline and keeps_states_apart(self.body.graph, self.shape)
+        others = [outputs[k].nbytes for k in plain]
+        buffers = self.scratch(f"{self.name}.states", [*sizes, *([] if self.is_single else sizes), *others])
+        self.first, self.unused = buffers[:states], dict(zip(plain, buffers[len(buffers) - len(plain) :], strict=True))
+        self.second = self.first if self.is_single else buffers[states : 2 * states]
         self.arena = writer.allocate_scratch(
             f"{self.name}.arena", max(self.body.arena, self.condition.arena if self.condition else 0)
         )
@@ -141,6 +151,9 @@ class LoopWriter(ControlWriter):
             code.store(operand, self.at(self.reads, i))
         for k in range(shape.states):
             code.store(self.first[k], self.at(self.writes, k))
+            if self.is_single:
+                self.copy(self.first[k], self.operands[first + k], self.body.graph.outputs[k].nbytes)
+                code.store(self.first[k], self.at(self.reads, first + k))
         if self.steps is not None:
             for pointer in self.growing:
                 self.reserve(pointer, self.steps)
@@ -191,7 +204,7 @@ class LoopWriter(ControlWriter):
             target = self.unused[k] if start is None else code.offset(start, i * graph.outputs[k].nbytes, I8)
             code.store(target, self.at(self.writes, k))
         self.call(self.name, self.reads, self.writes, self.arena, status)
-        for k in range(shape.states):
+        for k in range(0 if self.is_single else shape.states):
             new = code.load(self.at(self.writes, k), PTR)
             code.store(new, self.at(self.reads, shape.constants + k))
             is_first = new.eq(self.first[k])

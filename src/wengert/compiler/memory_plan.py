@@ -161,8 +161,8 @@ def address(code: Code, slot: Slot, is_fixed: bool = True) -> Lanes:
 class Pointers:
     """The addresses that one kernel uses, each loaded once at its start."""
 
-    def __init__(self, code: Code, memory: Memory, aliases: Mapping[Node, Node]):
-        self.code, self.memory, self.aliases = code, memory, aliases
+    def __init__(self, code: Code, memory: Memory, aliases: Mapping[Node, Node], is_fixed: bool = True):
+        self.code, self.memory, self.aliases, self.is_fixed = code, memory, aliases, is_fixed
         self.known: dict[Slot, Lanes] = {}
 
     def source(self, node: Node) -> Lanes:
@@ -181,7 +181,7 @@ class Pointers:
         """The address of a slot."""
         if slot not in self.known:
             lines, self.code.lines = self.code.lines, []
-            self.known[slot] = address(self.code, slot)
+            self.known[slot] = address(self.code, slot, self.is_fixed)
             self.code.hoisted += self.code.lines
             self.code.lines = lines
         return self.known[slot]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from typing import NamedTuple
+
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.lanes import Code, Type
@@ -21,12 +23,20 @@ So are kernels of so many lines that mostly call vector functions: between calls
 VectorFunction = tuple[str, Type]
 
 
+class BodyText(NamedTuple):
+    """The function of a body of a loop, which becomes part of the loop if it `is_inline`."""
+
+    name: str
+    code: Code
+    is_inline: bool = False
+
+
 def write_modules(
     run: Code,
     kernels: Sequence[KernelText],
     constants: int,
     upcall_tables: Sequence[str],
-    bodies: Sequence[tuple[str, Code]] = (),
+    bodies: Sequence[BodyText] = (),
     products: Mapping[str, Code] | None = None,
     keeps_memory: bool = False,
 ) -> tuple[str, str, tuple[VectorFunction, ...]]:
@@ -37,12 +47,14 @@ def write_modules(
             calls[key] = calls.get(key, 0) + count
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
-    is_quick = lambda k: is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls
+    is_quick = lambda k: not k.is_inline and (
+        is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls
+    )
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
     products = products or {}
-    others = [*[code for _, code in bodies], *products.values(), run]
+    others = [*[body.code for body in bodies], *products.values(), run]
     declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
     vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
@@ -66,8 +78,9 @@ def write_modules(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
     )
     head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
-    for name, code in bodies:
-        body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) noinline nounwind {{\nentry:\n"
+    for name, code, is_inline in bodies:
+        inlining = "alwaysinline" if is_inline else "noinline"
+        body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
     for name, code in products.items():
         start = f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import filterfalse
 from typing import NamedTuple
 
 from wengert.compiler import blas_calls
@@ -13,7 +14,7 @@ from wengert.compiler.kernel import KernelText, KernelWriter
 from wengert.compiler.kept_memory import LARGE_ARENA
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned_size, is_immediate
-from wengert.compiler.module_text import upcall_table, write_modules
+from wengert.compiler.module_text import BodyText, upcall_table, write_modules
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.schedule import Kernel, Schedule
@@ -51,6 +52,7 @@ class Body(NamedTuple):
     graph: Graph
     arena: int
     summary: tuple[str, ...]
+    is_inline: bool
 
 
 class Shared:
@@ -59,7 +61,7 @@ class Shared:
     def __init__(self) -> None:
         self.constants: list[Constant] = []
         self.kernels: list[KernelText] = []
-        self.bodies: list[tuple[str, Code]] = []
+        self.bodies: list[BodyText] = []
         self.products: dict[str, Code] = {}
         self.uses_blas = self.keeps_memory = False
 
@@ -194,10 +196,15 @@ class ProgramWriter:
             in_place,
         )
 
-    def write_steps(self) -> None:
-        """Write all steps."""
+    def write_steps(self, states: int = 0) -> None:
+        """Write all steps. If the body is part of a loop, its first outputs may replace the `states` that it reads."""
         memory = self.memory
         table = self.write_table()
+        is_early = lambda copy: self.schedule.is_inline and (
+            copy[0] in memory.given and copy[1].entry >= memory.first_output + states
+        )
+        for base, target in filter(is_early, memory.copies):
+            self.copy(memory.slot(base), target, base.nbytes)
         for step, kernel in zip(self.schedule.steps, self.kernels, strict=True):
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
@@ -211,7 +218,7 @@ class ProgramWriter:
                 self.run_triangular(step, table)
             else:
                 self.run_fallback(step, table)
-        for base, target in memory.copies:
+        for base, target in filterfalse(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
         self.finish()
 
@@ -293,7 +300,7 @@ class ProgramWriter:
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
-        return address(self.code, slot, is_fixed=not self.calls_python)
+        return address(self.code, slot, is_fixed=not (self.calls_python or self.schedule.is_inline))
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         """Copy bytes from one slot to another."""
@@ -361,15 +368,15 @@ class ProgramWriter:
 
     # Loops and choices
 
-    def write_body(self, graph: Graph) -> Body:
-        """Write the function of a body."""
+    def write_body(self, graph: Graph, states: int = 0) -> Body:
+        """Write the function of a body, whose first outputs are the new values of `states`."""
         number, body = len(self.shared.bodies), prepare_body(graph)
         name = f"{self.prefix}body.{number}"
-        self.shared.bodies.append((name, Code()))
+        self.shared.bodies.append(BodyText(name, Code()))
         writer, _ = plan_program(body, (), self.shared, f"{name}.")
-        writer.write_steps()
-        self.shared.bodies[number] = name, writer.code
-        return Body(name, body, writer.memory.size, tuple(writer.summary))
+        writer.write_steps(states)
+        self.shared.bodies[number] = BodyText(name, writer.code, writer.schedule.is_inline)
+        return Body(name, body, writer.memory.size, tuple(writer.summary), writer.schedule.is_inline)
 
     def operand_address(self, node: Node) -> Lanes:
         """The address of an operand of a loop or choice."""

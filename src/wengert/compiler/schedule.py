@@ -98,6 +98,11 @@ class Schedule:
         self.store_late_uses()
         self.steps = self.ordered_steps()
 
+    @property
+    def is_inline(self) -> bool:
+        """Whether this is a body of few scalars, which becomes part of its loop: states stay in registers."""
+        return self.is_body and self.is_tiny and len(self.steps) <= 1
+
     # Forms and loops
 
     def choose_loops(self) -> None:

@@ -1,6 +1,7 @@
 """Loops and choices in native code: a function for each body, called with pointers to what it reads and writes.
 
-States alternate between two buffers, and the first step reads them where the operands are. A slice of a sequence is read
+States alternate between two buffers, and the first step reads them where the operands are. A body of few scalars is
+made part of the loop; its states have one buffer each, and LLVM keeps them in registers. A slice of a sequence is read
 where it is, and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows
 as it runs; such a sequence is passed on as a pointer, and its length as the number of steps.
 """

@@ -19,7 +19,7 @@ from wengert.compiler.element import Elements
 from wengert.compiler.gather import scatter_target
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.loop_plan import ACCUMULATORS, PIECES, LoopPlan
-from wengert.compiler.memory_plan import Memory, Pointers
+from wengert.compiler.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.graph.ir import Operation
 
@@ -48,6 +48,17 @@ class KernelText(NamedTuple):
     def is_mostly_calls(self) -> bool:
         """Whether vector functions do most of its work."""
         return 12 * sum(self.code.calls.values()) > self.length
+
+    @property
+    def pointers(self) -> list[str]:
+        """The lines that load the addresses of operands and results, three for each."""
+        return [line for line in self.code.hoisted if line.startswith(f"  {POINTER}")]
+
+    @property
+    def core(self) -> str:
+        """All other lines."""
+        hoisted = [line for line in self.code.hoisted if not line.startswith(f"  {POINTER}")]
+        return "\n".join([*hoisted, *self.code.lines, "  ret void", "}"])
 
     @property
     def functions(self) -> list[str]:

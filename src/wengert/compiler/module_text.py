@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
 from typing import NamedTuple
 
-from wengert.compiler.kernel import KernelText
 from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
+from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
+from wengert.compiler.memory_plan import POINTER
 from wengert.compiler.program import OperandSource
 from wengert.compiler.python_calls import ADDRESS, NEEDED_BY_UPCALL, NOTHING, UPCALL, UPCALL_OPERAND
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
@@ -47,8 +47,8 @@ def write_modules(
             calls[key] = calls.get(key, 0) + count
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
-    is_quick = lambda k: not k.is_inline and (
-        is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls
+    is_quick = lambda k: (
+        not k.is_inline and (is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls)
     )
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
@@ -83,7 +83,9 @@ def write_modules(
         body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
     for name, code in products.items():
-        start = f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"
+        start = (
+            f"define internal void @{name}(ptr noalias %x, ptr noalias %y, ptr noalias %result) noinline nounwind {{"
+        )
         functions.append("\n".join([start, "entry:", *code.hoisted, *code.lines, "}"]))
     functions.append(head + "\n".join([*run.hoisted, *run.lines, "}"]))
     text = "\n\n".join([data, "!0 = !{}", *declarations.values(), *functions, *kernel_texts(optimised)])
@@ -94,8 +96,23 @@ def write_modules(
 
 
 def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
-    """The functions of kernels."""
-    return [text for kernel in kernels for text in (kernel.text, kernel.combine) if text]
+    """The functions of kernels. Those that differ only in where their operands are share one function."""
+    groups: dict[tuple[str, int], list[KernelText]] = {}
+    for kernel in kernels:
+        groups.setdefault((kernel.core, len(kernel.pointers)), []).append(kernel)
+    texts = [kernel.combine for kernel in kernels if kernel.combine]
+    for (core, lines), members in groups.items():
+        if len(members) == 1 or members[0].is_inline:
+            texts += [kernel.text for kernel in members]
+            continue
+        name = f"{members[0].name}.core"
+        pointers = "".join([f"ptr {POINTER}{i}, " for i in range(lines // 3)])
+        arguments = f"(ptr %table, {pointers}i64 %begin, i64 %end)"
+        texts.append(f"define internal void @{name}{arguments} noinline nounwind {{\nentry:\n{core}")
+        for kernel in members:
+            head = f"define void @{kernel.name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:"
+            texts.append("\n".join([head, *kernel.pointers, f"  call void @{name}{arguments}", "  ret void", "}"]))
+    return texts
 
 
 def code_declarations(codes: Sequence[Code]) -> dict[str, str]:

@@ -10,8 +10,8 @@ from wengert.compiler import blas_calls
 from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
 from wengert.compiler.classify import Form
 from wengert.compiler.control_text import LoopWriter, SwitchWriter
-from wengert.compiler.kernel import KernelText, KernelWriter
 from wengert.compiler.kept_memory import LARGE_ARENA
+from wengert.compiler.kernel import KernelText, KernelWriter
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned_size, is_immediate
 from wengert.compiler.module_text import BodyText, upcall_table, write_modules
@@ -44,8 +44,10 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
 
 class Body(NamedTuple):
-    """The function of a body: its name, the graph that it runs, the bytes of intermediate results that it needs, and
-    its steps for the report.
+    """The function of a body.
+
+    It needs `arena` bytes for intermediate results, and becomes part of the loop if it `is_inline`; the report shows
+    its `summary`.
     """
 
     name: str
@@ -200,8 +202,8 @@ class ProgramWriter:
         """Write all steps. If the body is part of a loop, its first outputs may replace the `states` that it reads."""
         memory = self.memory
         table = self.write_table()
-        is_early = lambda copy: self.schedule.is_inline and (
-            copy[0] in memory.given and copy[1].entry >= memory.first_output + states
+        is_early = lambda copy: (
+            self.schedule.is_inline and (copy[0] in memory.given and copy[1].entry >= memory.first_output + states)
         )
         for base, target in filter(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)

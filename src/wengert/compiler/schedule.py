@@ -67,8 +67,9 @@ class Kernel:
 
 
 class Schedule:
-    """The schedule of one graph, or of the body of a loop: its `steps`, its `stored` values, and the form and stage of
-    every node.
+    """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node.
+
+    The graph may be the body of a loop.
     """
 
     def __init__(self, graph: Graph, is_body: bool = False):

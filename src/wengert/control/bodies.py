@@ -17,7 +17,7 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node, Operation
+from wengert.graph.ir import Input, Node, Operation
 from wengert.graph.passes.subexpressions import merge_common
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform

@@ -45,7 +45,7 @@ def find_factors(term: Node) -> DeferredSum | None:
     if is_a(term, matmul):
         x, y = term.args
         if x.ndim == y.ndim == 2 and is_a(x, _transpose):
-            return DeferredSum((x.args[0], y), matrix_product)  # type: ignore[attr-defined]  # an operation
+            return DeferredSum((x.args[0], y), matrix_product)
     if is_a(term, _sum):
         axes = (0, *[axis + 1 for axis in term.params["axis"]])
         return DeferredSum(term.args, lambda x: reshape(sum_(x, axes), term.shape))

@@ -35,9 +35,8 @@ def choose_residuals(needed: Iterable[Node], free: Container[Node]) -> set[Node]
             continue
         assert isinstance(node, Operation)
         missing = missing_sources(node, kept, free)
-        size = None if missing is None else sum([source.nbytes for source in missing])
-        is_view = node.primitive.facts.view
-        if missing is not None and (not missing or size < node.nbytes or (is_view and size == node.nbytes)):
+        most = node.nbytes if node.primitive.facts.view else node.nbytes - 1
+        if missing is not None and sum([source.nbytes for source in missing]) <= most:
             kept |= missing
         else:
             kept.add(viewed_value(node))

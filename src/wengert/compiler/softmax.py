@@ -38,7 +38,7 @@ def softmax(difference: Operation) -> Node | None:
     if total is None or total.args[0] is not x or x.dtype.kind != "f" or not x.size:
         return None
     axis = total.params["axis"]
-    if out.shape != tuple([1 if i in axis else n for i, n in enumerate(x.shape)]):
+    if out.size > 1 and out.shape != tuple([1 if i in axis else n for i, n in enumerate(x.shape)]):
         return None
     _, weights = scaled_exponentials(Symbol(x), axis)
     sums = sum_(weights, axis, keepdims=True)

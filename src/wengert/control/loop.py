@@ -401,8 +401,13 @@ class LoopGradient:
         live = [i for i, alive in enumerate(self.live) if alive]
         terms = dict(zip(live, self.pulled.backward.outputs, strict=True))
         given = {*at_hand, *[terms[i] for i in live if i >= self.loop.shape.constants + self.loop.shape.states]}
-        found = {i: defer_sum(terms[i], given) for i in summed}
-        return {i: total for i, total in found.items() if total is not None}
+        found: dict[int, DeferredSum] = {}
+        for i in sorted(summed, key=lambda i: -terms[i].nbytes):
+            total = defer_sum(terms[i], given)
+            if total is not None:
+                found[i] = total
+                given.update(total.factors)
+        return found
 
     def body(self, carried: list[int], summed: list[int], given: list[int], factors: Sequence[Node]) -> Graph:
         """One step of the backward pass, for cotangents of these states, sums for constants, and outputs.

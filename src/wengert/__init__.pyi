@@ -18,14 +18,15 @@ from wengert.autograd.grad_mode import no_grad as no_grad
 from wengert.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from wengert.compiler.compiled import compile as compile
 from wengert.compiler.compiled import function as function
+from wengert.control.associative import associative_scan as associative_scan
 from wengert.control.branches import cond as cond
 from wengert.control.branches import switch as switch
 from wengert.control.checkpoint import checkpoint as checkpoint
 from wengert.control.checkpoint import checkpoint_sequential as checkpoint_sequential
-from wengert.control.checkpoint_loop import checkpoint_loop as checkpoint_loop
 from wengert.control.custom import custom_jvp as custom_jvp
 from wengert.control.custom import custom_vjp as custom_vjp
 from wengert.control.custom import primitive as primitive
+from wengert.control.loops import checkpoint_loop as checkpoint_loop
 from wengert.control.loops import fori_loop as fori_loop
 from wengert.control.loops import map as map
 from wengert.control.loops import scan as scan

@@ -25,7 +25,6 @@ from wengert.explain.tables.plain_text import WIDTH, write_text
 from wengert.explain.why.nan import why_nan
 from wengert.explain.why.zero import why_zero
 from wengert.terminal import is_colored, naming_file, note, show
-from wengert.transforms.tracing import leaf_names
 
 EXTRAS = ("igraph", "sympy")
 """Optional packages."""
@@ -101,7 +100,7 @@ def run_grad(given: argparse.Namespace) -> None:
             value, slopes = wg.value_and_grad(function, argnums=smooth)(*arguments)
         else:
             slopes = wg.jacobian(function, argnums=smooth)(*arguments)
-    titles = iter(leaf_names(function, tree.flatten((tuple(arguments), {}))[1]))
+    titles = iter(tree.leaf_names(function, tree.flatten((tuple(arguments), {}))[1]))
     names = [[next(titles) for _ in tree.flatten(x)[0]] for x in arguments]
     gradients = {
         name: np.asarray(leaf)

@@ -343,3 +343,33 @@ class TestOdeint:
         np.testing.assert_allclose(found["v"], np.sin(1.0), atol=1e-6)
         with pytest.raises(ValueError, match="for a state that is"):
             odeint(lambda s, t: [s["x"]], state, [0.0, 1.0])
+
+
+CAPTURES = {
+    "grad": wg.grad,
+    "jvp": lambda f: lambda k: wg.jvp(f, (k,), (1.0,)),
+    "hessian": lambda f: wg.grad(wg.grad(f)),
+    "vmap": lambda f: lambda k: wg.vmap(f)(np.array([k, 2.0 * k])),
+    "vmap of grad": lambda f: lambda k: wg.vmap(wg.grad(f))(np.array([k, 2.0 * k])),
+}
+
+
+@pytest.mark.parametrize("transform", CAPTURES)
+@pytest.mark.parametrize(("method", "adjoint"), [("RK45", "discrete"), ("RK45", "continuous"), ("Radau", None)])
+def test_what_is_captured_has_derivatives(method, adjoint, transform):
+    options = {"method": method, "adjoint": adjoint, **TIGHT}
+
+    def passed(k):
+        fun = lambda t, y, k: [y[1], -k * k * y[0]]
+        return solve_ivp(fun, (0.0, 1.0), [1.0, 0.0], args=(k,), **options).y[0, -1]
+
+    def captured(k):
+        square = k * k
+        return solve_ivp(lambda t, y: [y[1], -square * y[0]], (0.0, 1.0), [1.0, 0.0], **options).y[0, -1]
+
+    def of_odeint(k):
+        return odeint(lambda y, t: [y[1], -k * k * y[0]], [1.0, 0.0], [0.0, 1.0], **options)[-1, 0]
+
+    wanted = CAPTURES[transform](passed)(1.5)
+    for f in (captured, of_odeint):
+        np.testing.assert_allclose(CAPTURES[transform](f)(1.5), wanted, rtol=1e-7)

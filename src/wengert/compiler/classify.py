@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from wengert.compiler.affine import loop_position
-from wengert.compiler.gather import is_native_key
+from wengert.compiler.gather import Written, is_native_key
 from wengert.compiler.lowering import (
     SUPPORTED,
     BlasCall,
@@ -16,21 +16,21 @@ from wengert.compiler.lowering import (
     Scatter,
     View,
     lowering,
+    lowering_of,
 )
-from wengert.compiler.prepare import prepare_body
 from wengert.compiler.short_rows import in_rows
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP
-from wengert.core.aspects import primitive_of
-from wengert.core.infer import infer
 from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
-from wengert.graph.ir import Node, Operation
-from wengert.ops.indexing.subscripts import _getitem, gather
+from wengert.graph.ir import Input, Node, Operation
 
-GATHER, GETITEM = map(primitive_of, (gather, _getitem))
 UNROLLED_TERMS = 8
 """A reduction of at most so many terms is unrolled."""
+SMALL_PART = 16
+"""At most so small a part of a large input is overwritten in memory; of others, every element is computed anew."""
+LARGE_INPUT = 256
+"""The number of elements of a large input."""
 
 
 class Form(Enum):
@@ -43,7 +43,7 @@ class Form(Enum):
     UNROLLED = "reduction of few terms, unrolled"
     GATHER = "reads at computed indices"
     REDUCE = "reduction in a loop"
-    SCATTER = "adds at computed indices"
+    SCATTER = "writes or adds at computed indices, in memory"
     BLAS = "BLAS"
     LOOP = "a loop or a choice, with functions for its bodies"
     FALLBACK = "NumPy"
@@ -60,20 +60,17 @@ def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
     if node.primitive is OUTPUT:
         return Form.OUTPUT
     if node.primitive in (LOOP, SWITCH):
-        return Form.LOOP if has_native_bodies(node) else Form.FALLBACK
+        return Form.LOOP if is_native_control(node) else Form.FALLBACK
     has_specs = node.spec.__class__ is Spec and all(x.dtype in SUPPORTED for x in (node, *node.args))
     form = _native_form(node, rows, is_tiny) if has_specs else None
     return Form.FALLBACK if form is None else form
 
 
-def has_native_bodies(node: Operation) -> bool:
-    """Whether the bodies of a loop or switch run without NumPy."""
+def is_native_control(node: Operation) -> bool:
+    """Whether a loop or choice runs natively: its operands are numbers, and a switch has an integer index."""
     specs = [*[a.spec for a in node.args], *node.spec]
-    if not all(spec.dtype in SUPPORTED for spec in specs):
-        return False
-    params = node.params
-    bodies = [g for g in (params["body"], params["condition"]) if g] if node.primitive is LOOP else params["branches"]
-    return all(form_of(inner, ()) is not Form.FALLBACK for body in bodies for inner in prepare_body(body).operations)
+    has_index = node.primitive is LOOP or node.args[0].dtype in SUPPORTED
+    return has_index and not any(spec.dtype.hasobject for spec in specs)
 
 
 def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form | None:
@@ -105,20 +102,43 @@ def _reduction_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Fo
 
 
 def _choice_form(node: Operation, choice: Choice, is_tiny: bool) -> Form | None:
-    """A choice, or a scatter at computed indices."""
-    if choice.arity in (None, len(node.args)):
+    """A choice, or a scatter in memory."""
+    is_scatter = isinstance(choice, Scatter) and can_scatter(node)
+    if choice.arity in (None, len(node.args)) and not (is_scatter and not is_tiny and is_small_update(node)):
         position = loop_position(node.shape)
         if is_tiny or choice.reads(position, *[a.spec for a in node.args], **node.params) is not None:
             return Form.CHOICE
-    is_scatter = isinstance(choice, Scatter) and is_native_key(node.params["key"], node.shape, node.args[1:])
-    return Form.SCATTER if is_scatter and fills_key(node) else None
+    return Form.SCATTER if is_scatter else None
 
 
-def fills_key(node: Operation) -> bool:
-    """Whether a scattered operand has the shape that its key selects, without broadcasting."""
-    reading = GATHER if len(node.args) > 1 else GETITEM
-    selected = infer(reading, (node.spec, *[i.spec for i in node.args[1:]]), {"key": node.params["key"]})
-    return selected.shape == node.args[0].shape and node.dtype.kind in "fi"
+def can_scatter(node: Operation) -> bool:
+    """Whether there is native code for the key and the dtypes of a scatter."""
+    arity = lowering_of(node, Scatter).arity or 1
+    if not is_native_key(node.params["key"], node.shape, node.args[arity:]):
+        return False
+    written = Written.by(node)
+    if written.base is None:
+        return written.shape == written.value.shape and node.dtype.kind in "fi"
+    if written.adds:
+        return node.dtype.kind in "fi" and (written.value.dtype == node.dtype or written.value.weak in (int, bool))
+    return node.dtype.kind != "i" or written.value.dtype.kind != "f"  # NumPy converts floats to integers
+
+
+def is_small_update(node: Operation) -> bool:
+    """Whether a small part of a large array in memory is written: an input, or what such updates made of one."""
+    written = Written.by(node)
+    if written.base is None or node.size < LARGE_INPUT or written.size * SMALL_PART > node.size:
+        return False
+    base: Node = written.base
+    while isinstance(base, Operation) and is_update(base):
+        base = base.args[0]
+    return isinstance(base, Input)
+
+
+def is_update(node: Operation) -> bool:
+    """Whether an operation writes to a copy of its first operand, or adds to it."""
+    found = lowering.of(node.primitive)
+    return isinstance(found, Scatter) and found.arity == 2
 
 
 def operation_cost(node: Operation) -> int:

@@ -181,7 +181,7 @@ class Elements(ElementSources):
             return load_masked(address, vector, align, mask)
         if stride == -1 and mask is None:
             address = code.offset(base, first - (lanes - 1), type)
-            return pick_lanes(load_element(code, address, vector, align), range(lanes)[::-1])
+            return pick_lanes(load_element(code, address, vector, align, is_overwritten), range(lanes)[::-1])
         indices = self.splat(self.evaluate(index, True), lanes)
         return gather_lanes(base, indices, vector, align, mask)
 
@@ -238,18 +238,24 @@ class Elements(ElementSources):
     def gather(self, node: Operation, position: Position) -> Lanes:
         """An element at an index that other values give."""
         source = node.args[0]
-        index = self.computed_index(node.args[1:], gather_source(node, position))
+        start, affine = self.computed_index(node.args[1:], gather_source(node, position))
         if source.size == 1:  # a constant may have no address
             return self.load(source, (ZERO,) * source.ndim)
         type, base = Type.from_dtype(source.dtype).in_memory, self.pointers.source(source)
-        if index.type.lanes == 1:
-            value = load_element(self.code, self.code.offset(base, index, type), type, type.bits // 8)
+        is_overwritten = self.schedule.aliases.get(source, source) in self.overwritten
+        if start is None or start.type.lanes == 1:
+            base = base if start is None else self.code.offset(base, start, type)
+            value = self.read_memory(base, affine, type, None, is_overwritten)
         else:
+            index = start if affine == ZERO else self.sum(start, self.evaluate(affine, True))
             value = gather_lanes(base, index, Type(type.kind, index.type.lanes), type.bits // 8, None)
         return value.ne(0) if source.dtype.kind == "b" else value
 
-    def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> Lanes:
-        """The index of an element in memory; negative indices count from the end, and all are checked."""
+    def computed_index(self, arrays: Sequence[Node], indexed: IndexedPosition) -> tuple[Lanes | None, Affine]:
+        """The index of an element in memory: the part that arrays give, and the rest.
+
+        Negative indices count from the end, and all are checked.
+        """
         total: Lanes | None = None
         stride = 1
         affine = ZERO
@@ -266,9 +272,7 @@ class Elements(ElementSources):
                 index = select(bad, index.like(0), index)
                 total = self.sum(total, index * stride if stride != 1 else index)
             stride *= axis.extent
-        if total is None or affine != ZERO:
-            total = self.sum(total, self.evaluate(affine, True))
-        return total
+        return total, affine
 
     def flag_out_of_bounds(self, bad: Lanes) -> None:
         """Set the flag of the kernel if any index is out of bounds."""

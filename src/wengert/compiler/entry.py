@@ -16,13 +16,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
-from wengert.compiler.python_calls import ENTRY_FUNCTIONS, UNOPTIMISED
+from wengert.compiler.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
 from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, dtype_name, python_symbol
 from wengert.compiler.target import Loaded
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 
-RUN, ENTRY = "wengert.run", "wengert.entry"
+RUN, RUN_RELEASED, ENTRY = "wengert.run", "wengert.run.released", "wengert.entry"
 
 ResultTree: TypeAlias = "Spec | tuple[ResultTree, ...]"
 """The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these."""
@@ -134,6 +134,7 @@ class _EntryWriter:
             *self.globals.values(),
             *self.code.declarations.values(),
             ENTRY_FUNCTIONS,
+            RELEASED if self.release_gil else "",
             head,
             "entry:",
             *self.code.hoisted,
@@ -223,11 +224,8 @@ class _EntryWriter:
 
     def run(self, inputs: Lanes, outputs: Lanes) -> None:
         """Call the program."""
-        thread = self.python("PyEval_SaveThread", PTR) if self.release_gil else None
-        status = self.code.add(f"call i32 @{RUN}({inputs.typed}, {outputs.typed})", _I32)
-        if thread is not None:
-            self.python("PyEval_RestoreThread", None, thread)
-        self.status = status
+        run = RUN_RELEASED if self.release_gil else RUN
+        self.status = status = self.code.add(f"call i32 @{run}({inputs.typed}, {outputs.typed})", _I32)
         self.require(status.eq(0), "stopped")
 
     def finish(self, values: list[Lanes]) -> None:
@@ -326,10 +324,8 @@ class Caller:
 
     def __init__(self, loaded: Loaded, inputs: Sequence[Spec], outputs: Sequence[Spec], release_gil: bool = False):
         self.loaded, self.inputs, self.outputs = loaded, tuple(inputs), tuple(outputs)
-        prototype = (ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE)(
-            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
-        )
-        self._run = prototype(loaded.address(RUN))
+        prototype = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        self._run = prototype(loaded.address(RUN_RELEASED if release_gil else RUN))
 
     def __call__(
         self, values: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS

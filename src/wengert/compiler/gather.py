@@ -1,16 +1,22 @@
-"""Reads and additions at computed indices: the integer arrays in a key."""
+"""Reads, writes and additions at computed indices: the integer arrays in a key."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from wengert.compiler.affine import Affine, Position
+from wengert.compiler.affine import ZERO, Affine, Position, broadcast_position
+from wengert.compiler.lowering import Scatter, lowering_of
+from wengert.core.aspects import primitive_of
+from wengert.core.infer import infer
 from wengert.graph.ir import Node, Operation
 from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import _getitem, gather
 
+GATHER, GETITEM = map(primitive_of, (gather, _getitem))
 INDEX_DTYPES = frozenset(map(np.dtype, ("i8", "i4")))
 
 
@@ -68,6 +74,35 @@ def gather_source(node: Operation, position: Position) -> IndexedPosition:
     return indexed_position(node.args[0].shape, node.params["key"], node.args[1:], position)
 
 
-def scatter_target(node: Operation, position: Position) -> IndexedPosition:
-    """The element of the result that a scatter adds an element of the operand to."""
-    return indexed_position(node.shape, node.params["key"], node.args[1:], position)
+class Written(NamedTuple):
+    """What a scatter does: it writes `value` at `key` with `indices` into zeros or a copy of `base`, or adds it."""
+
+    value: Node
+    indices: tuple[Node, ...]
+    base: Node | None
+    key: Index
+    shape: tuple[int, ...]  # of what the key selects
+    adds: bool
+
+    @staticmethod
+    def by(node: Operation) -> Written:
+        """What this scatter does."""
+        found, key = lowering_of(node, Scatter), node.params["key"]
+        arity = found.arity or 1
+        value, indices, base = node.args[arity - 1], node.args[arity:], node.args[0] if arity > 1 else None
+        shape = infer(GATHER if indices else GETITEM, (node.spec, *[i.spec for i in indices]), {"key": key}).shape
+        return Written(value, indices, base, key, shape, found.adds or (base is None and key.repeats))
+
+    @property
+    def size(self) -> int:
+        """The number of elements that are written."""
+        return math.prod(self.shape)
+
+    def target(self, shape: tuple[int, ...], position: Position) -> IndexedPosition:
+        """The element of the result that an element of the selection is written to."""
+        return indexed_position(shape, self.key, self.indices, position)
+
+    def value_position(self, position: Position) -> Position:
+        """The position in the value, which may have fewer axes, or more of length one."""
+        extra = self.value.ndim - len(position)
+        return broadcast_position((ZERO,) * max(extra, 0) + position, self.value.shape)

@@ -16,7 +16,7 @@ from wengert.compiler.accumulators import Accumulators, write_combination
 from wengert.compiler.affine import Affine
 from wengert.compiler.classify import Form
 from wengert.compiler.element import Elements
-from wengert.compiler.gather import scatter_target
+from wengert.compiler.gather import Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.loop_plan import ACCUMULATORS, PIECES, LoopPlan
 from wengert.compiler.memory_plan import POINTER, Memory, Pointers
@@ -152,19 +152,16 @@ class KernelWriter:
             self.elements.store(node, position, value)
 
     def write_scatter(self, node: Operation) -> None:
-        """Add the element at the present counters to its target, or store it if no target occurs twice."""
-        code, elements = self.code, self.elements
-        position = self.plan.position(node.args[0])
-        value = elements.at(node.args[0], position)
-        target = scatter_target(node, position)
-        if len(node.args) == 1:
-            elements.store(node, tuple([axis.affine for axis in target.axes if axis.affine is not None]), value)
-            return
-        for element in elements.index_elements(node.args[1:], target):
-            elements.at(*element)
-        base = elements.pointers.target(node)
-        address = code.offset(base, elements.computed_index(node.args[1:], target), value.type)
-        code.store(code.load(address, value.type) + value if node.params["key"].repeats else value, address)
+        """Write the element at the present counters to its target, or add it."""
+        written, elements = Written.by(node), self.elements
+        first, *_ = [elements.at(*element) for element in self.plan.scattered_elements()]
+        type = Type.from_dtype(node.dtype)
+        start, index = elements.computed_index(written.indices, written.target(node.shape, self.plan.counted_position))
+        target = self.code.offset(elements.pointers.target(node), 0 if start is None else start, type.in_memory)
+        value = first.to(type.kind)
+        if written.adds:
+            value = elements.sum(elements.read_memory(target, index, type, None, True), value)
+        elements.write_memory(target, index, value)
 
     def return_status(self) -> None:
         """Add whether an index was out of bounds to the status of the program."""

@@ -8,7 +8,8 @@ from itertools import product
 
 from wengert.compiler.affine import ZERO, Affine, Counter, Position, flat_index
 from wengert.compiler.classify import Form, operation_cost
-from wengert.compiler.element_sources import ElementSources
+from wengert.compiler.element_sources import Element, ElementSources
+from wengert.compiler.gather import Written
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.compiler.target import vector_bytes
 from wengert.graph.ir import Node, Operation
@@ -78,7 +79,8 @@ class LoopPlan:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""
         if not self.domain or 0 in self.domain:
             return None, 1  # no element has a neighbour
-        if self.kernel.scatter is not None and len(self.kernel.scatter.args) > 1:
+        written = Written.by(self.kernel.scatter) if self.kernel.scatter is not None else None
+        if written is not None and any(i.size > 1 for i in written.indices):
             return None, 1  # computed indices may be equal, so elements are added one after the other
         long = [i for i, n in enumerate(self.domain) if n >= lanes // 2]
         axis = max(range(len(self.domain)), key=lambda i: (self.domain[i], i))
@@ -87,7 +89,12 @@ class LoopPlan:
         elif long:
             strided = strided_counts(self.memory_indices(), len(self.domain))
             axis = min(long, key=lambda i: (strided[i], -i))
-        while lanes > self.domain[axis] or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK):
+        is_added = written is not None and written.adds  # each element once
+        while (
+            lanes > self.domain[axis]
+            or (is_added and self.domain[axis] % lanes)
+            or (lanes > 1 and 8 * lanes * len(self.nodes) > STACK)
+        ):
             lanes //= 2
         return (axis, lanes) if lanes > 1 else (None, 1)
 
@@ -108,7 +115,7 @@ class LoopPlan:
         found = []
         for node in self.kernel.maps:
             found.append(flat_index(self.position(node) + next(iter(self.inner_positions(node))), node.shape))
-        stack = [
+        stack = self.scattered_elements() or [
             (node, self.position(node) + inner)
             for node in self.kernel.computed_values
             for inner in self.inner_positions(node)
@@ -125,11 +132,25 @@ class LoopPlan:
                     stack.append(element)
         return found
 
+    def scattered_elements(self) -> list[Element]:
+        """The elements that a scatter writes or adds, and those of its indices."""
+        node = self.kernel.scatter
+        if node is None:
+            return []
+        written, position = Written.by(node), self.counted_position
+        indices = self.sources.index_elements(written.indices, written.target(node.shape, position))
+        return [(written.value, written.value_position(position)), *indices]
+
+    @property
+    def counted_position(self) -> Position:
+        """The position of the counters."""
+        return tuple([Affine(0, ((c, 1),)) if c.extent > 1 else ZERO for c in self.counters])
+
     def position(self, node: Node) -> Position:
         """The position of the counters along the looped axes of a node."""
         if self.is_flat:
             return (ZERO,) * (node.ndim - 1) + (Affine(0, ((self.counters[0], 1),)),)
-        return tuple([Affine(0, ((c, 1),)) if c.extent > 1 else ZERO for c in self.counters])
+        return self.counted_position
 
     def inner_positions(self, node: Node) -> Iterator[Position]:
         """All positions along the unrolled axes of a node, which come after the looped ones."""

@@ -112,7 +112,14 @@ class Choice(Lowering):
 
 
 class Scatter(Choice):
-    """A choice that adds its elements at computed indices if its key has arrays."""
+    """A choice that writes or adds its elements in memory if its key has arrays: into zeros, or a copy of an operand.
+
+    `adds` says whether it adds to that operand.
+    """
+
+    def __init__(self, reads: Callable[..., list[Read] | None], arity: int | None = 1, adds: bool = False):
+        super().__init__(reads, arity)
+        self.adds = adds
 
 
 class Gather(Lowering):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wengert.compiler.classify import Form
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
-from wengert.control.loop import UNKNOWN
+from wengert.control.residuals import has_unknown_length
 from wengert.core.spec import Spec
 from wengert.graph.ir import Constant, Node
 
@@ -55,6 +55,7 @@ class Memory:
                 self.outputs[node] = Slot(self.first_output + i)
         self.temporary: dict[Node, Slot] = {}
         self.partials: dict[Node, Slot] = {}
+        self.taken: dict[Node, Node] = {}  # results of updates in place, and the values whose memory they take
 
     def plan(
         self, reads: Iterable[Iterable[Node]], writes: Iterable[Iterable[Node]], partials: Iterable[dict[Node, int]]
@@ -67,7 +68,7 @@ class Memory:
         last: dict[Node, int] = {}
         for step, nodes in enumerate(reads):
             for node in nodes:
-                last[node] = step
+                last[self.owner(node)] = step
         free: list[tuple[int, int]] = []  # offset and size, in order
         for step, (made, extra) in enumerate(zip(writes, partials, strict=True)):
             here: list[tuple[int, int]] = []
@@ -76,12 +77,15 @@ class Memory:
                 self.partials[node] = Slot(self.arena, self.allocate(free, size))
                 here.append((self.partials[node].offset, size))
             for node in made:
+                if node in self.taken:
+                    continue
                 if node not in self.outputs and node.spec.__class__ is Spec:
                     size = aligned_size(stored_bytes(node))
                     self.temporary[node] = Slot(self.arena, self.allocate(free, size))
                     if node not in last:
                         here.append((self.temporary[node].offset, size))
-            gone = [node for node in dict.fromkeys(reads[step]) if last[node] == step and node in self.temporary]
+            read = dict.fromkeys(map(self.owner, reads[step]))
+            gone = [node for node in read if last[node] == step and node in self.temporary]
             for offset, size in here + [
                 (self.temporary[node].offset, aligned_size(stored_bytes(node))) for node in gone
             ]:
@@ -103,20 +107,22 @@ class Memory:
         self.size = offset + size
         return offset
 
+    def owner(self, node: Node) -> Node:
+        """The value that was first in the memory of this one."""
+        while node in self.taken:
+            node = self.taken[node]
+        return node
+
     def slot(self, node: Node) -> Slot:
         """The slot that a value is read from."""
+        node = self.owner(node)
         if node in self.given:
             return self.given[node]
         return self.outputs[node] if node in self.outputs else self.temporary[node]
 
     def target(self, node: Node) -> Slot:
         """The slot that a value is written to, by the step that makes it."""
-        return self.outputs[node] if node in self.outputs else self.temporary[node]
-
-
-def has_unknown_length(spec: Spec) -> bool:
-    """Whether this is a sequence with as many slices as a loop makes steps."""
-    return spec.__class__ is Spec and bool(spec.shape) and spec.shape[0] == UNKNOWN
+        return self.slot(node)
 
 
 def stored_bytes(node: Node) -> int:

@@ -10,7 +10,15 @@ from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
 from wengert.compiler.memory_plan import POINTER
 from wengert.compiler.program import OperandSource
-from wengert.compiler.python_calls import ADDRESS, NEEDED_BY_UPCALL, NOTHING, UPCALL, UPCALL_OPERAND
+from wengert.compiler.python_calls import (
+    ADDRESS,
+    INTERRUPTED,
+    NEEDED_BY_INTERRUPTED,
+    NEEDED_BY_UPCALL,
+    NOTHING,
+    UPCALL,
+    UPCALL_OPERAND,
+)
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.compiler.threads import NEEDED_BY_PARALLEL, PARALLEL
 
@@ -64,15 +72,16 @@ def write_modules(
         declarations |= needed
     else:
         declarations |= vector_declarations
-    if any(kernel.is_large for kernel in kernels):
-        functions.append(PARALLEL)
-        declarations |= NEEDED_BY_PARALLEL
-    if keeps_memory:
-        functions.append(TAKE_AND_RETURN)
-        declarations |= NEEDED_BY_TAKE
-    if upcall_tables:
-        functions += [*upcall_tables, UPCALL]
-        declarations |= NEEDED_BY_UPCALL
+    looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
+    for is_needed, texts, needed in (
+        (any(kernel.is_large for kernel in kernels), [PARALLEL], NEEDED_BY_PARALLEL),
+        (keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
+        (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
+        (bool(upcall_tables), [*upcall_tables, UPCALL], NEEDED_BY_UPCALL),
+    ):
+        if is_needed:
+            functions += texts
+            declarations |= needed
     counts = {"constants": constants, "upcalls": len(upcall_tables)}
     data = "\n".join(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
@@ -122,7 +131,7 @@ def code_declarations(codes: Sequence[Code]) -> dict[str, str]:
 
 def upcall_table(number: int, operands: Sequence[OperandSource], results: Sequence[OperandSource]) -> str:
     """The table that the upcall of a fallback reads: where its operands and results are, and how they are passed."""
-    passed = [(o.slot, o.nbytes if o.is_small else ADDRESS) for o in operands]
+    passed = [(o.slot, o.nbytes if o.is_copied else ADDRESS) for o in operands]
     passed += [(result.slot, ADDRESS) for result in results]
     rows = [(slot.entry, slot.offset, size) if slot else (0, 0, NOTHING) for slot, size in passed]
     records = [f"{UPCALL_OPERAND} {{ i64 {entry}, i64 {offset}, i64 {size} }}" for entry, offset, size in rows]

@@ -23,11 +23,12 @@ class OperandSource(NamedTuple):
     spec: Spec | None
     value: Any = None
     weak: type | None = None  # of a Python number, whose dtype follows the other operands
+    is_borrowed: bool = False  # on memory that Python cannot keep: that of a loop
 
     @property
-    def is_small(self) -> bool:
-        """Whether it is copied."""
-        return self.spec is not None and self.nbytes <= SMALL
+    def is_copied(self) -> bool:
+        """Whether it is copied for Python."""
+        return self.spec is not None and (self.is_borrowed or self.nbytes <= SMALL)
 
     @property
     def nbytes(self) -> int:
@@ -42,6 +43,7 @@ class Fallback(NamedTuple):
     params: dict[str, Any]
     operands: tuple[OperandSource, ...]
     results: tuple[OperandSource | None, ...]  # None: unused
+    arena_entry: int  # in the table of pointers
 
 
 class Program(NamedTuple):

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
 from wengert.compiler import blas_calls
-from wengert.compiler.blas_calls import MATMUL, is_matrix_transpose
+from wengert.compiler.blas_calls import MATMUL
 from wengert.compiler.classify import Form
 from wengert.compiler.control_text import LoopWriter, SwitchWriter
+from wengert.compiler.gather import Written
 from wengert.compiler.kept_memory import LARGE_ARENA
-from wengert.compiler.kernel import KernelText, KernelWriter
+from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
-from wengert.compiler.memory_plan import ALIGNMENT, Memory, Slot, address, aligned_size, is_immediate
+from wengert.compiler.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
 from wengert.compiler.module_text import BodyText, upcall_table, write_modules
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
-from wengert.compiler.schedule import Kernel, Schedule
+from wengert.compiler.program_plan import Plan, is_read_transposed, make_plan, stored_base
+from wengert.compiler.schedule import Kernel
 from wengert.compiler.small_products import small_product
 from wengert.control.loop import LOOP
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
+I32 = Type("i32")
 STACK = 1 << 15
 """An arena of at most so many bytes is on the stack.
 
@@ -39,22 +42,30 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
     `updates` pairs inputs with the outputs that replace them afterwards.
     """
-    writer, in_place = plan_program(graph, updates, Shared(), "")
-    return writer.write(in_place)
+    return ProgramWriter(make_plan(graph, tuple(updates), ""), Shared(), "").write()
 
 
 class Body(NamedTuple):
     """The function of a body.
 
-    It needs `arena` bytes for intermediate results, and becomes part of the loop if it `is_inline`; the report shows
+    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`; the report shows
     its `summary`.
     """
 
     name: str
     graph: Graph
     arena: int
+    in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
     summary: tuple[str, ...]
     is_inline: bool
+
+
+class OwnPointer(NamedTuple):
+    """A variable for a pointer to memory of one run, and whether that is kept for the next one."""
+
+    name: str
+    variable: Lanes
+    is_kept: bool
 
 
 class Shared:
@@ -64,102 +75,28 @@ class Shared:
         self.constants: list[Constant] = []
         self.kernels: list[KernelText] = []
         self.bodies: list[BodyText] = []
+        self.fallbacks: list[Fallback] = []
+        self.upcall_tables: list[str] = []
         self.products: dict[str, Code] = {}
         self.uses_blas = self.keeps_memory = False
-
-
-def plan_program(
-    graph: Graph, updates: Sequence[tuple[int, int]], shared: Shared, prefix: str
-) -> tuple[ProgramWriter, tuple[tuple[int, int], ...]]:
-    """The writer of a program or body, and the updates that it makes in place; names begin with `prefix`."""
-    schedule = Schedule(graph, bool(prefix))
-    memory = Memory(schedule)
-    writers = [
-        KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}") if isinstance(step, Kernel) else None
-        for i, step in enumerate(schedule.steps)
-    ]
-    reads: list[list[Node]] = []
-    writes: list[Sequence[Node]] = []
-    for step, writer in zip(schedule.steps, writers, strict=True):
-        reads.append(values_read(schedule, step, writer))
-        if isinstance(step, Kernel):
-            reads[-1] = [base for base in reads[-1] if base in schedule.stored]
-            writes.append(step.roots)
-        else:
-            writes.append([step] if step.spec.__class__ is Spec else schedule.outputs_of(step))
-    partials = [w.plan.partials() if w is not None else {} for w in writers]
-    memory.plan([*reads, [base for base, _ in memory.copies]], [*writes, []], [*partials, {}])
-    in_place = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
-    kernels = [w.write() if w is not None else None for w in writers]
-    return ProgramWriter(schedule, memory, kernels, shared, prefix), in_place
-
-
-def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> list[Node]:
-    """The values that a step reads, and in a kernel also those that it computes."""
-    if writer is not None:
-        return [schedule.aliases.get(node, node) for node in writer.plan.nodes]
-    assert isinstance(step, Operation)
-    return [stored_base(schedule, a) for a in step.args]
-
-
-def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], i: int, o: int) -> bool:
-    """Let the kernel of an output write it to the memory of an input, if it may; whether it may.
-
-    It may if it is the last to read the input, reads each element where it writes one, and the program cannot fail:
-    after an error, the input must be unchanged.
-    """
-    old, new = schedule.graph.inputs[i], schedule.graph.outputs[o]
-    has_own_memory = memory.outputs.get(new) == Slot(memory.first_output + o)
-    is_copied = any(base is old for base, _ in memory.copies)
-    if not has_own_memory or old.spec != new.spec or is_copied or any(map(schedule.may_fail, schedule.forms)):
-        return False
-    steps = list(zip(schedule.steps, writers, strict=True))
-    home = next(k for k, (step, _) in enumerate(steps) if new in (step.roots if isinstance(step, Kernel) else (step,)))
-    if any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
-        return False
-    writer = writers[home]
-    if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
-        return False
-    writer.elements.overwritten.add(old)
-    return True
-
-
-def stored_base(schedule: Schedule, node: Node) -> Node:
-    """The value in memory that an operand of a BLAS call or fallback is read from."""
-    if is_read_transposed(schedule, node):
-        assert isinstance(node, Operation)
-        node = node.args[0]
-    return schedule.aliases.get(node, node)
-
-
-def is_read_transposed(schedule: Schedule, node: Node) -> bool:
-    """Whether an operand is a transpose that BLAS reads from what it transposes."""
-    return is_matrix_transpose(node) and node not in schedule.stored and node not in schedule.aliases
 
 
 class ProgramWriter:
     """Writes the function that runs all steps."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        memory: Memory,
-        kernels: Sequence[KernelText | None],
-        shared: Shared,
-        prefix: str,
-    ):
+    def __init__(self, plan: Plan, shared: Shared, prefix: str):
+        schedule, memory, kernels = plan.schedule, plan.memory, plan.kernels
         self.schedule, self.memory, self.kernels, self.shared, self.prefix = schedule, memory, kernels, shared, prefix
+        self.in_place = plan.shared
         self.first_constant = len(shared.constants)
         shared.constants += memory.constants
         shared.kernels += [kernel for kernel in kernels if kernel is not None]
         shared.uses_blas = shared.uses_blas or any(form is Form.BLAS for form in schedule.forms.values())
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
-        self.upcall_tables: list[str] = []
-        self.allocations: list[Lanes] = []
-        self.kept: list[Lanes] = []
-        self.pointers: list[Lanes] = []
-        self.fallbacks: list[Fallback] = []
+        self.lends_memory = self.calls_python and not prefix
+        self.pointers: list[OwnPointer] = []
+        self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.summary: list[str] = []
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
@@ -169,7 +106,7 @@ class ProgramWriter:
         is_triangular = step.primitive is not MATMUL
         return self.schedule.forms[step] is not Form.BLAS or is_triangular and not step.params["unit_diagonal"]
 
-    def write(self, in_place: tuple[tuple[int, int], ...]) -> Program:
+    def write(self) -> Program:
         """The program."""
         graph, memory, shared = self.schedule.graph, self.memory, self.shared
         self.write_steps()
@@ -178,7 +115,7 @@ class ProgramWriter:
             self.code,
             kernels,
             len(shared.constants),
-            self.upcall_tables,
+            shared.upcall_tables,
             shared.bodies,
             shared.products,
             shared.keeps_memory,
@@ -188,22 +125,22 @@ class ProgramWriter:
             quick_text,
             vector_functions,
             tuple(node.value for node in shared.constants),
-            tuple(self.fallbacks),
+            tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
             any(kernel.is_large for kernel in kernels),
             shared.uses_blas,
             tuple(self.summary),
             memory.size,
-            in_place,
+            self.in_place,
         )
 
-    def write_steps(self, states: int = 0) -> None:
-        """Write all steps. If the body is part of a loop, its first outputs may replace the `states` that it reads."""
+    def write_steps(self, replaced: Collection[int] = ()) -> None:
+        """Write all steps. Those outputs of a body that are `replaced` may share the memory of inputs."""
         memory = self.memory
         table = self.write_table()
         is_early = lambda copy: (
-            self.schedule.is_inline and (copy[0] in memory.given and copy[1].entry >= memory.first_output + states)
+            self.schedule.is_inline and copy[0] in memory.given and copy[1].entry - memory.first_output not in replaced
         )
         for base, target in filter(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
@@ -235,10 +172,10 @@ class ProgramWriter:
             (memory.first_output, outputs, "%outputs", 0),
             (memory.first_constant, len(memory.constants), "@wengert.constants", self.first_constant),
         ]
-        if self.calls_python:
+        if self.lends_memory:
             first_object = memory.arena + memory.first_input
             groups += [(first_object, inputs, "%inputs", inputs), (first_object + inputs, outputs, "%outputs", outputs)]
-        entries = memory.arena + 1 + (inputs + outputs if self.calls_python else 0)
+        entries = memory.arena + 1 + (inputs + outputs if self.lends_memory else 0)
         table = self.allocate("table", 8 * entries, entries <= STACK_TABLE)
         self.status = code.variable(I64, 0)
         code.store(self.status, table)
@@ -265,22 +202,36 @@ class ProgramWriter:
         else:
             code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
             code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        code.store(memory, self.own_pointer(name, is_kept))
         self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
-        (self.kept if is_kept else self.allocations).append(memory)
         return memory
 
-    def release(self) -> None:
-        """Free all allocations. The table has the present arena: Python may have kept the first one."""
+    def own_pointer(self, name: str = "", is_kept: bool = False) -> Lanes:
+        """A variable for a pointer to memory that is freed at the end, null at first."""
         code = self.code
-        for pointer in self.pointers:
-            code.call("@free", None, code.load(pointer, PTR))
-        for memory in self.kept:
-            code.do(f"call void @wengert.return_memory({memory.typed})")
-        for memory in reversed(self.allocations):
-            if memory.text == "%arena":
+        variable = code.name()
+        code.hoisted += [f"  {variable} = alloca ptr, align 8", f"  store ptr null, ptr {variable}"]
+        self.pointers.append(OwnPointer(name, Lanes(code, variable, PTR), is_kept))
+        return self.pointers[-1].variable
+
+    def release(self) -> None:
+        """Free all memory. The table has the present arena: Python may have kept the first one."""
+        code = self.code
+        for name, variable, is_kept in reversed(self.pointers):
+            memory = code.load(variable, PTR)
+            if name != "arena" and not is_kept:
+                code.call("@free", None, memory)
+                continue
+            exists, freed = code.label("memory.exists"), code.label("memory.freed")
+            code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
+            code.begin(exists)
+            if is_kept:
+                code.do(f"call void @wengert.return_memory({memory.typed})")
+            else:
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
-                memory = code.load(entry, PTR)
-            code.call("@free", None, memory)
+                code.call("@free", None, code.load(entry, PTR))
+            code.jump(freed)
+            code.begin(freed)
 
     def require(self, condition: Lanes, status: int) -> None:
         """Return a status unless a condition holds."""
@@ -288,21 +239,34 @@ class ProgramWriter:
         stop, go_on = code.label("stop"), code.label("next")
         code.branch(condition, go_on, stop)
         code.begin(stop)
-        self.release()
-        code.do(f"ret i32 {status}")
+        code.store(code.constant(status, I32), self.returned)
+        code.jump(self.leave)
+        code.begin(go_on)
+
+    def pass_on(self, status: Lanes) -> None:
+        """Return the status of a body unless it is zero."""
+        code = self.code
+        stop, go_on = code.label("stop"), code.label("next")
+        code.branch(status.eq(0), go_on, stop)
+        code.begin(stop)
+        code.store(status, self.returned)
+        code.jump(self.leave)
         code.begin(go_on)
 
     def finish(self) -> None:
-        """Return the status of the kernels."""
-        self.release()
+        """Return the status of the kernels, or the one with which a step stopped, after all memory is freed."""
         code = self.code
         bad = code.load(self.status, I64).ne(0)
-        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", Type("i32"))
-        code.do(f"ret {status.typed}")
+        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", I32)
+        code.store(status, self.returned)
+        code.jump(self.leave)
+        code.begin(self.leave)
+        self.release()
+        code.do(f"ret {code.load(self.returned, I32).typed}")
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
-        return address(self.code, slot, is_fixed=not (self.calls_python or self.schedule.is_inline))
+        return address(self.code, slot, is_fixed=not (self.lends_memory or self.schedule.is_inline))
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         """Copy bytes from one slot to another."""
@@ -317,9 +281,7 @@ class ProgramWriter:
         code = self.code
         extent = code.constant(kernel.extent, I64)
         if step.scatter is not None:
-            zero, size = code.constant(0, Type("i8")), code.constant(step.scatter.nbytes, I64)
-            target = self.address(self.memory.target(step.scatter))
-            code.call("@llvm.memset.p0.i64", None, target, zero, size, code.constant(False, Type("i1")))
+            self.begin_scatter(step.scatter)
         if kernel.is_large:
             code.do(
                 f"call void @wengert.parallel(ptr @{kernel.name}, {table.typed}, {extent.typed}, i64 {kernel.grain})"
@@ -332,6 +294,17 @@ class ProgramWriter:
         self.summary.append(
             f"{kernel.name}: loop over {list(step.domain)} -> {stored}" + (", on all cores" if kernel.is_large else "")
         )
+
+    def begin_scatter(self, node: Operation) -> None:
+        """Fill the memory that a scatter writes to: with what it updates, unless that is there, or zeros."""
+        code, target, base = self.code, self.memory.target(node), Written.by(node).base
+        if base is not None:
+            source = self.memory.slot(stored_base(self.schedule, base))
+            if node not in self.memory.taken:
+                self.copy(source, target, node.nbytes)
+            return
+        zero, size = code.constant(0, Type("i8")), code.constant(node.nbytes, I64)
+        code.call("@llvm.memset.p0.i64", None, self.address(target), zero, size, code.constant(False, Type("i1")))
 
     def run_matmul(self, step: Operation) -> None:
         """Call BLAS for a matrix product."""
@@ -370,15 +343,17 @@ class ProgramWriter:
 
     # Loops and choices
 
-    def write_body(self, graph: Graph, states: int = 0) -> Body:
-        """Write the function of a body, whose first outputs are the new values of `states`."""
+    def write_body(self, graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Body:
+        """Write the function of a body."""
         number, body = len(self.shared.bodies), prepare_body(graph)
         name = f"{self.prefix}body.{number}"
         self.shared.bodies.append(BodyText(name, Code()))
-        writer, _ = plan_program(body, (), self.shared, f"{name}.")
-        writer.write_steps(states)
-        self.shared.bodies[number] = BodyText(name, writer.code, writer.schedule.is_inline)
-        return Body(name, body, writer.memory.size, tuple(writer.summary), writer.schedule.is_inline)
+        writer = ProgramWriter(make_plan(body, tuple(updates), f"{name}."), self.shared, f"{name}.")
+        writer.write_steps([o for _, o in updates])
+        is_inline = writer.schedule.is_inline
+        self.shared.bodies[number] = BodyText(name, writer.code, is_inline)
+        shares = frozenset([o for _, o in writer.in_place])
+        return Body(name, body, writer.memory.size, shares, tuple(writer.summary), is_inline)
 
     def operand_address(self, node: Node) -> Lanes:
         """The address of an operand of a loop or choice."""
@@ -392,14 +367,6 @@ class ProgramWriter:
         """Memory that one step needs, on the stack if it is small."""
         return self.allocate(name, max(size, 1), size <= STACK)
 
-    def own_pointer(self) -> Lanes:
-        """A variable for a pointer to memory that is freed at the end."""
-        code = self.code
-        name = code.name()
-        code.hoisted += [f"  {name} = alloca ptr, align 8", f"  store ptr null, ptr {name}"]
-        self.pointers.append(Lanes(code, name, PTR))
-        return self.pointers[-1]
-
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""
         self.call_numpy(step, table)
@@ -407,7 +374,7 @@ class ProgramWriter:
 
     def call_numpy(self, step: Operation, table: Lanes) -> None:
         """Call the upcall of an operation, and return if it raised an exception."""
-        code, number = self.code, len(self.fallbacks)
+        code, shared, number = self.code, self.shared, len(self.shared.fallbacks)
         operands = tuple([self.operand_source(a) for a in step.args])
         results: tuple[OperandSource | None, ...]
         if step.spec.__class__ is Spec:
@@ -420,8 +387,8 @@ class ProgramWriter:
                     for i in range(len(step.spec))
                 ]
             )
-        self.fallbacks.append(Fallback(step.primitive, step.params, operands, results))
-        self.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
+        shared.fallbacks.append(Fallback(step.primitive, step.params, operands, results, self.memory.arena))
+        shared.upcall_tables.append(upcall_table(number, operands, [r for r in results if r is not None]))
         count = len(operands) + sum(r is not None for r in results)
         upcall = code.load(code.offset(Lanes(code, "@wengert.upcalls", PTR), number, Type("ptr")), PTR)
         status = code.add(
@@ -437,5 +404,6 @@ class ProgramWriter:
             return OperandSource(None, None, node.value)
         slot = self.memory.slot(self.schedule.aliases.get(node, node))
         if self.memory.first_constant <= slot.entry < self.memory.arena:
-            return OperandSource(None, node.spec, slot.entry - self.memory.first_constant, node.weak)
-        return OperandSource(slot, node.spec, weak=node.weak)
+            number = self.first_constant + slot.entry - self.memory.first_constant
+            return OperandSource(None, node.spec, number, node.weak)
+        return OperandSource(slot, node.spec, weak=node.weak, is_borrowed=bool(self.prefix))

@@ -234,3 +234,71 @@ NEEDED_BY_UPCALL = {
     )
 } | {python_symbol("None"): f"{python_symbol('None')} = external global i8"}
 """The declarations for `UPCALL`."""
+
+PATIENCE = 20_000_000
+"""Nanoseconds between two looks at signals."""
+
+INTERRUPTED = f"""
+; Runs the handlers of signals such as Ctrl-C if the last look was long ago; 1 if one of them raised an exception.
+; Then other threads of Python run: the main thread, too, which is the one that is interrupted.
+define internal i32 @wengert.interrupted(ptr %last) noinline cold {{
+entry:
+  %time = alloca [2 x i64]
+  %failed = call i32 @clock_gettime(i32 0, ptr %time)
+  %nanoseconds.at = getelementptr i64, ptr %time, i64 1
+  %seconds = load i64, ptr %time
+  %nanoseconds = load i64, ptr %nanoseconds.at
+  %scaled = mul i64 %seconds, 1000000000
+  %now = add i64 %scaled, %nanoseconds
+  %before = load i64, ptr %last
+  %first = icmp eq i64 %before, 0
+  %passed = sub i64 %now, %before
+  %due = icmp ugt i64 %passed, {PATIENCE}
+  br i1 %due, label %note, label %nothing
+note:
+  store i64 %now, ptr %last
+  br i1 %first, label %nothing, label %look
+look:
+  %state = call i32 {python_symbol("PyGILState_Ensure")}()
+  %raised = call i32 {python_symbol("PyErr_CheckSignals")}()
+  %calm = icmp eq i32 %raised, 0
+  br i1 %calm, label %others, label %done
+others:
+  %thread = call ptr {python_symbol("PyEval_SaveThread")}()
+  call void {python_symbol("PyEval_RestoreThread")}(ptr %thread)
+  br label %done
+done:
+  call void {python_symbol("PyGILState_Release")}(i32 %state)
+  %status = zext i1 %calm to i32
+  %result = xor i32 %status, 1
+  ret i32 %result
+nothing:
+  ret i32 0
+}}
+"""
+"""The function with which long loops look at signals; `%last` is the time of the last look, 0 at first."""
+
+NEEDED_BY_INTERRUPTED = {"@clock_gettime": "declare i32 @clock_gettime(i32, ptr)"} | {
+    python_symbol(name): f"declare {result} {python_symbol(name)}({arguments})"
+    for name, result, arguments in (
+        ("PyErr_CheckSignals", "i32", ""),
+        ("PyGILState_Ensure", "i32", ""),
+        ("PyGILState_Release", "void", "i32"),
+        ("PyEval_SaveThread", "ptr", ""),
+        ("PyEval_RestoreThread", "void", "ptr"),
+    )
+}
+"""The declarations for `INTERRUPTED`."""
+
+RELEASED = f"""
+declare ptr {python_symbol("PyEval_SaveThread")}()
+declare void {python_symbol("PyEval_RestoreThread")}(ptr)
+
+define i32 @wengert.run.released(ptr %inputs, ptr %outputs) {UNOPTIMISED} {{
+  %thread = call ptr {python_symbol("PyEval_SaveThread")}()
+  %status = call i32 @wengert.run(ptr %inputs, ptr %outputs)
+  call void {python_symbol("PyEval_RestoreThread")}(ptr %thread)
+  ret i32 %status
+}}
+"""
+"""The program, while other threads of Python run."""

@@ -33,9 +33,12 @@ USABLE = 0x101
 
 _PYTHON = (
     *(
+        "PyErr_CheckSignals",
         "PyErr_Occurred",
         "PyEval_RestoreThread",
         "PyEval_SaveThread",
+        "PyGILState_Ensure",
+        "PyGILState_Release",
         "PyLong_AsLongLongAndOverflow",
         "PyLong_FromLongLong",
     ),

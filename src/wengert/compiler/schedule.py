@@ -14,6 +14,7 @@ from typing import Any
 from wengert.compiler.affine import loop_position, reshape_position
 from wengert.compiler.blas_calls import is_matrix_transpose
 from wengert.compiler.classify import COMPUTED, Form, form_of, operation_cost, scalar_operations
+from wengert.compiler.gather import Written
 from wengert.compiler.short_rows import (
     ROW_INTENSITY,
     ROW_OPERATIONS,
@@ -62,18 +63,19 @@ class Kernel:
     @property
     def computed_values(self) -> list[Node]:
         """The values that it computes element by element."""
-        scattered = self.scatter.args if self.scatter is not None else ()
+        written = Written.by(self.scatter) if self.scatter is not None else None
+        scattered = [] if written is None else [written.value, *written.indices]
         return [*self.maps, *[r.args[0] for r in self.reductions], *scattered]
 
 
 class Schedule:
     """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node.
 
-    The graph may be the body of a loop.
+    The graph may be the body of a loop or choice.
     """
 
-    def __init__(self, graph: Graph, is_body: bool = False):
-        self.graph, self.is_body = graph, is_body
+    def __init__(self, graph: Graph, reads_early: bool = False, is_body: bool = False):
+        self.graph, self.reads_early, self.is_body = graph, reads_early, is_body
         self.forms: dict[Node, Form] = {}
         self.rows: tuple[int, ...] = ()
         self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours
@@ -139,6 +141,13 @@ class Schedule:
         """The extents of the loops over a value."""
         return node.shape[: self.loop_ndim(node)]
 
+    def loop_domain(self, node: Operation) -> tuple[int, ...]:
+        """The extents of the loops that compute, reduce or scatter a value."""
+        form = self.forms[node]
+        if form is Form.SCATTER:
+            return Written.by(node).shape
+        return self.domain(node if form in COMPUTED else node.args[0])
+
     # Stages
 
     def decide_stage(self, node: Node) -> None:
@@ -161,18 +170,20 @@ class Schedule:
         elif form is Form.OUTPUT:
             self.stages[node] = self.stages[node.args[0]]
         else:
-            domain = self.domain(node if form in COMPUTED else node.args[0])
+            domain = self.loop_domain(node)
             stage = max([self.operand_stage(node, i, domain) for i in range(len(node.args))], default=0)
             self.stages[node] = self.reduction_stage(node, domain, stage) if form is Form.REDUCE else stage
         if form not in (*COMPUTED, Form.VIEW) or node in self.columns:
             self.stored[node] = None
+        if self.reads_early and form in (Form.GATHER, Form.VIEW) and self.is_part_of_updated(node):
+            self.store(node)
         self.costs[node] = self.cost(node)
 
     def operand_stage(self, node: Operation, i: int, domain: tuple[int, ...]) -> int:
         """The first stage at which a loop over a domain can use an operand, which is stored if that is better."""
         a, form = node.args[i], self.forms[node]
         base, direct = self.source(a)
-        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.rows):
+        if (form is Form.GATHER and i == 0) or (form is Form.SCATTER and self.is_scattered_from_memory(node, i)):
             self.store(a)
             return self.ready(a)
         if self.forms[base] is Form.GIVEN:
@@ -183,6 +194,23 @@ class Schedule:
             self.store(base)
             return self.ready(base)
         return self.stages[base]
+
+    def is_scattered_from_memory(self, node: Operation, i: int) -> bool:
+        """Whether an operand of a scatter must be in memory: what it updates, and what it writes if it could read that.
+
+        A scatter of one element reads everything before it writes.
+        """
+        written = Written.by(node)
+        return bool(self.rows) or (written.base is not None and (i == 0 or written.size > 1))
+
+    def is_part_of_updated(self, node: Operation) -> bool:
+        """Whether a value is a small part of one that a scatter or a loop may overwrite."""
+        base = node.args[0]
+        users = self.consumers[base] if 2 * node.size <= base.size else []
+        return any(
+            self.forms[user] is Form.LOOP or self.forms[user] is Form.SCATTER and Written.by(user).base is base
+            for user in users
+        )
 
     def is_same_loop(self, node: Operation, a: Node, base: Node, direct: bool, domain: tuple[int, ...]) -> bool:
         """Whether an operand is computed at the same position of the same loop: views in between keep the row."""
@@ -328,7 +356,7 @@ class Schedule:
                 others.append((self.stages[node], node))
             elif form is Form.SCATTER:
                 assert isinstance(node, Operation)
-                kernel = kernels[node] = Kernel(node.args[0].shape, self.stages[node])
+                kernel = kernels[node] = Kernel(Written.by(node).shape, self.stages[node])
                 kernel.scatter = node
             elif form is Form.REDUCE:
                 assert isinstance(node, Operation)

@@ -133,8 +133,7 @@ def make_upcall(fallback: Fallback, program: Program, constants: Sequence[np.nda
     Its arguments are the address of the program's table of pointers, and one value for each operand and each result
     that is used, as `module_text.upcall_table` says.
     """
-    first_constant = 1 + len(program.inputs) + len(program.outputs)
-    arena_entry = first_constant + len(constants)
+    arena_entry = fallback.arena_entry
     takes_python_numbers = is_elementwise(fallback.primitive)
 
     def operand(source: OperandSource) -> KnownOperand | CopiedOperand | SharedOperand:
@@ -144,7 +143,7 @@ def make_upcall(fallback: Fallback, program: Program, constants: Sequence[np.nda
         if source.slot is None:
             constant = constants[source.value].reshape(source.spec.shape)
             return KnownOperand(constant.item() if is_number else constant)
-        if source.is_small:
+        if source.is_copied:
             return (NumberOperand if is_number else CopiedOperand)(source.spec)
         entry = source.slot.entry
         return SharedOperand(source.spec, None if entry == arena_entry else arena_entry + entry)

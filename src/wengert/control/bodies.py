@@ -6,13 +6,15 @@ other. From a body come the body that pushes tangents too, the body that pulls c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.residuals import choose_residuals
+from wengert.control.residuals import choose_residuals, find_late, find_needed
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
@@ -24,6 +26,7 @@ from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.modes.tape import Leaf, TapeNode
+from wengert.modes.taylor import Jet, Run, Series
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import broadcast_to
 
@@ -38,11 +41,13 @@ class Closed(NamedTuple):
     captured: list[Any]
 
 
-def close_function(f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str) -> Closed:
+def close_function(
+    f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec], what: str, names: Iterable[str | None] = ()
+) -> Closed:
     """Trace a function of a flat list of arrays; the values that it captures become further inputs."""
-    inputs = [Input(spec) for spec in specs]
+    inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
     level = new_level()
-    trace = Trace(level)
+    trace = Trace(level, is_held=True)
     try:
         with recording.override(trace=trace, enabled=True, inference=False):
             outs = f([Symbol(node, level, trace) for node in inputs])
@@ -59,16 +64,21 @@ def close_function(f: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec
 
 
 def lift_captured(graph: Graph) -> Closed:
-    """A graph with captured values as further inputs, and these values."""
+    """A graph with captured values as further inputs, and these values; its operations keep their order."""
     captured = [node for node in graph.constants if node.is_captured]
     if not captured:
         return Closed(graph, [])
-    new: dict[Node, Node] = {node: Input(Spec.of(node.value)) for node in captured}
-    for node in graph.operations:
-        if any(a in new for a in node.args):
-            new[node] = node.with_args([new.get(a, a) for a in node.args])
+    new: dict[Node, Node] = {node: Input(Spec.of(node.value), name=name_of(node)) for node in captured}
+    for node in graph.operations:  # all of them, so that they keep their order
+        new[node] = node.with_args([new.get(a, a) for a in node.args])
     inputs = [*graph.inputs, *[new[node] for node in captured]]
     return Closed(Graph(inputs, [new.get(y, y) for y in graph.outputs]), [node.value for node in captured])  # type: ignore[arg-type]  # inputs
+
+
+def name_of(captured: Constant) -> str | None:
+    """The user's name of a captured value, where it is known."""
+    value = captured.value
+    return value.node.name if isinstance(value, Symbol) else captured.name
 
 
 def trace_body(function: Callable[[list[Any]], Sequence[Any]], specs: Sequence[Spec]) -> Graph:
@@ -83,33 +93,74 @@ def specs_of(nodes: Sequence[Node]) -> list[Spec]:
     return [node.spec for node in nodes]
 
 
-# Forward mode.
+# Forward and Taylor mode.
+
+
+class Lift(NamedTuple):
+    """A mode whose values carry others along: one tangent, or, for an `order`, so many Taylor coefficients."""
+
+    order: int = 0
+
+    @staticmethod
+    def of(value: Dual | Jet) -> Lift:
+        """The mode of a value."""
+        return Lift(value.series.run.order if isinstance(value, Jet) else 0)
+
+    @property
+    def mode(self) -> type[Array]:
+        """The class of its values."""
+        return Jet if self.order else Dual
+
+    @property
+    def width(self) -> int:
+        """How many others a value carries."""
+        return self.order or 1
+
+    def wrap(self, x: Any, parts: Sequence[Any], level: int, run: Run) -> Any:
+        """A value that carries these parts; `run` is that of all values in Taylor mode."""
+        return Jet(Series(run, [x, *parts]), level) if self.order else Dual(x, parts[0], level)
+
+    def parts(self, y: Any) -> list[Any]:
+        """What a value carries."""
+        if not self.order:
+            return [y.tangent]
+        return [zeros_like(y.value) if (c := y.series[k]) is None else c for k in range(1, self.order + 1)]
+
+    def zeros(self, x: Any) -> list[Any]:
+        """What a constant carries."""
+        return [zeros_like(x)] * self.width
 
 
 class Pushed(NamedTuple):
-    """A body with the tangents of its live inputs behind them, and the tangents of its live outputs behind these."""
+    """A body with what its live inputs carry behind them, and what its live outputs carry behind these."""
 
     body: Graph
     live: Live  # of the outputs
 
 
 @lru_cache(256)
-def push_body(body: Graph, live: Live, wanted: Live | None = None) -> Pushed:
-    """The body that pushes tangents of the live inputs; `wanted` outputs have a tangent, be it zero."""
+def push_body(body: Graph, live: Live, wanted: Live | None, lift: Lift) -> Pushed:
+    """The body in forward or Taylor mode, for these live inputs; `wanted` outputs are live, be it with zeros."""
     live_out: Live = ()
+    n = lift.width
 
     def pushed(symbols: list[Any]) -> list[Any]:
         nonlocal live_out
-        level, tangents = new_level(), iter(symbols[len(body.inputs) :])
-        args = [Dual(x, next(tangents), level) if alive else x for x, alive in zip(symbols, live, strict=False)]
+        level, run, parts = new_level(), Run(lift.order), iter(symbols[len(body.inputs) :])
+        args = [
+            lift.wrap(x, [next(parts) for _ in range(n)], level, run) if alive else x
+            for x, alive in zip(symbols, live, strict=False)
+        ]
         outs = body.run(args)
-        own = find_own(outs, Dual, level)
+        own = find_own(outs, lift.mode, level)
         live_out = tuple([mine or bool(wanted and wanted[i]) for i, mine in enumerate(own)])
-        found = [y.tangent if mine else zeros_like(y) for y, mine, out in zip(outs, own, live_out, strict=True) if out]
-        return [*[strip_level(y, level) for y in outs], *found]
+        found = [
+            lift.parts(y) if mine else lift.zeros(y) for y, mine, out in zip(outs, own, live_out, strict=True) if out
+        ]
+        return [*[strip_level(y, level) for y in outs], *[t for parts in found for t in parts]]
 
-    specs = [*specs_of(body.inputs), *[n.spec for n, alive in zip(body.inputs, live, strict=True) if alive]]
-    graph = trace_body(pushed, specs)
+    carried = [node.spec for node, alive in zip(body.inputs, live, strict=True) for _ in range(n if alive else 0)]
+    graph = trace_body(pushed, [*specs_of(body.inputs), *carried])
     return Pushed(graph, live_out)
 
 
@@ -130,15 +181,22 @@ class Pulled(NamedTuple):
 
 
 @lru_cache(256)
-def pull_body(body: Graph, live: Live, free: Live | None = None) -> Pulled:
+def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool = False) -> Pulled:
     """The two parts of a body, for derivatives with respect to its live inputs.
 
-    The backward part may read inputs that are `free`, all by default, without anything being kept for it.
+    The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
+    `recompute`, it begins with the forward part, and there are no residuals.
     """
-    level, trace = new_level(), Trace(new_level())
-    inputs = [Input(node.spec) for node in body.inputs]
-    symbol = lambda node: Symbol(node, trace.level, trace)
+    trace, inputs = Trace(new_level()), [Input(node.spec) for node in body.inputs]
     level = new_level()
+
+    def symbol(node: Node) -> Symbol:
+        return Symbol(node, trace.level, trace)
+
+    def node_of(y: Any) -> Node:
+        node: Node = y.node if is_own(y, Symbol, trace.level) else trace.node_of(y)
+        return node
+
     with recording.override(trace=trace, enabled=True, inference=False):
         leaves = [Leaf(symbol(node)) if alive else None for node, alive in zip(inputs, live, strict=True)]
         args = [
@@ -156,10 +214,14 @@ def pull_body(body: Graph, live: Live, free: Live | None = None) -> Pulled:
             for leaf in leaves
             if leaf is not None
         ]
-        node_of = lambda y: y.node if is_own(y, Symbol, trace.level) else trace.node_of(y)
         primal = [node_of(strip_level(y, level)) for y in outs]
         results = [node_of(t) for t in pulled]
     trace.close()
+    if recompute:
+        needed = set(Graph(inputs, results).nodes)
+        uses = tuple([i for i, node in enumerate(inputs) if node in needed])
+        backward = Graph([*[inputs[i] for i in uses], *cotangents], results)
+        return Pulled(Graph(inputs, primal), backward, uses, live_out)
     at_hand = {node for node, is_free in zip(inputs, free or [True] * len(inputs), strict=True) if is_free}
     return split_passes(inputs, primal, cotangents, results, live_out, at_hand)
 
@@ -177,12 +239,8 @@ def split_passes(
 
     whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
     primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
-    late: set[Node] = set(cotangents)
-    for node in whole.operations:
-        if any(a in late for a in node.args):
-            late.add(node)
-    read = {a for node in whole.operations if node in late for a in node.args} | set(pulled)
-    kept = choose_residuals([node for node in whole.nodes if node in read and node not in late], free)
+    late = find_late(whole, cotangents)
+    kept = choose_residuals(find_needed(whole, late, pulled), free)
     residuals: dict[Node, Input] = {}
     new: dict[Node, Node] = {node: node for node in (*cotangents, *whole.constants)}
 
@@ -209,8 +267,7 @@ def split_passes(
     saved = [node for node in residuals if node not in set(inputs)]
     forward = Graph(inputs, [*primal, *saved])
     backward = Graph(
-        [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents],
-        results,
+        [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents], results
     )
     return Pulled(forward, backward, uses, live)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.control.bodies import (
     Closed,
+    Lift,
     Live,
     Pulled,
     batch_body,
@@ -18,13 +19,13 @@ from wengert.control.bodies import (
     specs_of,
     trace_body,
 )
-from wengert.control.loops import is_in_trace
+from wengert.control.loops import is_batched, is_in_trace
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import user_error
-from wengert.core.levels import find_own, highest_value, is_own, payloads, strip_level
-from wengert.core.primitive import Primitive, as_operand
+from wengert.core.levels import find_own, is_own, payloads, strip_level
+from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Input
@@ -32,6 +33,7 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.symbolic import Symbol
+from wengert.modes.taylor import Jet, Run
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import clip, where
 from wengert.ops.elementwise.predicates import equal
@@ -76,8 +78,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...], what: str) -> Any:
     """The result of one of the functions."""
     leaves, structure = tree.flatten(operands)
-    top = highest_value([index, *leaves])
-    if not is_in_trace([index, *leaves]) and not isinstance(top, Batched):
+    if not is_in_trace([index, *leaves]) and not is_batched(index):
         return functions[int(index)](*operands)
     leaves = [as_operand(x) for x in leaves]
     results: list[tree.Structure] = []
@@ -91,7 +92,8 @@ def choose(index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[
         return run
 
     specs = [Spec.of(x) for x in leaves]
-    closed = [close_function(flat(f), specs, what) for f in functions]
+    arguments = tree.flatten((operands, {}))[1]
+    closed = [close_function(flat(f), specs, what, tree.leaf_names(f, arguments)) for f in functions]
     check_branches(results, [body for body, _ in closed], what)
     return tree.unflatten(results[0], run_closed(index, leaves, closed))
 
@@ -125,8 +127,8 @@ def check_branches(results: Sequence[tree.Structure], bodies: Sequence[Graph], w
 
 
 def run_switch(index: Any, *operands: Any, branches: Branches) -> tuple[Any, ...]:
-    """The branch on plain arrays."""
-    return tuple(map(np.asarray, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
+    """The branch on plain arrays, or on values that have numbers."""
+    return tuple(map(as_operand, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
 
 
 def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
@@ -136,28 +138,30 @@ def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
 
 def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The choice on values, of which `top` has the highest level."""
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, args, params)
     index, *operands = args
     branches: Branches = params["branches"]
     if isinstance(top, Symbol):
         return top.process(primitive, top.level, args, params)
     index, level = strip_level(index, top.level) if not isinstance(top, Batched) else index, top.level
     values = [strip_level(x, level) for x in operands]
-    if isinstance(top, Dual | Tensor) and not recording.is_recording():
-        return primitive.op(index, *values, **params)
-    if isinstance(top, Dual):
-        return push_branches(index, operands, values, branches, level)
-    if isinstance(top, Tensor):
-        return record_branches(index, operands, values, branches, level)
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
-    raise user_error(TypeError, f"cond and switch have no rule for a {type(top).__name__}")
+    if not isinstance(top, Dual | Jet | Tensor):
+        return top.process(primitive, level, args, params)
+    if not recording.is_recording():
+        return primitive.op(index, *values, **params)
+    if isinstance(top, Tensor):
+        return record_branches(index, operands, values, branches, level)
+    return push_branches(index, operands, values, branches, top)
 
 
 SWITCH = Primitive(
     Definition(
         name="switch",
         impl=run_switch,
-        kind="general",
+        kind="control",
         inputs=("index", "*operands"),
         takes_params=True,
         outputs=0,
@@ -166,19 +170,25 @@ SWITCH = Primitive(
         vjp=lambda t, operands: None,
     )
 )
+register(SWITCH)
 
 
-def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:
-    """The branches with tangents."""
-    live = tuple(find_own(operands, Dual, level))
-    found = [push_body(branch, live).live for branch in branches]
+def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, top: Dual | Jet) -> Any:
+    """The branches with tangents or Taylor coefficients."""
+    lift, level = Lift.of(top), top.level
+    live = tuple(find_own(operands, lift.mode, level))
+    found = [push_body(branch, live, None, lift).live for branch in branches]
     wanted = tuple(map(any, zip(*found, strict=True)))
-    bodies = tuple([push_body(branch, live, wanted).body for branch in branches])
-    outs = SWITCH.op(
-        index, *values, *[x.tangent for x, alive in zip(operands, live, strict=True) if alive], branches=bodies
+    bodies = tuple([push_body(branch, live, wanted, lift).body for branch in branches])
+    parts = [t for x, alive in zip(operands, live, strict=True) if alive for t in lift.parts(x)]
+    outs = SWITCH.op(index, *values, *parts, branches=bodies)
+    rest, run = iter(outs[len(wanted) :]), top.series.run if isinstance(top, Jet) else Run(0)
+    return tuple(
+        [
+            lift.wrap(y, [next(rest) for _ in range(lift.width)], level, run) if alive else y
+            for y, alive in zip(outs, wanted, strict=False)
+        ]
     )
-    rest = iter(outs[len(wanted) :])
-    return tuple([Dual(y, next(rest), level) if alive else y for y, alive in zip(outs, wanted, strict=False)])
 
 
 def record_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:
@@ -197,7 +207,9 @@ def record_branches(index: Any, operands: Sequence[Any], values: list[Any], bran
     )
     outs = SWITCH.op(index, *values, branches=bodies)
     gradient = SwitchGradient(index, values, parts, live, outs[count:], residuals)
-    return record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs[:count]))
+    found = record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs[:count]))
+    alive = map(any, zip(*[part.live for part in parts], strict=True))
+    return tuple([y if own else y.value for y, own in zip(found, alive, strict=True)])
 
 
 def with_residuals(
@@ -233,25 +245,27 @@ class SwitchGradient:
             saved,
             groups,
         )
+        self.uses = sorted({i for part in parts for i in part.uses})
 
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""
         specs = specs_of(self.parts[0].forward.outputs)
         given = [zeros_like(s) if c is None else c for c, s in zip(t, specs, strict=False)]
-        operands = [*self.values, *self.saved, *given]
+        operands = [*[self.values[i] for i in self.uses], *self.saved, *given]
         bodies = tuple([trace_body(self.backward(k), [Spec.of(x) for x in operands]) for k in range(len(self.parts))])
         found = iter(SWITCH.op(self.index, *operands, branches=bodies))
         return tuple([next(found) if alive else None for alive in self.live])
 
     def backward(self, k: int) -> Callable[[list[Any]], list[Any]]:
-        """The backward part of branch k as a function of all operands."""
-        part, n = self.parts[k], len(self.values)
+        """The backward part of branch k as a function of the operands that some branch uses, residuals, cotangents."""
+        part, n = self.parts[k], len(self.uses)
         start = n + sum(map(len, self.groups[:k]))
         last = n + len(self.saved)
 
         def run(x: list[Any]) -> list[Any]:
             t = [c for c, alive in zip(x[last:], part.live, strict=True) if alive]
-            return part.backward.run([*[x[i] for i in part.uses], *x[start : start + len(self.groups[k])], *t])
+            used, saved = [x[self.uses.index(i)] for i in part.uses], x[start : start + len(self.groups[k])]
+            return part.backward.run([*used, *saved, *t])
 
         return run
 
@@ -271,7 +285,7 @@ PULL = Primitive(
 
 
 def batch_branches(index: Any, operands: Sequence[Any], branches: Branches, top: Batched) -> Any:
-    """With one index for all, the branches on a batch; with an index for each element, all branches, and a selection."""
+    """The branches on a batch; with an index for each element, all branches, and a selection."""
     level, n = top.level, len(top.value)
     own = tuple(find_own(operands, Batched, level))
     values = payloads(operands, own)

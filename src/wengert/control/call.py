@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.closures import CapturedValues, Closure
 from wengert.control.values import as_tensors, is_smooth, strip_tensor, to_owned
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition
-from wengert.core.errors import GradientError, user_error
+from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.levels import find_own, is_own, iterate_payloads, new_level, payloads, strip_level
 from wengert.core.primitive import SHAPED, Primitive
 from wengert.core.spec import Spec
@@ -35,7 +36,8 @@ class Call:
     """One call: its arguments, split into arrays and the rest, and how it runs in each mode.
 
     `function` takes the arguments. `pull` maps cotangents of the results to cotangents of the live arrays, `push` maps
-    tangents of the arrays to tangents of the results.
+    tangents of the arrays to tangents of the results. If the function turns out to capture values of some mode, it is
+    closed: these values become the last arrays.
     """
 
     has_rule = False  # whether its derivative differs from that of the operations inside
@@ -50,12 +52,47 @@ class Call:
         self.has_values = any(isinstance(a, Array) for a in self.arrays)
         self.leaves = [ARRAY if isinstance(a, SHAPED) else a for a in leaves]
         self.is_tracked = has_history(self.arrays)
+        self.closures: dict[str, Closure] = {}
+        self.known: Sequence[Any] | None = None  # results of the run that found captured values
 
     def __call__(self, primitive: Primitive) -> Any:
         with recording.repeating(primitive.name):
-            outs = primitive.op(*self.arrays, call=self)
+            try:
+                outs = primitive.op(*self.arrays, call=self)
+            except CapturedValues as found:
+                outs = self.run_closed(primitive, found)
         self.arrays = []  # the tape keeps what it needs
         return tree.unflatten(self.structure_out, outs)
+
+    def run_closed(self, primitive: Primitive, found: CapturedValues) -> tuple[Any, ...]:
+        """The results with captured values as further arrays; operation by operation if it cannot be traced."""
+        try:
+            self.close()
+        except (TrackedValueError, GradientError) as error:
+            if self.has_rule:
+                raise self.captured_error() from error
+            return self.run_inline(self.arrays)
+        self.is_tracked, self.known = has_history(self.arrays), found.known
+        outs: tuple[Any, ...] = primitive.op(*self.arrays, call=self)
+        self.known = None
+        return outs
+
+    def close(self) -> None:
+        """Close the functions that the call holds."""
+        self.close_over("function", self.assemble(self.arrays))
+
+    def close_over(self, name: str, args: tuple[Any, ...]) -> None:
+        """Close one of the functions, for arguments like these."""
+        self.closures[name] = Closure(getattr(self, name), args, self.name, self.arrays)
+
+    def held(self, name: str, x: Sequence[Any]) -> Callable[..., Any]:
+        """One of the functions, where the arrays of the call are x."""
+        function: Callable[..., Any] = self.closures[name].bind(x) if name in self.closures else getattr(self, name)
+        return function
+
+    def evaluate(self, x: Sequence[Any]) -> Any:
+        """What the function returns, where the arrays of the call are x."""
+        return self.held("function", x)(*self.assemble(x))
 
     def assemble(self, arrays: Iterable[Any], fixed: Callable[[Any], Any] = lambda a: a) -> tuple[Any, ...]:
         """The arguments with these arrays in them; `fixed` is applied to the other leaves."""
@@ -74,20 +111,22 @@ class Call:
         If there were tensors among the arguments, the function gets tensors without history, whose memory it cannot
         change.
         """
-        return self.strip_results(self.function(*self.assemble(as_tensors(x) if self.has_values else x)))
+        if self.known is not None:
+            return tuple(self.flatten_results(tree.unflatten(self.structure_out, self.known)))
+        return self.strip_results(self.evaluate(as_tensors(x) if self.has_values else x))
 
     def strip_results(self, out: Any) -> tuple[Any, ...]:
-        """The plain arrays in what the function returned; raise if a captured value gave them a history."""
+        """The plain arrays in what the function returned."""
         outs = [strip_tensor(y) if isinstance(y, Array) else to_owned(y, self.name) for y in self.flatten_results(out)]
         if any(isinstance(y, Array) for y in outs):
-            raise self.captured_error()
+            raise CapturedValues(outs)
         return tuple(outs)
 
     def captured_error(self) -> GradientError:
-        """The error for a function that uses a tracked value without being given it."""
+        """The error for a function that captures a tracked value, and cannot be traced to find it."""
         return user_error(
             GradientError,
-            f"{self.name} uses a tracked value that is not among its arguments",
+            f"{self.name} uses a tracked value that is not among its arguments, and cannot be traced to find it",
             because="its gradient would be lost. Pass it as an argument, which may be a list or dict of arrays, or "
             "detach it.",
         )
@@ -100,7 +139,7 @@ class Call:
 
     def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results on values of any mode, as if the function had been called directly."""
-        return tuple(self.flatten_results(self.function(*self.assemble(x))))
+        return tuple(self.flatten_results(self.evaluate(x)))
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> Sequence[Any]:
         """The cotangents of the arrays x, for cotangents t of the results; each kind of call defines it."""
@@ -121,11 +160,11 @@ class Call:
         if isinstance(top, Dual | Jet) and not recording.is_recording():
             return tuple(primitive.op(*[strip_level(a, top.level) for a in x], call=self))
         if isinstance(top, Dual):
-            return self.refuse_captured(self.in_forward_mode(top.level, x), top.level)
+            return self.find_captured(self.in_forward_mode(top.level, x), top.level)
         if isinstance(top, Jet):
-            return self.refuse_captured(self.in_taylor_mode(primitive, top, x), top.level)
+            return self.find_captured(self.in_taylor_mode(primitive, top, x), top.level)
         if isinstance(top, Batched):
-            return self.refuse_captured(self.in_batched_mode(primitive, top, x), top.level)
+            return self.find_captured(self.in_batched_mode(primitive, top, x), top.level)
         if not self.has_rule:
             return self.run_inline(x)
         live = tuple(find_own(x, type(top), top.level))
@@ -137,20 +176,20 @@ class Call:
         outs: tuple[Tensor, ...] = Tensor.process(primitive, top.level, tuple(x), {"call": self, "live": live})
         for y in outs:
             if isinstance(y.value, Array) and y.value.level >= top.level:
-                raise self.captured_error()
+                raise CapturedValues
             if not is_smooth(y):
                 y.node = None
         return outs
 
-    def refuse_captured(self, outs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
-        """The results; raise if one has a payload of their own level, which must come from a captured value."""
+    def find_captured(self, outs: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+        """The results; if one has a payload of their own level, that comes from a captured value."""
         for y in outs:
             if isinstance(y, Dual):
                 parts = [y.value, y.tangent]
             else:
                 parts = y.series.coefficients if isinstance(y, Jet) else [getattr(y, "value", None)]
             if any(isinstance(part, Array) and part.level >= level for part in parts):
-                raise self.captured_error()
+                raise CapturedValues
         return outs
 
     def in_forward_mode(self, level: int, x: Sequence[Any]) -> tuple[Any, ...]:
@@ -230,6 +269,13 @@ class BatchedCall(Call):
         return [c if c is None or m else c.sum(axis=0) for c, m in zip(whole, self.mine, strict=True)]
 
 
+def call_in_mode(primitive: Primitive, top: Array, x: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call on values, of which `top` has the highest level."""
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, x, params)
+    return params["call"].in_mode(primitive, top, x)
+
+
 def call_operation(name: str) -> Primitive:
     """An operation that holds a function, which it gets as a `Call`; its nodes keep the arrays among the arguments."""
     return Primitive(
@@ -241,7 +287,7 @@ def call_operation(name: str) -> Primitive:
             takes_params=True,
             outputs=0,
             vjp=lambda t, x, call, live: pull_call(call, t, x, live),
-            in_mode=lambda primitive, top, x, params: params["call"].in_mode(primitive, top, x),
+            in_mode=call_in_mode,
         )
     )
 

@@ -11,19 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from wengert.control.call import Call, call_operation
 from wengert.control.linear_tape import LinearTape
 from wengert.control.values import as_tensors, strip_tensor
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import find_own, highest_value, iterate_payloads, new_level, payloads, strip_level
+from wengert.core.levels import find_own, highest_value, new_level, payloads, strip_level
 from wengert.core.primitive import Primitive, gives_constants
 from wengert.modes import recording
-from wengert.modes.backward import backward_pass
-from wengert.modes.tape import TapeNode, find_older, next_sequence
 from wengert.modes.tensor import Tensor, record_result, split_operands
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
@@ -37,8 +33,8 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
     """`f`, of which reverse mode keeps only the arguments, and which it runs again for the gradient.
 
     `f` must do the same each time it is called. `policy(name)` says whether to keep the results of an operation instead
-    of computing them again, for example `lambda name: name == "matmul"`. Captured tensors get gradients too; pass them
-    as arguments (in a list or dict) for second derivatives, with a policy, and if they belong to another transform.
+    of computing them again, for example `lambda name: name == "matmul"`. Captured values have derivatives as arguments
+    have; if `f` cannot be traced to find them, all its operations are recorded as without a checkpoint.
 
     >>> x = Tensor(np.float64(2.0)).requires_grad_()
     >>> checkpoint(lambda x: np.sin(np.exp(x)))(x).backward()
@@ -91,13 +87,6 @@ def chain(functions: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
     return segment
 
 
-class CapturedValues(Exception):  # a message from a run to its call
-    """Raised when a run used captured tensors, with its results and the level of those tensors."""
-
-    def __init__(self, outs: Sequence[Any], level: int):
-        self.outs, self.level = outs, level
-
-
 class Checkpoint(Call):
     """A call that runs again in the backward pass."""
 
@@ -105,55 +94,22 @@ class Checkpoint(Call):
         super().__init__(name, args)
         self.policy = policy
         self.kept: list[Results] = []  # of the run on plain arrays, for one backward pass that is not recorded
-        self.known: list[tuple[Any, ...]] = []  # results of the run that found captured tensors
-        self.captured: list[TapeNode] = []
-        self.captured_level = 0
-
-    def __call__(self, primitive: Primitive) -> Any:
-        start = next_sequence()
-        try:
-            return super().__call__(primitive)
-        except CapturedValues as found:
-            levels = {x.level for a in self.arrays for x in iterate_payloads(a) if strip_tensor(x) is x}
-            if levels - {found.level} or self.policy is not None:
-                raise self.captured_error() from None
-            self.captured = find_older(
-                start, [y.node for y in found.outs if isinstance(y, Tensor) and y.node is not None]
-            )
-            self.captured_level = found.level
-            self.known.append(tuple([y.value if isinstance(y, Tensor) else y for y in found.outs]))
-        self.arrays += [Tensor(NOTHING, self.captured_level, node) for node in self.captured]
-        return super().__call__(primitive)
 
     def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
-        if self.known:
-            return self.known.pop()
         if self.policy is None:
             return super().run(x)
         level, results = new_level(), Results(self.policy)
-        outs = self.flatten_results(
-            self.function(*self.assemble([PolicyValue(a, level, results) for a in as_tensors(x)]))
-        )
+        outs = self.flatten_results(self.evaluate([PolicyValue(a, level, results) for a in as_tensors(x)]))
         self.kept = [results]
         return self.strip_results(tree.unflatten(self.structure_out, [strip_level(y, level) for y in outs]))
-
-    def strip_results(self, out: Any) -> tuple[Any, ...]:
-        outs = self.flatten_results(out)
-        tracked = [x for y in outs for x in iterate_payloads(y) if strip_tensor(x) is x]
-        if tracked and all(isinstance(x, Tensor) and x.level == tracked[0].level for x in tracked):
-            raise CapturedValues([strip_tensor(y) for y in outs], tracked[0].level)
-        return super().strip_results(out)
 
     def in_mode(self, primitive: Primitive, top: Array, x: Sequence[Any]) -> tuple[Any, ...]:
         return self.in_reverse_mode(primitive, top, x) if isinstance(top, Tensor) else self.run_inline(x)
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
-        x = x[: len(x) - len(self.captured)]
         plain = not any(isinstance(v, Array) for v in (*t, *x))
-        if self.captured and not plain:
-            raise self.captured_error()
         specs = self.specs
-        with LinearTape([v if alive else None for v, alive in zip(x, live, strict=False)]) as tape:
+        with LinearTape([v if alive else None for v, alive in zip(x, live, strict=True)]) as tape:
             inputs = [i if i is not None else v for v, i in zip(as_tensors(x, t), tape.inputs, strict=True)]
             if plain and self.kept:
                 level, results = new_level(), self.kept.pop().replay()
@@ -167,22 +123,7 @@ class Checkpoint(Call):
                     GradientError,
                     f"{self.name} gave {self.specs} when it ran again for the gradient, and {specs} before",
                 )
-            below = [strip_level(y, tape.level) for y in outs]
-            found = tape.transpose(outs, t)
-            if not self.captured:
-                return found
-            return [strip_level(c, self.captured_level) for c in found] + self.pull_captured(below, t)
-
-    def pull_captured(self, outs: Sequence[Any], t: Sequence[Any]) -> list[Any]:
-        """The cotangents of the captured tensors, from their tape, which has recorded the second run too."""
-        pairs = zip(outs, t, strict=True)
-        seeds = [(y.node, c) for y, c in pairs if c is not None and isinstance(y, Tensor) and y.node is not None]
-        found: dict[TapeNode, Any] = {}
-        backward_pass(seeds, found.__setitem__, targets=set(self.captured), through=False)
-        return [found.get(node) for node in self.captured]
-
-
-NOTHING = np.empty(0)
+            return tape.transpose(outs, t)
 
 
 class Results:

@@ -21,7 +21,8 @@ from wengert.control.values import as_tensors, is_smooth, match_given, strip_ten
 from wengert.core import kinds, tree
 from wengert.core.array import UFUNCS, Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
-from wengert.modes.forward import zeros_like
+from wengert.core.levels import is_own, new_level
+from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.tensor import Tensor
 
 __all__ = ["custom_jvp", "custom_vjp", "primitive"]
@@ -60,8 +61,7 @@ class Custom:
         if not call.has_values:
             return tree.map(lambda y: match_given(y, (args, kwargs)), self.f(*bound.args, **bound.kwargs))
         call.function = lambda *live: self.f(*whole(*live), **bound.kwargs)
-        call.whole, call.keywords = whole, bound.kwargs
-        call.constants = tuple([bound.args[i] for i in nondiff])
+        call.bind_rule(whole, tuple([bound.args[i] for i in nondiff]), bound.kwargs)
         return call(self.primitive)
 
     def make_call(self, live: tuple[Any, ...]) -> CustomCall:
@@ -72,13 +72,46 @@ class Custom:
 class CustomCall(Call):
     """A call of a function with a rule.
 
-    `constants` are the arguments without derivative; `whole` inserts them among the others.
+    The rule is the derivative with respect to the arguments. With respect to values that the function captures, it is
+    that of the function's operations.
     """
 
     has_rule = True
-    constants: tuple[Any, ...]
-    whole: Callable[..., tuple[Any, ...]]
-    keywords: dict[str, Any]
+
+    def bind_rule(
+        self, whole: Callable[..., tuple[Any, ...]], constants: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        """Fix the arguments without derivative, the `constants`; `whole` inserts them among the others."""
+        raise NotImplementedError
+
+    def captured_by_function(self) -> slice:
+        """Which arrays the function, not its rule, captured."""
+        closure = self.closures.get("function")
+        return slice(0, 0) if closure is None else slice(closure.start, closure.stop)
+
+    def push_captured(self, x: Sequence[Any], t: Sequence[Any], pushed: Sequence[Any]) -> list[Any]:
+        """The tangents that a rule pushed, and those from the values that the function captured, added."""
+        where = self.captured_by_function()
+        if where.start == where.stop:
+            return list(pushed)
+        level = new_level()
+        values = list(x)
+        values[where] = [Dual(v, c, level) if is_smooth(v) else v for v, c in zip(x[where], t[where], strict=True)]
+        outs = tree.flatten(self.evaluate(values))[0]
+        return [c + y.tangent if is_own(y, Dual, level) else c for c, y in zip(pushed, outs, strict=True)]
+
+    def pull_captured(
+        self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool], pulled: Sequence[Any]
+    ) -> list[Any]:
+        """The cotangents that a rule pulled, for the arguments, and those of all other arrays behind them."""
+        where = self.captured_by_function()
+        found: list[Any] = [*pulled, *[None] * (len(x) - len(pulled))]
+        if any(live[where]):
+            with LinearTape([v if alive else None for v, alive in zip(x[where], live[where], strict=True)]) as tape:
+                values = as_tensors(x, t)
+                values[where] = [v if i is None else i for v, i in zip(values[where], tape.inputs, strict=True)]
+                found[where] = tape.transpose(tree.flatten(self.evaluate(values))[0], t)
+        return found
 
     def rule_error(self, what: str, got: Any, wanted: Any) -> GradientError:
         return user_error(GradientError, f"The rule of {self.name} returned {what} {got} where {wanted} was needed")
@@ -124,9 +157,31 @@ class JvpCall(CustomCall):
         super().__init__(name, live)
         self.rule = rule
 
+    def bind_rule(
+        self,
+        whole: Callable[..., tuple[Any, ...]],  # noqa: ARG002  # as in CustomCall
+        constants: tuple[Any, ...],
+        keywords: dict[str, Any],  # noqa: ARG002  # the same
+    ) -> None:
+        rule = self.rule
+        self.rule = lambda primals, tangents: rule(*constants, primals, tangents)
+
+    def tangents(self, t: Sequence[Any]) -> tuple[Any, ...]:
+        """Tangents in the structure of the arguments."""
+        return self.assemble(t, lambda fixed: 0.0 if isinstance(fixed, float | int | complex) else None)
+
+    def close(self) -> None:
+        arrays = list(self.arrays)
+        super().close()
+        self.close_over("rule", (self.assemble(arrays), self.tangents([zeros_like(a) for a in arrays])))
+
     def push(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        tangents = self.assemble(t, lambda fixed: 0.0 if isinstance(fixed, float | int | complex) else None)
-        returned = self.rule(*self.constants, self.assemble(x), tangents)
+        outs, pushed = self.run_rule(x, t)
+        return outs, self.push_captured(x, t, pushed)
+
+    def run_rule(self, x: Sequence[Any], t: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The results and their tangents that the rule returns."""
+        returned = self.held("rule", x)(self.assemble(x), self.tangents(t))
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise self.rule_error("a", type(returned).__name__, "a pair (out, tangent_out)")
         outs = self.flatten_results(returned[0])
@@ -139,11 +194,13 @@ class JvpCall(CustomCall):
         return outs, pushed
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
-        with LinearTape([zeros_like(v) if alive else None for v, alive in zip(x, live, strict=True)]) as linear:
-            _, pushed = self.push(
-                as_tensors(x, t), [zeros_like(v) if i is None else i for v, i in zip(x, linear.inputs, strict=True)]
+        own = len(self.select_arrays(self.leaves))
+        with LinearTape([zeros_like(v) if alive else None for v, alive in zip(x[:own], live, strict=False)]) as linear:
+            _, pushed = self.run_rule(
+                as_tensors(x, t), [zeros_like(v) if i is None else i for v, i in zip(x, linear.inputs, strict=False)]
             )
-            return linear.transpose(pushed, t)
+            pulled = linear.transpose(pushed, t)
+        return self.pull_captured(t, x, live, pulled)
 
 
 class custom_vjp(Custom):  # a decorator
@@ -188,6 +245,22 @@ class VjpCall(CustomCall):
         self.forward, self.backward = forward, backward
         self.residuals: list[Any] = []  # of the run on plain arrays, for one backward pass that is not recorded
 
+    def bind_rule(
+        self, whole: Callable[..., tuple[Any, ...]], constants: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        forward, backward = self.forward, self.backward
+        self.forward = lambda *args: forward(*whole(*args), **keywords)
+        self.backward = lambda residuals, t: backward(*constants, residuals, t)
+
+    def close(self) -> None:
+        arrays = list(self.arrays)
+        super().close()
+        args = self.assemble(arrays)
+        self.close_over("forward", args)
+        returned = self.closures["forward"].closed.zeros()
+        if isinstance(returned, tuple) and len(returned) == 2:  # else the rule raises when it runs
+            self.close_over("backward", returned[::-1])
+
     def run(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results of the function; where a gradient is wanted, those of `forward`, whose residuals are kept."""
         if not self.is_tracked:
@@ -203,23 +276,23 @@ class VjpCall(CustomCall):
         return Tensor(numbers.copy()) if any(np.may_share_memory(numbers, a) for a in theirs) else residual
 
     def run_forward(self, x: Sequence[Any]) -> tuple[Any, ...]:
-        returned = self.forward(*self.whole(*self.assemble(x)), **self.keywords)
+        returned = self.held("forward", x)(*self.assemble(x))
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise self.rule_error("a", type(returned).__name__, "a pair (out, residuals) from forward")
         return returned
 
-    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:  # noqa: ARG002  # as in Call
+    def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         plain = not any(isinstance(v, Array) for v in (*t, *x))
         if plain and self.residuals:
             residuals = self.residuals.pop()
         else:
             _, residuals = self.run_forward(as_tensors(x, t))
-        t = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
-        return self.run_backward(residuals, as_tensors(t, x), x)
+        given = [zeros_like(spec) if c is None else c for c, spec in zip(t, self.specs, strict=True)]
+        return self.pull_captured(t, x, live, self.run_backward(residuals, as_tensors(given, x), x))
 
     def run_backward(self, residuals: Any, t: Sequence[Any], x: Sequence[Any]) -> list[Any]:
         """The cotangents that `backward` returns, one for each array among the arguments."""
-        returned = self.backward(*self.constants, residuals, tree.unflatten(self.structure_out, t))
+        returned = self.held("backward", x)(residuals, tree.unflatten(self.structure_out, t))
         children = self.structure.children
         if not isinstance(returned, tuple | list) or len(returned) != len(children):
             is_sequence = isinstance(returned, tuple | list)
@@ -232,7 +305,7 @@ class VjpCall(CustomCall):
                 raise self.rule_error("a cotangent of structure", structure, child)
             leaves += part if c is not None else [None] * child.size
         cotangents = self.select_arrays(leaves)
-        for c, v in zip(cotangents, x, strict=True):
+        for c, v in zip(cotangents, x, strict=False):
             if c is not None and np.shape(c) != np.shape(v):
                 raise self.rule_error("a cotangent of shape", np.shape(c), np.shape(v))
         return cotangents
@@ -250,8 +323,9 @@ class VjpCall(CustomCall):
                     f"operations."
                 )
                 raise
-            pushed = linear.transpose(pulled, t)
-        return outs, [zeros_like(y) if c is None else c for y, c in zip(outs, pushed, strict=True)]
+            pushed = linear.transpose(pulled, t[: len(pulled)])
+        pushed = [zeros_like(y) if c is None else c for y, c in zip(outs, pushed, strict=True)]
+        return outs, self.push_captured(x, t, pushed)
 
 
 KINDS = {"elementwise", "linear", "multilinear", "reduction", "general", "nondifferentiable"}

@@ -1,4 +1,4 @@
-"""Loops for users: `scan`, `fori_loop`, `map`."""
+"""Loops for users: `scan`, `while_loop`, `fori_loop`, `map`, `checkpoint_loop`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.control.bodies import close_function
-from wengert.control.loop import LOOP, Shape
+from wengert.control.loop import LOOP, Loop, Shape
+from wengert.control.segments import Segments, plan_segments, run_segments
 from wengert.core import tree
 from wengert.core.errors import user_error
 from wengert.core.levels import iterate_payloads
@@ -21,7 +22,7 @@ from wengert.modes.batch import Batched
 from wengert.modes.symbolic import Symbol
 from wengert.ops.shape.joining import stack
 
-__all__ = ["fori_loop", "map", "scan", "while_loop"]
+__all__ = ["checkpoint_loop", "fori_loop", "map", "scan", "while_loop"]
 
 
 def is_in_trace(values: Sequence[Any]) -> bool:
@@ -37,11 +38,16 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    checkpoint: int | str | Segments | None = None,
 ) -> tuple[Any, Any]:
     """Run `state, y = f(state, x)` over the slices x of `xs`; returns the last state, and all y stacked.
 
     States, slices and outputs are trees of arrays. Without `xs`, f gets None, `length` times. With `reverse`, the last
     slice comes first.
+
+    `checkpoint` is for gradients with less memory: they compute steps again rather than keep what the rules need. It is
+    the number of steps between the states that are kept; or `"binomial"`, for memory that grows with the logarithm of
+    the number of steps; or a limit, such as `"50 MB"`. The gradient does not change, bit for bit.
 
     >>> final, partial_sums = scan(lambda total, x: (total + x, total + x), 0.0, np.array([1.0, 2.0, 3.0]))
     >>> partial_sums
@@ -51,7 +57,7 @@ def scan(
     slices, slice_structure = tree.flatten(xs)
     states, slices = [as_operand(s) for s in states], [as_operand(x) for x in slices]
     n = count_steps(slices, length)
-    if not is_in_trace([*states, *slices]):
+    if n and checkpoint is None and not is_in_trace([*states, *slices]):  # without steps, only a trace knows y
         return run_steps(f, init, slices, slice_structure, n, reverse)
     result: tree.Structure | None = None
 
@@ -65,13 +71,34 @@ def scan(
         return [*new_states, *ys]
 
     specs = [*[Spec.of(s) for s in states], *[Spec(x.shape[1:], x.dtype) for x in slices]]
-    closed = close_function(flat, specs, "scan")
+    names = tree.leaf_names(f, tree.flatten(((init, xs), {}))[1])
+    closed = close_function(flat, specs, "scan", names)
     body, count = closed.body, len(closed.captured)
     reordered = Graph([*body.inputs[len(specs) :], *body.inputs[: len(specs)]], body.outputs)
-    shape = Shape(count, len(states), n, reverse)
-    outs = LOOP.op(*closed.captured, *states, *slices, body=reordered, condition=None, shape=shape)
+    loop = Loop([*closed.captured, *states, *slices], reordered, None, Shape(count, len(states), n, reverse), [])
+    outs = run_segments(loop, plan_segments(loop, checkpoint))
     assert result is not None
     return tree.unflatten(structure, outs[: len(states)]), tree.unflatten(result, outs[len(states) :])
+
+
+def checkpoint_loop(step: Callable[..., Any], state: Any, n: int, *args: Any, snapshots: int | None = None) -> Any:
+    """The state after `n` steps `state = step(state, k, *args)`, with a gradient that keeps few states in memory.
+
+    The backward pass keeps at most `snapshots` states at a time, by default about log2(n), and computes the others
+    again from the nearest of them. The binomial schedule chooses which states to keep such that steps run as few times
+    as possible: with log2(n) snapshots, each runs at most log2(n) times. State and args are trees of arrays. Gradients
+    are bit for bit those of a loop that keeps everything.
+
+    >>> import wengert as wg
+    >>> x = wg.tensor(0.5, requires_grad=True)
+    >>> checkpoint_loop(lambda x, k: np.sin(x), x, 100).backward()
+    """
+    if n < 0 or (snapshots is not None and snapshots < 1):
+        raise user_error(ValueError, f"checkpoint_loop needs n >= 0 and snapshots >= 1, not {n} and {snapshots}")
+    if not n:
+        return state
+    plan = Segments(1, snapshots or max(1, n.bit_length()))
+    return scan(lambda state, k: (step(state, k, *args), None), state, np.arange(n), checkpoint=plan)[0]
 
 
 def is_batched(x: Any) -> bool:
@@ -81,9 +108,9 @@ def is_batched(x: Any) -> bool:
 
 def count_steps(slices: Sequence[Any], length: int | None) -> int:
     """The number of steps, from the sequences and `length`."""
-    lengths = {x.shape[0] if x.ndim else None for x in slices} | ({length} if length is not None else set())
-    if None in lengths:
+    if not all(x.ndim for x in slices):
         raise user_error(ValueError, "scan over a number: it has no slices", "Put it in the state, or capture it.")
+    lengths: set[int] = {x.shape[0] for x in slices} | ({length} if length is not None else set())
     if len(lengths) != 1:
         raise user_error(
             ValueError, f"scan over sequences of lengths {sorted(lengths)}" if lengths else "scan without a length",
@@ -113,12 +140,9 @@ def run_steps(
 ) -> tuple[Any, Any]:
     """The loop as Python runs it."""
     rows: list[Any] = [None] * n
-    result: tree.Structure | None = None
     for i in reversed(range(n)) if reverse else range(n):
         state, y = f(state, tree.unflatten(structure, [x[i] for x in slices]))
         rows[i], result = tree.flatten(y)
-    if result is None:
-        return state, None
     return state, tree.unflatten(result, [stack(column) for column in zip(*rows, strict=True)])
 
 
@@ -152,7 +176,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         return new_states
 
     specs = [Spec.of(s) for s in states]
-    closed = [close_function(f, specs, "while_loop") for f in (condition, body)]
+    names = tree.leaf_names(body_fun, tree.flatten(((init_val,), {}))[1])
+    closed = [close_function(f, specs, "while_loop", names) for f in (condition, body)]
     first, second = len(closed[0].captured), len(closed[1].captured)
     graphs = []
     for k, (graph, _) in enumerate(closed):

@@ -6,9 +6,12 @@ write it to memory in each step and to read it later. Expensive operations are n
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
-from wengert.graph.ir import Constant, Node, Operation
+from wengert.core.primitive import OUTPUT
+from wengert.core.spec import UNKNOWN, Spec
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant, Input, Node, Operation
 
 LONGEST = 64
 """The largest number of operations that are repeated for one value."""
@@ -16,7 +19,7 @@ LONGEST = 64
 
 def is_cheap(node: Node) -> bool:
     """Whether each element of an operation takes an instruction or two."""
-    if not isinstance(node, Operation):
+    if not isinstance(node, Operation) or node.primitive is OUTPUT:
         return False
     facts = node.primitive.facts
     return facts.cost is not None and facts.cost <= 1
@@ -35,12 +38,17 @@ def choose_residuals(needed: Iterable[Node], free: Container[Node]) -> set[Node]
             continue
         assert isinstance(node, Operation)
         missing = missing_sources(node, kept, free)
-        most = node.nbytes if node.primitive.facts.view else node.nbytes - 1
-        if missing is not None and sum([source.nbytes for source in missing]) <= most:
+        if missing is not None and takes_less(missing, node):
             kept |= missing
         else:
             kept.add(viewed_value(node))
     return kept
+
+
+def takes_less(missing: set[Node], node: Operation) -> bool:
+    """Whether to keep what is missing to compute a node takes less memory than the node, or as much as a view."""
+    size = sum([source.nbytes for source in missing])
+    return not missing or size < node.nbytes or (node.primitive.facts.view and size == node.nbytes)
 
 
 def viewed_value(node: Node) -> Node:
@@ -68,3 +76,30 @@ def missing_sources(node: Operation, kept: Container[Node], free: Container[Node
         else:
             missing.add(source)
     return missing
+
+
+def find_late(whole: Graph, cotangents: Sequence[Input]) -> set[Node]:
+    """The nodes that depend on cotangents."""
+    late: set[Node] = set(cotangents)
+    for node in whole.operations:
+        if any(a in late for a in node.args):
+            late.add(node)
+    return late
+
+
+def find_needed(whole: Graph, late: set[Node], results: Iterable[Node]) -> list[Node]:
+    """The values that late nodes and the results read, in order.
+
+    A sequence of unknown length is computed again from what it needs, because a loop around this body could not keep
+    one for each step.
+    """
+    read = {a for node in whole.operations if node in late for a in node.args} | set(results)
+    for node in reversed(whole.operations):
+        if node in read and node not in late and has_unknown_length(node.spec):
+            read = (read | set(node.args)) - {node}
+    return [node for node in whole.nodes if node in read and node not in late]
+
+
+def has_unknown_length(spec: Spec | tuple[Spec, ...]) -> bool:
+    """Whether the number of slices is known only when the program runs; also of one of several results."""
+    return UNKNOWN in spec.shape if isinstance(spec, Spec) else any(map(has_unknown_length, spec))

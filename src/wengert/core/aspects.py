@@ -14,7 +14,7 @@ aspect fills it, in one file for each family of `ops/`. No layer keeps lists of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -33,8 +33,8 @@ class Aspect(Generic[Entry]):
     """One thing that a layer needs to know about operations.
 
     `default` gives the entry of an operation that has none, by its kind, or None. An aspect for some operations only
-    says in `rest` what happens to the others: one string, or one for each kind without entries. `filled_by` is a module
-    that fills in the entries, imported when one is first asked for.
+    says in `rest` what happens to the others: one string, or one for each kind without entries. `filled_by` are the
+    modules that fill in the entries, imported when one is first asked for.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Aspect(Generic[Entry]):
         meaning: str,
         default: Callable[[Primitive], Entry | None] | None = None,
         rest: str | Mapping[str, str] = "",
-        filled_by: str = "",
+        filled_by: Sequence[str] = (),
     ):
         if name in ASPECTS:
             raise user_error(ValueError, f"There is already an aspect {name!r}", "Choose another name.")
@@ -71,9 +71,9 @@ class Aspect(Generic[Entry]):
             self.entries[primitive] = entry
 
     def fill(self) -> None:
-        """Import the module that fills in the entries, unless that is done."""
-        module, self.filled_by = self.filled_by, ""
-        if module:
+        """Import the modules that fill in the entries, unless that is done."""
+        modules, self.filled_by = self.filled_by, ()
+        for module in modules:
             import_module(module)
 
     def without(self, reason: str, *operations: Operation) -> None:

@@ -9,6 +9,10 @@ import numpy as np
 __all__ = ["Spec"]
 
 
+UNKNOWN = -1
+"""The length of a sequence with as many slices as a loop with a condition makes steps."""
+
+
 class Spec(NamedTuple):
     """Shape and dtype of an array.
 
@@ -43,4 +47,4 @@ class Spec(NamedTuple):
 
     def __repr__(self) -> str:
         kind = "bool" if self.dtype.kind == "b" else f"{self.dtype.kind}{8 * self.dtype.itemsize}"
-        return f"{kind}[{','.join(map(str, self.shape))}]"
+        return f"{kind}[{','.join(['?' if n == UNKNOWN else str(n) for n in self.shape])}]"

@@ -6,6 +6,7 @@ None is a tree without leaves.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -117,3 +118,38 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
             raise user_error(ValueError, f"The trees have different structures, {structure!r} and {other_structure!r}")
         columns.append(column)
     return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])
+
+
+def leaf_paths(structure: Structure) -> Iterator[str]:
+    """The path to each leaf of a tree, as Python code.
+
+    >>> list(leaf_paths(flatten({"w": [1, 2], "b": 3})[1]))
+    ["['w'][0]", "['w'][1]", "['b']"]
+    """
+    if structure is LEAF:
+        yield ""
+        return
+    indexed = issubclass(structure.make, dict | list | tuple)
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        for rest in leaf_paths(child):
+            yield (f"[{key!r}]" if indexed else f".{key}") + rest
+
+
+def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:
+    """The name of each leaf of the arguments, from the function's signature: `w`, `params['w']`."""
+    positional, keywords = structure.children
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str | None] = []
+    for i, child in enumerate(positional.children):
+        known = i < len(parameters) and parameters[i].kind in (
+            parameters[i].POSITIONAL_ONLY,
+            parameters[i].POSITIONAL_OR_KEYWORD,
+        )
+        name = parameters[i].name if known else f"x{i}"
+        names += [f"{name}{path}" for path in leaf_paths(child)]
+    for key, child in zip(keywords.keys, keywords.children, strict=True):
+        names += [f"{key}{path}" for path in leaf_paths(child)]
+    return names

@@ -26,6 +26,8 @@ MODULES = {
     "validate": "wengert.graph.validation",
 }
 """The module of each form, which `import wengert` leaves out."""
+ENTRIES = "wengert.graph.aspects", "wengert.control.aspects"
+"""The modules that say how operations are written, of the table and of control flow."""
 
 
 def form(name: str) -> Callable[[F], F]:

@@ -262,6 +262,8 @@ def _token(part: Any) -> str:
         return f"({','.join(map(_token, part))})"
     if isinstance(part, dict):
         return f"{{{','.join(f'{key}={_token(value)}' for key, value in sorted(part.items()))}}}"
+    if isinstance(part, Graph):
+        return part.fingerprint
     if isinstance(part, Array):
         return f"captured {Spec.of(part)!r}"
     token = getattr(part, "token", None)

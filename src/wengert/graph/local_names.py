@@ -60,6 +60,12 @@ class Scope:
         self.counts: dict[str, int] = {}
         self.family: dict[str, tuple[str, int]] = {}
 
+    def inner(self) -> Scope:
+        """The variables of lines inside of a loop or branch, which leave those around it alone."""
+        scope = Scope(())
+        scope.taken = self.taken
+        return scope
+
     def take(self, base: str) -> str:
         """`y`, or if that is still needed, `y_1`, `y_2` ..."""
         if self.free.get(base):

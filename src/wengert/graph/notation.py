@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.aspects import Aspect
+from wengert.graph.forms import ENTRIES
 from wengert.ops.indexing.key import Hole, Index
 
 COMPARISON, OR, XOR, AND, SHIFT, SUM, FRACTION, PRODUCT, SIGN, POWER, ATOM = range(11)
@@ -52,7 +53,7 @@ notation: Aspect[Infix | PrefixFunction | NamedFunction | Fence] = Aspect(
     "notation",
     "its sign or short name in formulas",
     rest="it is written by its name",
-    filled_by="wengert.graph.aspects",
+    filled_by=ENTRIES,
 )
 TRANSPARENT = NamedFunction("", "")
 """The notation of what mathematics does not write down: the same numbers in another form."""

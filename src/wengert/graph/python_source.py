@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT, Primitive
-from wengert.graph.forms import PythonSource, form
+from wengert.graph.forms import ENTRIES, PythonSource, form
 from wengert.graph.graph import Graph
+from wengert.graph.held import graphs_of
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.local_names import Scope, choose_lines, identifier, last_uses
 from wengert.graph.notation import ATOM, POWER, PRODUCT, SIGN, Infix, notation, write_key, write_literal, write_number
@@ -26,7 +27,7 @@ SMALL = 12
 """The most elements of an array that is written out."""
 
 NUMBERS = {np.dtype(t): t for t in (bool, np.int64, np.float64, np.complex128)}
-RESERVED = ("np", "wg", "lookup", "Index", "Hole", "complex")
+RESERVED = ("np", "wg", "lookup", "Index", "Hole", "complex", "int", "range", "zip")
 Text = tuple[str, int]
 """A piece of source, and how tightly its outermost operation binds."""
 
@@ -35,13 +36,13 @@ python_call: Aspect[Callable[[SourceWriter, Operation], str]] = Aspect(
     "python call",
     "its Python code, if NumPy takes its parameters in another form",
     rest="it is called by its name",
-    filled_by="wengert.graph.aspects",
+    filled_by=ENTRIES,
 )
 python_block: Aspect[Callable[[SourceWriter, Operation, str], list[str]]] = Aspect(
     "python block",
     "its Python code, if that is several lines",
     rest="it is an expression",
-    filled_by="wengert.graph.aspects",
+    filled_by=ENTRIES,
 )
 
 
@@ -56,17 +57,32 @@ def is_numpy(primitive: Primitive) -> bool:
     return getattr(primitive.impl, "ufunc", primitive.impl) is getattr(np, primitive.name, None)
 
 
-class SourceWriter:
-    """Writes the source of a function, line by line; `texts` are the expressions of nodes so far."""
+def called_names(graph: Graph) -> set[str]:
+    """The names of operations that a graph calls, or one that it holds, by the names of the table."""
+    found = {p.name for p in {node.primitive for node in graph.operations} if p not in python_call and not is_numpy(p)}
+    return found.union(*[called_names(held.graph) for node in graph.operations for held in graphs_of(node)])
 
-    def __init__(self, graph: Graph, function: str):
+
+def is_output(node: Node) -> TypeGuard[Operation]:
+    """Whether a node is one of the outputs of an operation."""
+    return isinstance(node, Operation) and node.primitive is OUTPUT
+
+
+class SourceWriter:
+    """Writes the source of a function, line by line; `texts` are the expressions of nodes so far.
+
+    `parts` are the variables of the outputs of an operation that is written as several lines. Lines of a loop or branch
+    have a writer of their own, whose `outer` one is that of the lines around them.
+    """
+
+    def __init__(self, graph: Graph, function: str, outer: SourceWriter | None = None):
         self.graph, self.function = graph, function
-        called = {node.primitive for node in graph.operations}
-        self.reserved = {*RESERVED, *[p.name for p in called if p not in python_call and not is_numpy(p)]}
-        self.scope = Scope(self.reserved)
         self.texts: dict[Node, Text] = {}
-        self.constants: dict[str, Any] = {}
-        self.looked_up: dict[str, None] = {}
+        self.parts: dict[Node, dict[int, str]] = {}
+        self.reserved: set[str] = {*RESERVED, *called_names(graph)} if outer is None else outer.reserved
+        self.scope: Scope = Scope(self.reserved) if outer is None else outer.scope.inner()
+        self.constants: dict[str, Any] = {} if outer is None else outer.constants
+        self.looked_up: dict[str, None] = {} if outer is None else outer.looked_up
 
     def write(self) -> PythonSource:
         """The source of the function."""
@@ -74,21 +90,22 @@ class SourceWriter:
         parameters = [self.scope.take(identifier(given.name or "x", self.reserved)) for given in graph.inputs]
         for given, text in zip(graph.inputs, parameters, strict=True):
             self.texts[given] = text, ATOM
-        for constant in graph.constants:
-            self.texts[constant] = self.constant(constant)
-        body = self._write_lines()
+        body = self.write_lines()
         results = [self.texts[node][0] for node in graph.outputs]
         body.append(
             f"return {results[0]}" if len(results) == 1 else f"return ({', '.join(results)}{',' * (not results)})"
         )
         return self._assemble(parameters, body)
 
-    def _write_lines(self) -> list[str]:
+    def write_lines(self) -> list[str]:
         """The lines that assign to variables, in order; a variable that is no longer needed is used again."""
         graph = self.graph
+        for constant in graph.constants:
+            self.texts[constant] = self.constant(constant)
         names = graph.value_names()
-        blocks = [node for node in graph.operations if node.primitive in python_block]
-        lines = choose_lines(graph, {*names, *blocks}, LIMIT, lambda node: node.primitive is OUTPUT)
+        blocks = {node for node in graph.operations if node.primitive in python_block}
+        named = {node for node in names if not (is_output(node) and node.args[0] in blocks)}
+        lines = choose_lines(graph, named | blocks, LIMIT, is_output)
         numbers = {line: i for i, line in enumerate(lines)}
         last = last_uses(graph, lines)
         expiring: dict[int, list[Node]] = {}
@@ -104,10 +121,11 @@ class SourceWriter:
             base = identifier(names[node], self.reserved) if node in names else "t"
             released = [self.texts[a][0] for a in expiring.get(numbers[node], ()) if a is not node]
             if block:  # of several lines, the first must not overwrite what the others read
-                target = self.scope.take(base)
+                target = self.scope.take(base) if node.dtype is not None else ""
                 body += block(self, node, target)
             for variable in released:
-                self.scope.release(variable)
+                if variable in self.scope.family:  # else it belongs to the lines around these
+                    self.scope.release(variable)
             if not block:
                 target = self.scope.take(base)
                 body.append(f"{target} = {text}")
@@ -146,6 +164,8 @@ class SourceWriter:
     def expression(self, node: Operation) -> Text:
         """The source of an operation."""
         if node.primitive is OUTPUT:
+            if node.args[0] in self.parts:
+                return self.parts[node.args[0]][node.params["index"]], ATOM
             return f"{self.enclose(node.args[0])}[{node.params['index']}]", ATOM
         infix = notation.of(node.primitive)
         if isinstance(infix, Infix) and infix.python is not None and not _rounds_differently(node):

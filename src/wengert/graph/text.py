@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
+from wengert.graph.held import Held, graphs_of
 from wengert.graph.ir import Constant, Node, Operation
 
 
 @form("__str__")
 def write_text(graph: Graph) -> str:
     """Inputs, constants and operations in the order in which they are computed, then what is returned."""
+    lines, numbers = _write_nodes(graph, itertools.count(), "%", {})
+    lines.append(f"return {', '.join([numbers[node] for node in graph.outputs])}".rstrip())
+    return "\n".join(lines)
+
+
+def _write_nodes(
+    graph: Graph, count: Iterator[int], prefix: str, roles: Mapping[Node, str]
+) -> tuple[list[str], dict[Node, str]]:
+    """A line for each node, and the numbers that they are called by; `roles` says what inputs are."""
     names = graph.value_names()
     numbers: dict[Node, str] = {}
     lines = []
     for node in (*graph.inputs, *graph.nodes):
         if node in numbers:
             continue
-        numbers[node] = f"%{len(numbers)}"
+        numbers[node] = f"{prefix}{next(count)}"
         name = f" {names[node]}" if node in names else ""
-        lines.append(f"{numbers[node]}{name}: {type_of(node)} = {_write_definition(node, numbers)}")
-    lines.append(f"return {', '.join([numbers[node] for node in graph.outputs])}".rstrip())
-    return "\n".join(lines)
+        lines.append(f"{numbers[node]}{name}: {type_of(node)} = {roles.get(node) or _write_definition(node, numbers)}")
+        inner = itertools.count()
+        for held in graphs_of(node):
+            lines += _write_held(held, inner, f"{numbers[node]}.", numbers)
+    return lines, numbers
+
+
+def _write_held(held: Held, count: Iterator[int], prefix: str, numbers: Mapping[Node, str]) -> list[str]:
+    """A graph that a node holds, indented below it."""
+    roles: dict[Node, str] = {
+        given: f"{role} {numbers[operand]}"
+        for given, (role, operand) in zip(held.graph.inputs, held.inputs, strict=False)
+    }
+    lines, inner = _write_nodes(held.graph, count, prefix, roles)
+    results = list(zip(held.outputs, held.graph.outputs, strict=False))
+    last = "; ".join(
+        [
+            f"{role} {', '.join([inner[y] for other, y in results if other == role])}"
+            for role in dict.fromkeys(held.outputs)
+        ]
+    )
+    times = numbers[held.runs] if isinstance(held.runs, Node) else held.runs
+    title = held.title if held.alternative or times is None else f"{held.title}, {times} time{'s' * (times != 1)}"
+    title += ", last slice first" if held.reverse else ""
+    return [f"  {title}:", *[f"    {line}" for line in (*lines, *([last] if last else []))]]
 
 
 @form("__repr__")
@@ -47,7 +81,8 @@ def type_of(node: Node) -> str:
 def _write_definition(node: Node, numbers: dict[Node, str]) -> str:
     if isinstance(node, Operation):
         operands = [numbers[a] for a in node.args]
-        params = [f"{name}={_write_parameter(value)}" for name, value in node.params.items() if value is not None]
+        shown = {} if graphs_of(node) else node.params
+        params = [f"{name}={_write_parameter(value)}" for name, value in shown.items() if value is not None]
         return " ".join((node.primitive.name, *operands, *params))
     if isinstance(node, Constant):
         return f"constant {_write_value(node)}"

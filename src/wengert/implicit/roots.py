@@ -8,14 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.closures import close_over
+from wengert.control.loops import is_in_trace
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, iterate_payloads
+from wengert.core.primitive import SHAPED
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
-from wengert.implicit.maps import LinearMap, residual_derivative, strip_derivatives, unsupported_error
+from wengert.implicit.maps import (
+    CapturedBatch,
+    LinearMap,
+    residual_derivative,
+    strip_derivatives,
+    unsupported_error,
+    untraceable_error,
+)
 from wengert.implicit.solvers import (
     DENSE,
     ConvergenceError,
@@ -27,6 +37,7 @@ from wengert.implicit.solvers import (
     scipy_root,
 )
 from wengert.implicit.theorem import differentiate_solution
+from wengert.implicit.traced_root import find_root
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.in_place import snapshot
@@ -35,8 +46,11 @@ from wengert.modes.tensor import Tensor
 from wengert.ops.shape.joining import stack
 from wengert.structure.flat_tree import FlatTree
 from wengert.transforms.gradients import grad
+from wengert.transforms.products import stop_gradient
 
 Solver = str | Callable[..., Any] | None
+LOOPS = {"newton": 100, "iterate": 10_000, "known": 0}
+"""The solvers that are loops in graphs, and how many steps they make at most."""
 
 
 def root(
@@ -59,7 +73,9 @@ def root(
     np.float64(0.25)
     """
     equation = Equation("root", f, lambda f: f, x0, theta, linear)
-    return equation.solve(lambda plain: solve_root(plain, f, "newton" if solver is None else solver, options), tol)
+    if equation.is_traced:
+        return equation.solve_in_graph(solver or "newton", tol, options)
+    return equation.solve(lambda plain: solve_root(plain, "newton" if solver is None else solver, options), tol)
 
 
 def fixed_point(
@@ -83,22 +99,23 @@ def fixed_point(
         "fixed_point", f, lambda f: lambda x, *theta: subtract_trees(f(x, *theta), x), x0, theta, linear
     )
 
+    if equation.is_traced:
+        return equation.solve_in_graph(solver or "iterate", tol, options)
+
     def solve(plain: PlainEquation) -> np.ndarray:
         if solver is None:
             return iterate(lambda x: plain.residual(x) + x, plain.start, **options)
-        return solve_root(plain, f, solver, options)
+        return solve_root(plain, solver, options)
 
     return equation.solve(solve, tol)
 
 
-def solve_root(
-    plain: PlainEquation, f: Callable[..., Any], solver: str | Callable[..., Any], options: dict[str, Any]
-) -> np.ndarray:
+def solve_root(plain: PlainEquation, solver: str | Callable[..., Any], options: dict[str, Any]) -> np.ndarray:
     """The root of an equation on plain arrays, by Newton's method, a user's function, or a method of SciPy."""
     if solver == "newton":
         return newton(plain.residual, plain.step, plain.start, **options)
     if callable(solver):
-        return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
+        return plain.vector(solver(plain.function, plain.x0, **options))
     return scipy_root(solver, plain.residual, plain.jacobian, plain.start, options)
 
 
@@ -121,11 +138,13 @@ def argmin(
     0.5
     """
     equation = Equation("argmin", f, grad, x0, theta, linear, is_symmetric=True)
+    if equation.is_traced:
+        return equation.solve_in_graph(solver or "newton", tol, options)
 
     def solve(plain: PlainEquation) -> np.ndarray:
         if callable(solver):
-            return plain.vector(solver(plain.on_trees(f), plain.x0, **options))
-        value = lambda x: float(np.asarray(plain.call(f, plain.flat.tree(x))))
+            return plain.vector(solver(plain.function, plain.x0, **options))
+        value = lambda x: float(np.asarray(plain.function(plain.flat.tree(x))))
         method: str = solver or "trust-ncg"
         size = float(np.max(np.abs(plain.residual(plain.start)), initial=1.0))
         x = scipy_minimum(
@@ -172,10 +191,14 @@ def custom_root(
                         because="its gradient would be lost. Pass it by position.",
                     )
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
+            if equation.is_traced:
+                found = solver(*map_tree(stop_gradient, (x0, *theta)), **kwargs)
+                x = equation.solve_in_graph("known", tol, {}, found[0] if has_aux else found)
+                return (x, found[1]) if has_aux else x
             extras: list[Any] = []
 
             def solve(plain: PlainEquation) -> np.ndarray:
-                x = solver(plain.x0, *map_tree(copy_array, plain.theta), **kwargs)
+                x = solver(plain.x0, *map_tree(copy_array, plain.theta[: len(theta)]), **kwargs)
                 if has_aux:
                     x, aux = x
                     extras.append(aux)
@@ -211,9 +234,34 @@ class Equation:
         is_symmetric: bool = False,
     ):
         x0 = as_start(x0)
-        self.name, self.f, self.x0, self.theta, self.is_symmetric = name, make(f), x0, theta, is_symmetric
+        self.name, self.x0, self.theta, self.is_symmetric = name, x0, theta, is_symmetric
+        self.user, self.make, self.f = f, make, make(f)
         self.flat = FlatTree(x0, "x0")
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the solution becomes part of a graph."""
+        return is_in_trace(flatten((self.x0, self.theta))[0])
+
+    def solve_in_graph(self, solver: Any, tol: float, options: dict[str, Any], start: Any = None) -> Any:
+        """The solution as an operation of a graph; by Newton's method, by iteration, or known already."""
+        if solver not in LOOPS or options.keys() - {"maxiter", "tol"}:
+            raise untraceable_error()
+        leaves, structure = flatten(self.theta)
+        arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf, SHAPED)]
+
+        def residual(x: Any, *values: Any) -> Any:
+            whole = list(leaves)
+            for i, value in zip(arrays, values, strict=True):
+                whole[i] = value
+            return self.evaluate(x, unflatten(structure, whole))
+
+        precision = 4 * float(np.finfo(self.flat.dtype).eps)
+        settings = {"tol": precision, "maxiter": LOOPS[solver]} | {k: v for k, v in options.items() if v is not None}
+        guess = self.flat.vector(self.x0 if start is None else start)
+        values = [leaves[i] for i in arrays]
+        return self.flat.tree(find_root(residual, guess, values, self.name, method=solver, check=tol, **settings))
 
     def residual(self, v: Any) -> Any:
         return self.evaluate(v, self.theta)
@@ -246,12 +294,21 @@ class Equation:
 
     def solve(self, solver: Callable[[PlainEquation], np.ndarray], tol: float) -> Any:
         """The solution that a solver on plain arrays finds, with its derivatives."""
-        x0, theta = map_tree(strip_history, (self.x0, self.theta))
-        x = self.solve_plain(solver, tol, x0, theta)
+        try:
+            x = self.solve_plain(solver, tol, *map_tree(strip_history, (self.x0, self.theta)))
+        except CapturedBatch:
+            self.close()
+            x = self.solve_plain(solver, tol, *map_tree(strip_history, (self.x0, self.theta)))
         self.theta = map_tree(snapshot, self.theta)  # which the user may change before the backward pass
         return self.flat.tree(
             match_given(differentiate_solution(self.residual, x, self.derivative), (self.x0, self.theta))
         )
+
+    def close(self) -> None:
+        """Make the values that the function captured the last parameter, as batches must be among the parameters."""
+        x = self.flat.tree(np.zeros(self.flat.size, self.flat.dtype))
+        self.user, captured = close_over(self.user, (x, *self.theta), self.name)
+        self.f, self.theta = self.make(self.user), (*self.theta, captured)
 
     def solve_plain(
         self, solver: Callable[[PlainEquation], np.ndarray], tol: float, x0: Any, theta: tuple[Any, ...]
@@ -320,11 +377,9 @@ class PlainEquation:
     def product(self, x: Any, v: Any) -> np.ndarray:
         return np.asarray(self.matrix(x).product(np.asarray(v, self.flat.dtype), False))
 
-    def call(self, f: Callable[..., Any], x: Any) -> Any:
-        return map_tree(lambda y: strip_derivatives(y, 0), f(x, *self.theta))
-
-    def on_trees(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda x: self.call(f, x)
+    def function(self, x: Any) -> Any:
+        """The user's function on plain arrays."""
+        return map_tree(lambda y: strip_derivatives(y, 0), self.equation.user(x, *self.theta))
 
     def vector(self, x: Any) -> np.ndarray:
         """The result of a user's solver as a plain vector."""

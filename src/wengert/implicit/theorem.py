@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.checkpoint import NOTHING
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
@@ -134,6 +133,9 @@ def pull_older(root: TapeNode, t: Any, start: int) -> dict[TapeNode, Any]:
     backward_pass([(root, t)], found.__setitem__, targets=targets, through=False, retain=True, lift=lift)
     return found
 
+
+NOTHING = np.empty(0)
+"""The payload of a tensor that only stands for its node."""
 
 ATTACH = Primitive(
     Definition(

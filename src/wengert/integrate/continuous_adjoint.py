@@ -85,7 +85,8 @@ class Trajectory(Call):
     def captured_error(self) -> GradientError:
         return user_error(
             GradientError,
-            "The function to integrate uses a tracked value that is not among its arguments",
+            "The function to integrate uses a tracked value that is not among its arguments, and cannot be traced to "
+            "find it",
             because="the continuous adjoint would lose its gradient. Pass it in args=, which may hold lists and dicts "
             'of arrays, or use an explicit method with adjoint="discrete", or detach it.',
         )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control.call import ARRAY, Call, call_operation
+from wengert.control.closures import CapturedValues, close_over
 from wengert.control.linear_tape import LinearTape
 from wengert.core import tree
 from wengert.core.array import Array
@@ -49,9 +50,9 @@ def quad(
 ) -> tuple[Any, Any]:
     """The integral of func(x, *args) over x from a to b, and an estimate of its error, as `scipy.integrate.quad`.
 
-    The integral has derivatives with respect to the arrays in `args` (which may be in lists and dicts) and the limits,
-    which may be infinite. `func` may return an array, whose components are integrated, and complex numbers. What it
-    depends on must be passed in `args`.
+    The integral has derivatives with respect to the arrays in `args` (which may be in lists and dicts), to the limits,
+    which may be infinite, and to what `func` captures. `func` may return an array, whose components are integrated, and
+    complex numbers.
 
     >>> from wengert.transforms.gradients import grad
     >>> area = lambda s: quad(lambda x, s: np.exp(-s * x**2), -np.inf, np.inf, (s,))[0]
@@ -85,6 +86,11 @@ class Integral(Call):
         super().__init__("quad", args)
         self.func, self.options = func, options
 
+    def close(self) -> None:
+        a, b, args = self.assemble(self.arrays)
+        self.func, captured = close_over(self.func, (np.float64(0.0), *args), "quad")
+        super().__init__("quad", (a, b, (*args, captured)))
+
     def function(self, a: Any, b: Any, args: tuple) -> tuple:
         """The value and its error, on numbers."""
         args = tree.map(strip_derivatives, args)
@@ -94,7 +100,7 @@ class Integral(Call):
             nonlocal spec
             y = as_operand(self.func(x, *args))
             if has_derivative(y) or isinstance(strip_derivatives(y), Array):
-                raise self.captured_error()
+                raise CapturedValues
             flat = np.ravel(strip_derivatives(y))
             spec = Spec.of(y)
             return np.concatenate([flat.real, flat.imag]) if spec.dtype.kind == "c" else flat.astype(float)

@@ -11,10 +11,10 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import bottom_array, iterate_payloads
-from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
 from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
-from wengert.transforms.boundary import flatten_arrays, leaf_paths
+from wengert.transforms.boundary import flatten_arrays
 
 
 def is_pair(bounds: Any) -> bool:

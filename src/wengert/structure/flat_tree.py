@@ -9,10 +9,11 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
+from wengert.core.tree import leaf_paths
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-from wengert.transforms.boundary import flatten_arrays, leaf_paths, unflatten_arrays
+from wengert.transforms.boundary import flatten_arrays, unflatten_arrays
 
 
 class FlatTree:

@@ -6,7 +6,7 @@ the function they act as usual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ParamSpec
 
@@ -19,7 +19,7 @@ from wengert.core.levels import has_user_tensor, is_own
 from wengert.core.primitive import PLAIN, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.modes import recording
 from wengert.modes.forward import Dual
@@ -98,6 +98,8 @@ class Arguments:
 
     def call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         """Call `f` with these leaves instead of the chosen ones."""
+        if recording.active:
+            f = recording.as_read(f)
         chosen = leaves[0] if self.structure is LEAF else unflatten_arrays(self.structure, leaves)
         argnums, args = self.argnums, self.args
         if isinstance(argnums, int):
@@ -125,21 +127,6 @@ class Arguments:
             for path in leaf_paths(child)
         ]
         return f"argument {paths[i]}"
-
-
-def leaf_paths(structure: Structure) -> Iterator[str]:
-    """The path to each leaf of a tree, as Python code.
-
-    >>> list(leaf_paths(flatten({"w": [1, 2], "b": 3})[1]))
-    ["['w'][0]", "['w'][1]", "['b']"]
-    """
-    if structure is LEAF:
-        yield ""
-        return
-    indexed = issubclass(structure.make, dict | list | tuple)
-    for key, child in zip(structure.keys, structure.children, strict=True):
-        for rest in leaf_paths(child):
-            yield (f"[{key!r}]" if indexed else f".{key}") + rest
 
 
 def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list[Any]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.control.checks import attach_checks
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import Structure, flatten, unflatten
+from wengert.core.tree import Structure, flatten, leaf_names, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import extents
-from wengert.transforms.boundary import leaf_paths
 
 __all__ = ["gradients", "symbol", "trace"]
 
@@ -85,13 +85,19 @@ class Traced:
         symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
+        from wengert.source.reading import hide_frames, read_function  # which is needed for traces only
+
         try:
-            with recording.override(trace=trace, enabled=True, inference=False):
-                outs, result = flatten(f(*args, **kwargs))
+            with recording.override(trace=trace, enabled=True, inference=False, reader=read_function):
+                outs, result = flatten(read_function(f)(*args, **kwargs))
                 outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
+        except Exception as error:
+            hide_frames(error)
+            raise
         finally:
             self.assignments = trace.close()
         self.has_rules = trace.has_rules
+        outputs = attach_checks(outputs, trace.checks)
         self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
         outputs += [assignment.node for assignment in self.assignments]
         self.graph = Graph([node for node in inputs if node is not None], outputs, structure, result)
@@ -126,26 +132,6 @@ def output_of(y: Any, level: int, trace: Trace) -> Node:
             TypeError, f"A traced function returned a {type(y).__name__}", "Return arrays, numbers, or trees of them."
         )
     return trace.node_of(y)
-
-
-def leaf_names(f: Callable[..., Any], structure: Structure) -> list[str | None]:
-    """The name of each leaf of the arguments, from the function's signature: `w`, `params['w']`."""
-    positional, keywords = structure.children
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names: list[str | None] = []
-    for i, child in enumerate(positional.children):
-        known = i < len(parameters) and parameters[i].kind in (
-            parameters[i].POSITIONAL_ONLY,
-            parameters[i].POSITIONAL_OR_KEYWORD,
-        )
-        name = parameters[i].name if known else f"x{i}"
-        names += [f"{name}{path}" for path in leaf_paths(child)]
-    for key, child in zip(keywords.keys, keywords.children, strict=True):
-        names += [f"{key}{path}" for path in leaf_paths(child)]
-    return names
 
 
 def gradients(ys: Any, xs: Sequence[Symbol] | Symbol, grad_ys: Any = None) -> Any:
@@ -216,6 +202,8 @@ def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Nod
     primitive = node.primitive
     if primitive is OUTPUT:
         return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
+    if primitive.definition.in_mode is not None:
+        return run_on_tape(node, tape, wrap)
     keep = primitive.keep(*[a in tape for a in node.args])
     if keep is None:
         return None
@@ -227,4 +215,14 @@ def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Nod
         return TapeNode(primitive, node.params, tuple(parents), keep(wrap(node), *map(wrap, node.args)), node)
     whole = output_nodes(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
     parent: TapeNode | None = whole[0].parents[0]
+    return parent
+
+
+def run_on_tape(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
+    """The tape node of an operation that holds graphs: it runs once more, and keeps what its backward pass needs."""
+    level = new_level()
+    args = [Tensor(wrap(a), level, tape[a]) if a in tape else wrap(a) for a in node.args]
+    outs = node.primitive.op(*args, **node.params)
+    tracked = [y.node for y in outs if is_own(y, Tensor, level) and y.node is not None]
+    parent: TapeNode | None = tracked[0].parents[0] if tracked else None
     return parent

@@ -13,12 +13,12 @@ from wengert.core.errors import user_error
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import LEAF, Structure, flatten, unflatten
+from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import broadcast_to, moveaxis
-from wengert.transforms.boundary import P, leaf_paths
+from wengert.transforms.boundary import P
 
 __all__ = ["vmap"]
 
@@ -79,7 +79,7 @@ def run_batched(
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
         with recording.repeating("vmap"):
-            outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
+            outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return moved, out_structure

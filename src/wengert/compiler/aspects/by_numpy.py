@@ -76,7 +76,7 @@ lowering.without(
         histograms._histogram,
         histograms._bin_edges,
     ),
-    *(subscripts._add_at, subscripts._winners),
+    subscripts._winners,
 )
 
 lowering.without(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.compiler.affine import ZERO, Affine, Guard, Position, Read, bounds_guards, broadcast_position
-from wengert.compiler.lowering import Choice, Gather, Scatter, View, lowering
+from wengert.compiler.lowering import Gather, Scatter, View, lowering
 from wengert.core.spec import Spec
 from wengert.ops.indexing import subscripts as ops
 from wengert.ops.indexing.key import Index
@@ -91,4 +91,5 @@ def set_at_reads(position: Position, x: Spec, v: Spec, key: Index, **_: Any) -> 
     return [Read(guards, 1, broadcast_position(inner, v.shape)), Read((), 0, position)]
 
 
-lowering.enter(Choice(set_at_reads, arity=2), ops._set_at)
+lowering.enter(Scatter(set_at_reads, arity=2), ops._set_at)
+lowering.enter(Scatter(lambda *_, **__: None, arity=2, adds=True), ops._add_at)

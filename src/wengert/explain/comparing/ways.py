@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 from wengert.core.spec import Spec
-from wengert.core.tree import flatten, unflatten
+from wengert.core.tree import flatten, leaf_names, unflatten
 from wengert.explain.comparing.reference import shift_element
 from wengert.explain.recorder import plain_arguments, plain_arrays, record_run
 from wengert.graph.costs import tree_size
@@ -24,7 +24,6 @@ from wengert.graph.sympy import ASSUMPTIONS, to_sympy
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import jacfwd
 from wengert.transforms.numeric import refuse_not_analytic, step_at, tiny_step
-from wengert.transforms.tracing import leaf_names
 
 PATIENCE = 5.0
 """The most seconds that a way may take; slower ones are left out, with a note."""

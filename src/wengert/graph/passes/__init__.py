@@ -6,16 +6,27 @@ from collections.abc import Callable, Sequence
 
 from wengert.graph.forms import form
 from wengert.graph.graph import Graph
+from wengert.graph.passes.bodies import improve_bodies
 from wengert.graph.passes.dead import remove_dead
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.recompute import recompute
 from wengert.graph.passes.reductions import shorten_reductions
 from wengert.graph.passes.simplify import simplify
 from wengert.graph.passes.subexpressions import merge_common
+from wengert.graph.passes.updates import add_at_indices
 from wengert.graph.passes.views import merge_views
 
 Pass = Callable[[Graph], Graph]
-REWRITES: tuple[Pass, ...] = (remove_dead, fold, merge_common, simplify, merge_views, shorten_reductions)
+REWRITES: tuple[Pass, ...] = (
+    remove_dead,
+    improve_bodies,
+    fold,
+    merge_common,
+    simplify,
+    merge_views,
+    add_at_indices,
+    shorten_reductions,
+)
 """In the order in which they run. Then comes `recompute`, once: it repeats operations, which these would undo."""
 
 ROUNDS = 3

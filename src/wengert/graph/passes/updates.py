@@ -1,0 +1,46 @@
+"""Sums in memory: what is added at some indices of an array is added there, not to all of it.
+
+The cotangent of `x[i]` is an array of zeros with one element. Added to the other cotangents of x, it costs as much as x
+is large; added at the index, it costs as much as it has elements.
+"""
+
+from __future__ import annotations
+
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Input, Node, Operation, is_a
+from wengert.graph.passes.rewrite import make_node, rebuild
+from wengert.ops.elementwise.arithmetic import add
+from wengert.ops.indexing.subscripts import _add_at, _scatter, _set_at
+
+SMALL_PART = 16
+"""Of a slice, at most so small a part of a large array is worth a step of its own."""
+LARGE = 256
+"""The number of elements of a large array."""
+
+
+def add_at_indices(graph: Graph) -> Graph:
+    """Replace `x + scatter(v, i)` by x with v added at i.
+
+    This changes two things, which the order of a sum does as well: where nothing is added, -0.0 stays -0.0; and where
+    an index repeats, its elements are added to x one by one.
+    """
+    uses = graph.count_uses()
+
+    def rule(node: Operation, before: Operation) -> Node | None:
+        if not is_a(node, add) or node.args[0].spec != node.args[1].spec:
+            return None
+        for x, y, old in zip(node.args, reversed(node.args), reversed(before.args), strict=True):
+            if is_a(y, _scatter) and uses[old] == 1 and (len(y.args) > 1 or is_small_part(x, y)):
+                return make_node(node, _add_at, x, y.args[0], *y.args[1:], key=y.params["key"])
+        return None
+
+    return rebuild(graph, rule)
+
+
+def is_small_part(x: Node, scattered: Operation) -> bool:
+    """Whether a slice is a small part of a large array that is in memory: an input, or an updated input."""
+    if x.size < LARGE or SMALL_PART * scattered.args[0].size > x.size:
+        return False
+    while is_a(x, _add_at, _set_at):
+        x = x.args[0]
+    return isinstance(x, Input)

@@ -1,0 +1,309 @@
+"""Native loops and choices, against the evaluation of the same graphs."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.core import tree
+from wengert.core.kinds import elementwise
+
+rng = np.random.default_rng(14)
+
+
+def assert_same(found, expected):
+    """The same leaves: shapes and dtypes, and numbers up to the order of sums."""
+    found, expected = tree.flatten(found)[0], tree.flatten(expected)[0]
+    assert len(found) == len(expected)
+    for x, y in zip(found, expected, strict=True):
+        assert (np.shape(x), np.asarray(x).dtype) == (np.shape(y), np.asarray(y).dtype)
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+def assert_native(f, *args):
+    """Compiled, f has no fallbacks and gives what its graph evaluates to; returns the report."""
+    compiled = wg.compile(f)
+    assert_same(compiled(*args), wg.trace(f, *args).evaluate(*args))
+    report = compiled.report(*args)
+    assert not report.fallbacks, report
+    return report
+
+
+def total(result):
+    """One number of all results."""
+    return sum(np.sum(np.sin(leaf)) for leaf in tree.flatten(result)[0])
+
+
+def recurrence(a, x):
+    return wg.fori_loop(1, x.shape[0], lambda k, x: x.at[k].set(np.sin(x[k - 1]) * a + x[k]), x)
+
+
+def rows(a, x):
+    return wg.fori_loop(1, x.shape[0], lambda k, x: x.at[k].set(a * np.cos(x[k - 1])), x)
+
+
+def reversed_rows(a, x):
+    return wg.fori_loop(1, x.shape[0], lambda k, x: x.at[k].set(a * x[k, ::-1] + x[k - 1]), x)
+
+
+def columns(a, x):
+    return wg.fori_loop(1, x.shape[1], lambda k, x: x.at[:, k].set(a * x[:, k - 1]), x)
+
+
+def additions(a, x):
+    return wg.fori_loop(0, 5, lambda k, x: x.at[k].add(a * x[-1] + x[k + 1]), x)
+
+
+def fixed_part(a, x):
+    def body(k, x):
+        x = x.at[0].set(np.sin(x[1] + a))
+        return x.at[1].add(x[0] * k)
+
+    return wg.fori_loop(0, 4, body, x)
+
+
+def swap(a, x):
+    def body(k, x):
+        left, right = x[k], x[k + 1]
+        return x.at[k].set(right * a).at[k + 1].set(left)
+
+    return wg.fori_loop(0, x.shape[0] - 1, body, x)
+
+
+def old_and_new(a, x):
+    def body(x, k):
+        new = x.at[k].set(a * x[k + 1])
+        return new, (x[k], new[k] + x[0], new[0])
+
+    return wg.scan(body, x, np.arange(x.shape[0] - 1))
+
+
+def whole_old_array(a, x):
+    def body(x, k):
+        new = x.at[k].set(a * x[k + 1])
+        return new, (x, new)
+
+    return wg.scan(body, x, np.arange(x.shape[0] - 1))
+
+
+def two_versions(a, x):
+    """Two updates of one array: only one of them can be in place."""
+
+    def body(k, states):
+        x, y = states
+        return x.at[k].set(a), x.at[k].set(y[k] * 2.0)
+
+    return wg.fori_loop(0, x.shape[0], body, (x, x))
+
+
+def until_large(a, x):
+    def body(state):
+        k, x = state
+        return k + 1, x.at[k].set(x[k - 1] * 1.5 + a)
+
+    return wg.while_loop(lambda s: (s[0] < x.shape[0]) & (s[1][s[0] - 1] < 10.0), body, (1, x))[1]
+
+
+def nested(a, x):
+    def outer(i, x):
+        return wg.fori_loop(1, x.shape[1], lambda j, x: x.at[i, j].set(np.sin(x[i, j - 1]) + a * x[i - 1, j]), x)
+
+    return wg.fori_loop(1, x.shape[0], outer, x)
+
+
+def in_branch(a, x):
+    def body(k, x):
+        return wg.cond(x[k] > 0.5, lambda x: x.at[k].set(x[k - 1] * a), lambda x: x, x)
+
+    return wg.fori_loop(1, x.shape[0], body, x)
+
+
+def gathered_rows(a, x):
+    order = np.array([[0, 2], [1, 1], [3, 0]])
+    return wg.scan(lambda x, i: (x.at[i].add(a * x[i]), x[i].sum()), x, order)
+
+
+LINE, GRID = rng.uniform(0.1, 1.0, 9), rng.uniform(0.1, 1.0, (5, 8))
+PROGRAMS = [
+    (recurrence, LINE), (additions, LINE), (fixed_part, LINE), (swap, LINE), (old_and_new, LINE),
+    (whole_old_array, LINE), (two_versions, LINE), (until_large, LINE), (in_branch, LINE), (gathered_rows, LINE),
+    (rows, GRID), (reversed_rows, GRID), (columns, GRID), (nested, GRID), (gathered_rows, GRID),
+    (fixed_part, rng.uniform(0.1, 1.0, 700)), (swap, rng.uniform(0.1, 1.0, 700)),
+]  # fmt: skip
+"""Programs that update arrays; the last ones with arrays of which parts at fixed indices are small."""
+
+
+@pytest.mark.parametrize(("program", "x"), PROGRAMS, ids=lambda p: getattr(p, "__name__", None))
+def test_updates(program, x):
+    """States that are updated at an index: value and gradient."""
+    assert_native(program, 0.7, x)
+    assert_native(wg.value_and_grad(lambda a, x: total(program(a, x)), (0, 1)), 0.7, x)
+
+
+@pytest.mark.parametrize(("program", "x"), PROGRAMS, ids=lambda p: getattr(p, "__name__", None))
+def test_updates_against_finite_differences(program, x):
+    """The compiled gradient of programs that update arrays."""
+    f = wg.compile(lambda a, x: total(program(a, x)))
+    slope = wg.compile(wg.grad(lambda a, x: total(program(a, x))))(0.7, x)
+    assert slope == pytest.approx((f(0.7 + 1e-6, x) - f(0.7 - 1e-6, x)) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("program", "x"),
+    [p for p in PROGRAMS if p[0] not in (additions, fixed_part, old_and_new, whole_old_array, two_versions)],
+    ids=lambda p: getattr(p, "__name__", None),
+)
+def test_updates_are_in_place(program, x):
+    """Forward and backward: no step copies the array."""
+    for f in (program, wg.grad(lambda a, x: total(program(a, x)), (0, 1))):
+        steps = [line for line in assert_native(f, 0.7, x).steps if "loop of" in line]
+        assert steps
+        assert all("in place" in line for line in steps), steps
+
+
+def test_states_that_stay_are_not_copied():
+    """A state that the body returns as it is, and one that it exchanges with another."""
+    f = lambda x, y: wg.fori_loop(0, 5, lambda k, s: (s[0], s[2], s[1], s[3] + s[0][k]), (x, x, y, 0.0))
+    report = assert_native(f, LINE, LINE[::-1].copy())
+    body = report.llvm.split("define internal i32 @body.0(")[1].split("\n}")[0]
+    assert body.count("call void @llvm.memcpy") == 2  # the states that change places
+
+
+# Python in native loops
+
+
+def by_numpy(a, x):
+    """A body with operations that have no native code, in branches and in a loop within it."""
+
+    def body(x, k):
+        x = np.sort(np.sin(x) * a)
+        x = wg.cond(x[0] > 0.1, lambda x: np.cumsum(x) * 0.3, lambda x: x, x)
+        x = wg.fori_loop(0, 2, lambda j, x: np.cumprod(x) * (j + k), x)
+        return x, np.sort(x)[::-1]
+
+    return wg.scan(body, x, np.linspace(0.5, 1.0, 4))
+
+
+def test_numpy_in_bodies():
+    f = wg.compile(by_numpy)
+    assert_same(f(0.7, LINE), wg.trace(by_numpy, 0.7, LINE).evaluate(0.7, LINE))
+    report = f.report(0.7, LINE)
+    assert any("loop of 4" in step for step in report.steps)
+    assert {"cumsum", "cumprod"} <= set(report.fallbacks)
+    large = rng.uniform(0.1, 0.5, 20_000)  # operands that are not small are copied, too: Python may keep them
+    assert_same(f(0.7, large), wg.trace(by_numpy, 0.7, large).evaluate(0.7, large))
+
+
+def test_gradient_of_numpy_in_bodies():
+    g = wg.value_and_grad(lambda a, x: total(by_numpy(a, x)), (0, 1))
+    assert_same(wg.compile(g)(0.7, LINE), wg.trace(g, 0.7, LINE).evaluate(0.7, LINE))
+
+
+def test_numpy_in_a_condition():
+    f = lambda x: wg.while_loop(lambda x: np.cumsum(x)[-1] < 30.0, lambda x: x * 1.5, x)
+    assert_same(wg.compile(f)(LINE), wg.trace(f, LINE).evaluate(LINE))
+
+
+class Refused(Exception):
+    """Raised by an operation of these tests."""
+
+
+def refuse(x):
+    calls.append(1)
+    if x > 3.0:
+        raise Refused(f"{x}")
+    return np.sin(x)
+
+
+calls: list[int] = []
+refusing = elementwise("refusing", refuse, lambda t, x: t * np.cos(x))
+
+
+def test_exceptions_in_bodies():
+    """An exception ends all loops around it at once, and the program can be called again."""
+
+    def f(x):
+        step = lambda i, x: wg.fori_loop(0, 3, lambda j, x: refusing(x) + x + 1.0, x)
+        return wg.fori_loop(0, 1_000, step, x)
+
+    compiled = wg.compile(f)
+    for _ in range(2):  # the first time, shapes are inferred by a call
+        calls.clear()
+        with pytest.raises(Refused, match=r"4\.13"):
+            compiled(1.0)
+    assert len(calls) == 3
+    assert wg.compile(lambda x: wg.fori_loop(0, 2, lambda i, x: refusing(x), x))(0.5) == np.sin(np.sin(0.5))
+
+
+def test_index_out_of_bounds_in_a_body():
+    """Reading and writing; what a loop kept until then is freed."""
+    for f in (
+        lambda x, n: wg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + x[s[0]]), (0, 0.0))[1],
+        lambda x, n: wg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1].at[s[0]].set(1.0)), (0, x))[1].sum(),
+    ):
+        for g in (wg.compile(f), wg.compile(wg.grad(f))):
+            g(LINE, 9)
+            with pytest.raises(IndexError):
+                g(LINE, 1_000_000)
+            g(LINE, 9)
+
+
+INTERRUPTED = {
+    "small steps": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sin(s) + 0.5, x)[0]",
+    "steps that are kept": "wg.grad(lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sin(s), x)[0])",
+    "known length": "lambda x: wg.scan(lambda s, _: (np.sin(s) + 0.5, None), x, length=10**12)[0]",
+    "loops in a loop": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: wg.fori_loop(0, 50, lambda i, s: "
+    "np.sin(s), s), x)",
+    "on all cores": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.sin(np.exp(np.cos(s))), "
+    "np.broadcast_to(x[0], (400_000,)))",
+    "by NumPy": "lambda x: wg.while_loop(lambda s: s[0] > -1.0, lambda s: np.cumsum(s) * 0.5, x)[0]",
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_interrupt(name):
+    """Ctrl-C ends a native loop, whichever way it is called, while other threads run."""
+    script = f"""
+        import os, signal, threading, time
+        import numpy as np
+        import wengert as wg
+
+        def interrupt():
+            time.sleep(0.3)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        f = wg.compile({INTERRUPTED[name]})
+        for x in (np.ones(3), np.ones(6)[::2]):
+            try:
+                threading.Thread(target=interrupt).start()
+                while True:
+                    f(x)
+            except KeyboardInterrupt:
+                print("interrupted")
+        """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert found.stdout.split() == ["interrupted", "interrupted"], found.stderr
+
+
+def test_loop_in_another_thread():
+    """The main thread goes on while a loop without an end runs in another one."""
+    script = """
+        import os, threading, time
+        import wengert as wg
+
+        f = wg.compile(lambda x: wg.while_loop(lambda s: s > -1.0, lambda s: s * 0.5, x))
+        threading.Thread(target=f, args=(1.0,), daemon=True).start()
+        for _ in range(5):
+            time.sleep(0.05)
+        print("done", flush=True)
+        os._exit(0)
+        """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert found.stdout.split() == ["done"], found.stderr

@@ -19,8 +19,7 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node, Operation
-from wengert.graph.passes.subexpressions import merge_common
+from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
@@ -243,6 +242,8 @@ def split_passes(
     free: set[Input],
 ) -> Pulled:
     """What depends on cotangents belongs to the backward part, and reads or repeats the rest."""
+    from wengert.graph.passes.subexpressions import merge_common  # passes are loaded when they are first used
+
     whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
     primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
     late = find_late(whole, cotangents)

@@ -18,7 +18,7 @@ from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
 from wengert.graph.costs import count_work
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Operation
+from wengert.graph.ir import Node, Operation
 
 if TYPE_CHECKING:
     from wengert.compiler.program_writer import Body, ProgramWriter
@@ -52,7 +52,7 @@ class ControlWriter:
         self.used = {u.params["index"]: writer.target_address(u) for u in used}
         self.taken = {u.params["index"] for u in used if u in writer.memory.taken}
 
-    def pointer_to(self, node: Operation) -> Lanes:
+    def pointer_to(self, node: Node) -> Lanes:
         """The address of an operand; a sequence of unknown length is stored as a pointer."""
         address = self.writer.operand_address(node)
         return self.code.load(address, PTR) if has_unknown_length(node.spec) else address
@@ -167,8 +167,8 @@ class LoopWriter(ControlWriter):
         """Write it; returns a line for the report."""
         code, shape = self.code, self.shape
         first = shape.constants
-        for i, operand in enumerate(self.operands[: first + shape.states]):
-            code.store(operand, self.at(self.reads, i))
+        for n, operand in enumerate(self.operands[: first + shape.states]):
+            code.store(operand, self.at(self.reads, n))
         for k, buffer in self.first.items():
             code.store(buffer, self.at(self.writes, k))
         for k, buffer in self.in_place.items():

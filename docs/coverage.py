@@ -38,6 +38,8 @@ table shows how each mode runs it.
   *rule, summed*, for reductions.
 - **Taylor**: *each coefficient*, for linear operations; *convolution*, for products; *recurrence*, where the table has
   one; *from the derivative*, the rule solved as a differential equation, order by order.
+- **reverse**, **forward**, **Taylor** and **batch** of [control flow](control.md): *derived body*, the operation over
+  another body, which follows from its own.
 - **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with parameters for one more axis;
   *rule*, one call, by a rule for batches; *loop*, one call for each element.
 - **trace**, how a [graph](graph.md) gets shape and dtype without numbers: *broadcast* and *axes*, the shape by the
@@ -63,12 +65,27 @@ FORWARD = {
 
 def row(primitive: Primitive) -> str:
     kind = primitive.kind
+    if kind == "control":
+        return f"| `{primitive.name}` | {kind} | {' | '.join([BODY, BODY, *control(primitive)])} | |"
     if kind == "nondifferentiable":
         cells, remark = ["-", "-", "-"], f"no derivative: {primitive.definition.reason}"
     else:
         cells, remark = [REVERSE.get(kind, "rule"), FORWARD[kind], taylor(primitive)], remarks(primitive)
     cells += [batch(primitive), *symbolic(primitive), remark]
     return f"| `{primitive.name}` | {kind} | {' | '.join(cells)} |"
+
+
+BODY = "derived body"
+PROGRAMS = {
+    "loop": lambda x: wengert.scan(lambda s, u: (wengert.sin(s) * u, s), x[0], x),
+    "switch": lambda x: wengert.cond(x[0] > 0, wengert.sin, wengert.cos, x),
+}
+"""A program for each operation of control flow."""
+
+
+def control(primitive: Primitive) -> list[str]:
+    """How an operation that holds graphs runs in Taylor mode, on a batch, in a trace and compiled."""
+    return [BODY, BODY, "rule", way(traced(PROGRAMS[primitive.name], np.ones(3)))]
 
 
 def taylor(primitive: Primitive) -> str:

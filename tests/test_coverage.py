@@ -46,4 +46,5 @@ print(*coverage.gaps(), sep=", ")
 def test_holes_have_a_reason():
     for primitive in TABLE.values():
         assert primitive.kind != "nondifferentiable" or primitive.definition.reason
+        assert primitive.kind != "control" or primitive.definition.in_mode, f"{primitive.name} has no rule for modes"
         assert primitive.kind != "general" or primitive.definition.jvps, f"{primitive.name} has no forward rule"

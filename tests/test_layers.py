@@ -12,7 +12,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
 LAYERS = [
-    "core", "ops", "graph", "modes", "control", "transforms", "random", "stats", "compiler", "autograd",
+    "core", "ops", "graph", "modes", "control", "source", "transforms", "random", "stats", "compiler", "autograd",
     "structure", "implicit", "integrate", "optimize", "explain",
 ]  # fmt: skip
 ROOT = {

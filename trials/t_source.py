@@ -1,5 +1,5 @@
 import numpy as np, wengert as wg
-from wengert.source.reading import read_function, source
+
 def newton(a):
     x = a
     k = 0
@@ -42,11 +42,11 @@ def first_big(xs, t):
             return i * 1.0 + v
     return -1.0
 if __name__=="__main__":
-    print(source(piecewise))
+    print(wg.source(piecewise))
     for f,args in ((newton,(2.0,)),(piecewise,(1.5,)),(piecewise,(0.5,)),(piecewise,(-0.5,)),(lorenz,(np.array([10.,28.,8/3]),)),(recur,(0.3,)),(poly,(np.linspace(-1,1,40),0.9)),(first_big,(np.linspace(0,1,30),0.5)),(first_big,(np.linspace(0,1,30),5.0))):
         try:
-            g=wg.trace(read_function(f),*args); v=g.evaluate(*args); print(f.__name__, np.asarray(v)-f(*args), len(g.operations), [n.primitive.name for n in g.operations if n.primitive.name in ("loop","switch")])
+            g=wg.trace(f,*args); v=g.evaluate(*args); print(f.__name__, np.asarray(v)-f(*args), len(g.operations), [n.primitive.name for n in g.operations if n.primitive.name in ("loop","switch")])
             if f is not first_big:
-                gr=wg.trace(wg.grad(read_function(f)),*args).evaluate(*args); print("   grad", np.max(np.abs(np.asarray(gr)-wg.grad(f)(*args))))
+                gr=wg.trace(wg.grad(f),*args).evaluate(*args); print("   grad", np.max(np.abs(np.asarray(gr)-wg.grad(f)(*args))))
         except Exception as e:
             import traceback; print(f.__name__,type(e).__name__,str(e)[:200]); traceback.print_exc(limit=-3)

@@ -69,6 +69,7 @@ FAMILIES = (
     "control.checkpoint",
     "control.custom",
     "control.loops",
+    "source.text",
     "transforms.curvature",
     "transforms.gradients",
     "transforms.jacobians",

@@ -218,7 +218,7 @@ def refuse(x):
     return np.sin(x)
 
 
-calls = []
+calls: list[int] = []
 refusing = elementwise("refusing", refuse, lambda t, x: t * np.cos(x))
 
 
@@ -230,8 +230,8 @@ def test_exceptions_in_bodies():
         return wg.fori_loop(0, 1_000, step, x)
 
     compiled = wg.compile(f)
-    for _ in range(2):
-        calls.clear()  # by the first call, the function is traced
+    for _ in range(2):  # the first time, shapes are inferred by a call
+        calls.clear()
         with pytest.raises(Refused, match=r"4\.13"):
             compiled(1.0)
     assert len(calls) == 3

@@ -23,6 +23,7 @@ from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, make_constant
+from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.symbolic import Symbol
@@ -148,15 +149,17 @@ class Compiled(Generic[P, R]):
         leaves, structure = self.flatten_arguments(args, kwargs)
         tracked = [x for x in leaves if isinstance(x, Array)]
         if not all(isinstance(layer, DIFFERENTIATED) for x in tracked for layer in iterate_payloads(x)):
-            return self.f(*args, **kwargs)  # part of a larger trace, or of a mode that observes operations
+            return recording.as_read(self.f)(
+                *args, **kwargs
+            )  # part of a larger trace, or of a mode that observes operations
         signature = self.signature(leaves, structure)
         if signature.captures is not None:
             signature.captures.compare(self.name)
         if (tracked or signature.captured) and signature.has_rules:
-            return self.f(*args, **kwargs)  # the graph does not have the custom derivatives of users
+            return recording.as_read(self.f)(*args, **kwargs)  # the graph does not have the custom derivatives of users
         if signature.assignments and any(x.level for x in tracked):
             signature.refuse_assignments(leaves)
-            return self.f(*args, **kwargs)  # assigned values belong to lower levels
+            return recording.as_read(self.f)(*args, **kwargs)  # assigned values belong to lower levels
         if tracked or signature.is_tracked:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
         else:

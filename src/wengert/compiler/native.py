@@ -34,6 +34,7 @@ from wengert.core.blas import blas
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
+from wengert.graph.held import graphs_of
 
 LOCK = threading.RLock()
 """Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
@@ -177,12 +178,14 @@ def append_module(text: str, more: str) -> str:
 
 def is_portable(graph: Graph) -> bool:
     """Whether all operations belong to this package, so that names mean the same in another process."""
-    return all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
+    known = all(node.primitive is OUTPUT or node.primitive in own_operations() for node in graph.operations)
+    return known and all(is_portable(held.graph) for node in graph.operations for held in graphs_of(node))
 
 
 @cache
 def own_operations() -> frozenset[Primitive]:
     """The operations that modules of this package define; users may add others to the table."""
     modules = [module for name, module in sys.modules.items() if name.startswith("wengert.")]
-    functions = [f for module in modules for f in vars(module).values() if isinstance(f, FunctionType)]
-    return frozenset([f.primitive for f in functions if isinstance(getattr(f, "primitive", None), Primitive)])  # type: ignore[attr-defined]  # functions of the table
+    values = [x for module in modules for x in vars(module).values() if isinstance(x, FunctionType | Primitive)]
+    found = [x if isinstance(x, Primitive) else getattr(x, "primitive", None) for x in values]
+    return frozenset([p for p in found if isinstance(p, Primitive)])

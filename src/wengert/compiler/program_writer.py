@@ -25,6 +25,7 @@ from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
 
+I32 = Type("i32")
 STACK = 1 << 15
 """An arena of at most so many bytes is on the stack.
 
@@ -51,6 +52,14 @@ class Body(NamedTuple):
     arena: int
     in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
     summary: tuple[str, ...]
+
+
+class OwnPointer(NamedTuple):
+    """A variable for a pointer to memory of one run, and whether that is kept for the next one."""
+
+    name: str
+    variable: Lanes
+    is_kept: bool
 
 
 class Shared:
@@ -80,9 +89,8 @@ class ProgramWriter:
         self.code = Code()
         self.calls_python = any(self.may_call_python(step) for step in schedule.steps)
         self.lends_memory = self.calls_python and not prefix
-        self.allocations: list[Lanes] = []
-        self.kept: list[Lanes] = []
-        self.pointers: list[Lanes] = []
+        self.pointers: list[OwnPointer] = []
+        self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.summary: list[str] = []
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
@@ -183,22 +191,36 @@ class ProgramWriter:
         else:
             code.declarations["@aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
             code.do(f"{memory.text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {aligned_size(size)})")
+        code.store(memory, self.own_pointer(name, is_kept))
         self.require(memory.ne(Lanes(code, "null", PTR)), NO_MEMORY)
-        (self.kept if is_kept else self.allocations).append(memory)
         return memory
 
-    def release(self) -> None:
-        """Free all allocations. The table has the present arena: Python may have kept the first one."""
+    def own_pointer(self, name: str = "", is_kept: bool = False) -> Lanes:
+        """A variable for a pointer to memory that is freed at the end, null at first."""
         code = self.code
-        for pointer in self.pointers:
-            code.call("@free", None, code.load(pointer, PTR))
-        for memory in self.kept:
-            code.do(f"call void @wengert.return_memory({memory.typed})")
-        for memory in reversed(self.allocations):
-            if memory.text == "%arena":
+        variable = code.name()
+        code.hoisted += [f"  {variable} = alloca ptr, align 8", f"  store ptr null, ptr {variable}"]
+        self.pointers.append(OwnPointer(name, Lanes(code, variable, PTR), is_kept))
+        return self.pointers[-1].variable
+
+    def release(self) -> None:
+        """Free all memory. The table has the present arena: Python may have kept the first one."""
+        code = self.code
+        for name, variable, is_kept in reversed(self.pointers):
+            memory = code.load(variable, PTR)
+            if name != "arena" and not is_kept:
+                code.call("@free", None, memory)
+                continue
+            exists, freed = code.label("memory.exists"), code.label("memory.freed")
+            code.branch(memory.ne(Lanes(code, "null", PTR)), exists, freed)
+            code.begin(exists)
+            if is_kept:
+                code.do(f"call void @wengert.return_memory({memory.typed})")
+            else:
                 entry = code.offset(Lanes(code, "%table", PTR), self.memory.arena, Type("ptr"))
-                memory = code.load(entry, PTR)
-            code.call("@free", None, memory)
+                code.call("@free", None, code.load(entry, PTR))
+            code.jump(freed)
+            code.begin(freed)
 
     def require(self, condition: Lanes, status: int) -> None:
         """Return a status unless a condition holds."""
@@ -206,8 +228,8 @@ class ProgramWriter:
         stop, go_on = code.label("stop"), code.label("next")
         code.branch(condition, go_on, stop)
         code.begin(stop)
-        self.release()
-        code.do(f"ret i32 {status}")
+        code.store(code.constant(status, I32), self.returned)
+        code.jump(self.leave)
         code.begin(go_on)
 
     def pass_on(self, status: Lanes) -> None:
@@ -216,17 +238,20 @@ class ProgramWriter:
         stop, go_on = code.label("stop"), code.label("next")
         code.branch(status.eq(0), go_on, stop)
         code.begin(stop)
-        self.release()
-        code.do(f"ret {status.typed}")
+        code.store(status, self.returned)
+        code.jump(self.leave)
         code.begin(go_on)
 
     def finish(self) -> None:
-        """Return the status of the kernels."""
-        self.release()
+        """Return the status of the kernels, or the one with which a step stopped, after all memory is freed."""
         code = self.code
         bad = code.load(self.status, I64).ne(0)
-        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", Type("i32"))
-        code.do(f"ret {status.typed}")
+        status = code.add(f"select {bad.typed}, i32 {OUT_OF_BOUNDS}, i32 0", I32)
+        code.store(status, self.returned)
+        code.jump(self.leave)
+        code.begin(self.leave)
+        self.release()
+        code.do(f"ret {code.load(self.returned, I32).typed}")
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
@@ -329,14 +354,6 @@ class ProgramWriter:
     def allocate_scratch(self, name: str, size: int) -> Lanes:
         """Memory that one step needs, on the stack if it is small."""
         return self.allocate(name, max(size, 1), size <= STACK)
-
-    def own_pointer(self) -> Lanes:
-        """A variable for a pointer to memory that is freed at the end."""
-        code = self.code
-        name = code.name()
-        code.hoisted += [f"  {name} = alloca ptr, align 8", f"  store ptr null, ptr {name}"]
-        self.pointers.append(Lanes(code, name, PTR))
-        return self.pointers[-1]
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""

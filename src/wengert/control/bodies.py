@@ -48,7 +48,7 @@ def close_function(
     """Trace a function of a flat list of arrays; the values that it captures become further inputs."""
     inputs = [Input(spec, name=name) for spec, name in zip_longest(specs, names)]
     level = new_level()
-    trace = Trace(level)
+    trace = Trace(level, is_held=True)
     try:
         with recording.override(trace=trace, enabled=True, inference=False):
             outs = f([Symbol(node, level, trace) for node in inputs])
@@ -113,7 +113,7 @@ class Lift(NamedTuple):
         return Jet if self.order else Dual
 
     @property
-    def count(self) -> int:
+    def width(self) -> int:
         """How many others a value carries."""
         return self.order or 1
 
@@ -129,7 +129,7 @@ class Lift(NamedTuple):
 
     def zeros(self, x: Any) -> list[Any]:
         """What a constant carries."""
-        return [zeros_like(x)] * self.count
+        return [zeros_like(x)] * self.width
 
 
 class Pushed(NamedTuple):
@@ -143,7 +143,7 @@ class Pushed(NamedTuple):
 def push_body(body: Graph, live: Live, wanted: Live | None, lift: Lift) -> Pushed:
     """The body in forward or Taylor mode, for these live inputs; `wanted` outputs are live, be it with zeros."""
     live_out: Live = ()
-    n = lift.count
+    n = lift.width
 
     def pushed(symbols: list[Any]) -> list[Any]:
         nonlocal live_out
@@ -188,10 +188,16 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
     The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
     `recompute`, it begins with the forward part, and there are no residuals.
     """
-    level, trace = new_level(), Trace(new_level())
-    inputs = [Input(node.spec) for node in body.inputs]
-    symbol = lambda node: Symbol(node, trace.level, trace)
+    trace, inputs = Trace(new_level()), [Input(node.spec) for node in body.inputs]
     level = new_level()
+
+    def symbol(node: Node) -> Symbol:
+        return Symbol(node, trace.level, trace)
+
+    def node_of(y: Any) -> Node:
+        node: Node = y.node if is_own(y, Symbol, trace.level) else trace.node_of(y)
+        return node
+
     with recording.override(trace=trace, enabled=True, inference=False):
         leaves = [Leaf(symbol(node)) if alive else None for node, alive in zip(inputs, live, strict=True)]
         args = [
@@ -209,7 +215,6 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
             for leaf in leaves
             if leaf is not None
         ]
-        node_of = lambda y: y.node if is_own(y, Symbol, trace.level) else trace.node_of(y)
         primal = [node_of(strip_level(y, level)) for y in outs]
         results = [node_of(t) for t in pulled]
     trace.close()

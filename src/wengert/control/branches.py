@@ -127,8 +127,8 @@ def check_branches(results: Sequence[tree.Structure], bodies: Sequence[Graph], w
 
 
 def run_switch(index: Any, *operands: Any, branches: Branches) -> tuple[Any, ...]:
-    """The branch on plain arrays."""
-    return tuple(map(np.asarray, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
+    """The branch on plain arrays, or on values that have numbers."""
+    return tuple(map(as_operand, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
 
 
 def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
@@ -138,6 +138,8 @@ def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
 
 def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The choice on values, of which `top` has the highest level."""
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, args, params)
     index, *operands = args
     branches: Branches = params["branches"]
     if isinstance(top, Symbol):
@@ -146,11 +148,12 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
     values = [strip_level(x, level) for x in operands]
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
+    if not isinstance(top, Dual | Jet | Tensor):
+        return top.process(primitive, level, args, params)
     if not recording.is_recording():
         return primitive.op(index, *values, **params)
     if isinstance(top, Tensor):
         return record_branches(index, operands, values, branches, level)
-    assert isinstance(top, Dual | Jet)
     return push_branches(index, operands, values, branches, top)
 
 
@@ -182,7 +185,7 @@ def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branch
     rest, run = iter(outs[len(wanted) :]), top.series.run if isinstance(top, Jet) else Run(0)
     return tuple(
         [
-            lift.wrap(y, [next(rest) for _ in range(lift.count)], level, run) if alive else y
+            lift.wrap(y, [next(rest) for _ in range(lift.width)], level, run) if alive else y
             for y, alive in zip(outs, wanted, strict=False)
         ]
     )

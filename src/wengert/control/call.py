@@ -269,6 +269,13 @@ class BatchedCall(Call):
         return [c if c is None or m else c.sum(axis=0) for c, m in zip(whole, self.mine, strict=True)]
 
 
+def call_in_mode(primitive: Primitive, top: Array, x: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """A call on values, of which `top` has the highest level."""
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, x, params)
+    return params["call"].in_mode(primitive, top, x)
+
+
 def call_operation(name: str) -> Primitive:
     """An operation that holds a function, which it gets as a `Call`; its nodes keep the arrays among the arguments."""
     return Primitive(
@@ -280,7 +287,7 @@ def call_operation(name: str) -> Primitive:
             takes_params=True,
             outputs=0,
             vjp=lambda t, x, call, live: pull_call(call, t, x, live),
-            in_mode=lambda primitive, top, x, params: params["call"].in_mode(primitive, top, x),
+            in_mode=call_in_mode,
         )
     )
 

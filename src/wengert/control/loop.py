@@ -18,13 +18,12 @@ from wengert.control.bodies import Live, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import strip_level
-from wengert.core.primitive import Primitive, register
+from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
-from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet
 from wengert.modes.tensor import Tensor
 
@@ -66,7 +65,10 @@ class Shape(NamedTuple):
 
 
 def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Any, ...]:
-    """The loop on plain arrays. One with a condition also gives the number of steps, at the end."""
+    """The loop on plain arrays, or on values that have numbers, step by step.
+
+    One with a condition also gives the number of steps, at the end.
+    """
     if shape.length is None and condition is None:
         count, *operands = operands  # type: ignore[assignment]  # a list
     else:
@@ -83,7 +85,7 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
         for k, spec in enumerate(specs_of(body.outputs)[shape.states :])
     ]
     steps = () if condition is None else (np.int64(len(rows)),)
-    return (*[np.asarray(s) for s in states], *outputs, *steps)
+    return (*map(as_operand, states), *outputs, *steps)
 
 
 def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:
@@ -96,14 +98,16 @@ def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Sha
 
 def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The loop on values, of which `top` has the highest level."""
-    if isinstance(top, Symbol):
+    if (trace := recording.capturing_trace(top.level)) is not None:
+        return trace.run(primitive, operands, params)
+    module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
+    if module is None:
         return top.process(primitive, top.level, operands, params)
-    if not isinstance(top, Batched) and not recording.is_recording():
-        return primitive.op(*[strip_level(x, top.level) for x in operands], **params)
     loop = Loop.of(operands, **params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
-        loop = loop._replace(count=[strip_level(n, top.level) for n in loop.count])
-    module = next(name for mode, name in MODES.items() if isinstance(top, mode))
+        loop = loop._replace(steps=[strip_level(n, top.level) for n in loop.steps])
+        if not recording.is_recording():
+            return primitive.op(*loop.steps, *[strip_level(x, top.level) for x in loop.operands], **params)
     return import_module(f"wengert.control.{module}").run_in_mode(loop, top)
 
 
@@ -127,13 +131,13 @@ register(LOOP)
 
 
 class Loop(NamedTuple):
-    """One loop on values of some mode; `count` is the number of steps where only an operand says it."""
+    """One loop on values of some mode; `steps` is the number of steps where only an operand says it."""
 
     operands: list[Any]
     body: Graph
     condition: Graph | None
     shape: Shape
-    count: list[Any]
+    steps: list[Any]
 
     @staticmethod
     def of(operands: Sequence[Any], body: Graph, condition: Graph | None, shape: Shape) -> Loop:
@@ -149,7 +153,7 @@ class Loop(NamedTuple):
         shape = self.shape._replace(
             constants=len(constants), states=len(states), reverse=self.shape.reverse if reverse is None else reverse
         )
-        operands = [*self.count, *constants, *states, *sequences]
+        operands = [*self.steps, *constants, *states, *sequences]
         trace = recording.current_trace()
         if trace is not None and operands and not any(isinstance(x, Array) for x in operands):
             operands[0] = trace.symbol(operands[0])  # known numbers, but as many steps as the program has

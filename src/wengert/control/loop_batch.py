@@ -27,7 +27,7 @@ from wengert.ops.shape.reshaping import broadcast_to, moveaxis
 def run_in_mode(loop: Loop, top: Batched) -> tuple[Any, ...]:
     """The loop on a batch."""
     n, level = len(top.value), top.level
-    if loop.count and is_own(loop.count[0], Batched, level):
+    if loop.steps and is_own(loop.steps[0], Batched, level):
         return run_in_mode(with_counted_steps(loop), top)[1:]
     own = tuple(find_own(loop.operands, Batched, level))
     mine = loop.extend_live(own, lambda mine: batch_body(loop.body, mine, n)[1])
@@ -90,12 +90,12 @@ def with_own_steps(loop: Loop) -> Loop:
     body = with_mask(loop, goes_on, lambda i, active: i + active, [])
     new = Graph([*condition.inputs[:first], Input(STEPS), *condition.inputs[first:]], condition.outputs)
     operands = [*loop.operands[:first], np.int64(0), *loop.operands[first:]]
-    return Loop(operands, body, new, shape._replace(states=shape.states + 1), loop.count)
+    return Loop(operands, body, new, shape._replace(states=shape.states + 1), loop.steps)
 
 
 def with_counted_steps(loop: Loop) -> Loop:
     """A loop over as many steps as the longest element has, in which each takes part for its own number."""
-    first, shape, steps = loop.shape.constants, loop.shape, loop.count[0]
+    first, shape, steps = loop.shape.constants, loop.shape, loop.steps[0]
     total = max_(steps.value)
     change = -1 if shape.reverse else 1
     body = with_mask(loop, lambda x: x[first + 1] < x[first], lambda i, active: i + change, [STEPS])

@@ -20,8 +20,8 @@ def run_in_mode(loop: Loop, top: Dual | Jet) -> tuple[Any, ...]:
     own = tuple(find_own(loop.operands, lift.mode, level))
     live = loop.extend_live(own, lambda live: push_body(loop.body, live, None, lift).live)
     pushed, live_out = push_body(loop.body, live, loop.wanted(live), lift)
-    inputs = positions(shape.split(range(len(live))), live, lift.count)
-    outputs = positions([range(shape.states), range(shape.states, len(live_out))], live_out, lift.count)
+    inputs = positions(shape.split(range(len(live))), live, lift.width)
+    outputs = positions([range(shape.states), range(shape.states, len(live_out))], live_out, lift.width)
     order = [i for group in outputs for i in group]
     body = Graph([pushed.inputs[i] for group in inputs for i in group], [pushed.outputs[i] for i in order])
     parts = [
@@ -35,7 +35,7 @@ def run_in_mode(loop: Loop, top: Dual | Jet) -> tuple[Any, ...]:
     found = dict(zip(order, outs, strict=False))
     carried = iter([found[i] for i in range(len(live_out), len(order))])
     results = [
-        lift.wrap(found[i], [next(carried) for _ in range(lift.count)], level, run) if alive else found[i]
+        lift.wrap(found[i], [next(carried) for _ in range(lift.width)], level, run) if alive else found[i]
         for i, alive in enumerate(live_out)
     ]
     return (*results, *outs[len(order) :])

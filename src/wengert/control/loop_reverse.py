@@ -68,7 +68,7 @@ def run_forward(loop: Loop, live: Live) -> tuple[list[Any], LoopGradient]:
     body = loop.body if shape.has_few_snapshots else passes.forward
     outs = loop.call(shape.split(loop.operands), body, loop.condition)
     count, total = len(loop.body.outputs), len(body.outputs)
-    gradient = LoopGradient(loop._replace(count=loop.count or outs[total:]), passes.pulled, live, outs[count:total])
+    gradient = LoopGradient(loop._replace(steps=loop.steps or outs[total:]), passes.pulled, live, outs[count:total])
     return [*outs[:count], *outs[total:]], gradient
 
 
@@ -88,10 +88,11 @@ class LoopGradient:
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of these operands; if they have a history now, what the rules need gets one too."""
-        if all(x is y for x, y in zip(operands, self.loop.operands, strict=True)):
+        known = self.loop.operands
+        if not any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True)):
             return self.pull(t)
-        count = [] if self.loop.condition is not None else self.loop.count
-        return run_forward(self.loop._replace(operands=list(operands), count=count), self.flags)[1].pull(t)
+        steps = [] if self.loop.condition is not None else self.loop.steps
+        return run_forward(self.loop._replace(operands=list(operands), steps=steps), self.flags)[1].pull(t)
 
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""
@@ -123,8 +124,9 @@ class LoopGradient:
         def take(keys: Sequence[int]) -> dict[int, Any]:
             return {key: next(rest) for key in keys}
 
+        new_states: list[Any] = []
         if snapshots is None:
-            new_states, values = [], take([i for i in pulled.uses if i < first])
+            values = take([i for i in pulled.uses if i < first])
             cotangents = take(self.carried)
             residuals = [next(rest) for _ in range(len(self.saved) - sum(self.uses[1]))]
             values |= take([i for i in pulled.uses if first <= i < last])

@@ -57,7 +57,7 @@ def scan(
     slices, slice_structure = tree.flatten(xs)
     states, slices = [as_operand(s) for s in states], [as_operand(x) for x in slices]
     n = count_steps(slices, length)
-    if n and checkpoint is None and not is_in_trace([*states, *slices]):
+    if n and checkpoint is None and not is_in_trace([*states, *slices]):  # without steps, only a trace knows y
         return run_steps(f, init, slices, slice_structure, n, reverse)
     result: tree.Structure | None = None
 
@@ -108,9 +108,9 @@ def is_batched(x: Any) -> bool:
 
 def count_steps(slices: Sequence[Any], length: int | None) -> int:
     """The number of steps, from the sequences and `length`."""
-    lengths = {x.shape[0] if x.ndim else None for x in slices} | ({length} if length is not None else set())
-    if None in lengths:
+    if not all(x.ndim for x in slices):
         raise user_error(ValueError, "scan over a number: it has no slices", "Put it in the state, or capture it.")
+    lengths: set[int] = {x.shape[0] for x in slices} | ({length} if length is not None else set())
     if len(lengths) != 1:
         raise user_error(
             ValueError, f"scan over sequences of lengths {sorted(lengths)}" if lengths else "scan without a length",

@@ -38,13 +38,17 @@ def choose_residuals(needed: Iterable[Node], free: Container[Node]) -> set[Node]
             continue
         assert isinstance(node, Operation)
         missing = missing_sources(node, kept, free)
-        size = None if missing is None else sum([source.nbytes for source in missing])
-        is_view = node.primitive.facts.view
-        if missing is not None and (not missing or size < node.nbytes or (is_view and size == node.nbytes)):
+        if missing is not None and takes_less(missing, node):
             kept |= missing
         else:
             kept.add(viewed_value(node))
     return kept
+
+
+def takes_less(missing: set[Node], node: Operation) -> bool:
+    """Whether to keep what is missing to compute a node takes less memory than the node, or as much as a view."""
+    size = sum([source.nbytes for source in missing])
+    return not missing or size < node.nbytes or (node.primitive.facts.view and size == node.nbytes)
 
 
 def viewed_value(node: Node) -> Node:

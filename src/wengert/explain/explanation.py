@@ -82,8 +82,8 @@ class Explanation:
     def svg(self, path: Path | str | None = None, *, edges: bool = False, groups: bool | None = None) -> str:
         """The graph as a picture.
 
-        `edges` labels the edges with local derivatives. `groups` draws the operations of one source line as one box
-        (None: only if the graph is large).
+        `edges` labels the edges with local derivatives. `groups` draws a loop, or else the operations of one source
+        line, as one box (None: only if the graph is large).
         """
         return save(self._write("svg", edges, groups), path)
 

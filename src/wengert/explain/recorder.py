@@ -33,7 +33,7 @@ class Recording:
     def __init__(self) -> None:
         self.values: dict[Node, Any] = {}
         self.rounds: dict[Node, int] = {}
-        self.visits: dict[tuple[Any, int], int] = {}
+        self.visits: dict[tuple[Any, int, Primitive], int] = {}
         self.inputs: list[Input] = []
         self.outputs: list[Node] = []
         self.arguments: Structure | None = None
@@ -51,14 +51,21 @@ class Recording:
         node = Operation(primitive, args, params, spec, None, None, origin)
         self.values[node] = out
         if origin is not None:
-            self.rounds[node] = self.count_visit(origin)
+            self.rounds[node] = self.count_visit(origin, primitive)
         return node
 
-    def count_visit(self, origin: Source) -> int:
-        """How often this instruction has run before."""
-        key = origin.code, origin.instruction
+    def count_visit(self, origin: Source, primitive: Primitive) -> int:
+        """How often this instruction has run this operation before."""
+        key = origin.code, origin.instruction, primitive
         self.visits[key] = self.visits.get(key, -1) + 1
         return self.visits[key]
+
+    def step_of(self, node: Node) -> str:
+        """Which step of a loop computed a node, as text; an empty string if it was not a loop."""
+        if not isinstance(node, Operation) or node.source is None or node not in self.rounds:
+            return ""
+        count = self.visits[node.source.code, node.source.instruction, node.primitive] + 1
+        return f"step {self.rounds[node] + 1} of {count}" if count > 1 else ""
 
 
 class Mark(NamedTuple):
@@ -79,6 +86,8 @@ class RecordedArray(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        if primitive.kind == "control":
+            return primitive.impl(*args, **params)  # what is in it is recorded
         if params.get("reuse"):
             params = params | {"reuse": False}  # the recorded value must not change
         mine = [isinstance(a, RecordedArray) and a.level == level for a in args]

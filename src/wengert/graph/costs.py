@@ -48,7 +48,7 @@ def count_work(graph: Graph) -> Work:
     names: Counter[str] = Counter()
     read = written = arithmetic = 0
     for node in graph.operations:
-        names[node.primitive.name] += 1
+        names.update([node.primitive.name])
         held = graphs_of(node)
         if not held:
             arithmetic += flops_of(node)

@@ -24,7 +24,8 @@ class Held(NamedTuple):
     """One graph, and what it is to the operation that holds it.
 
     `inputs` has the role of each input, and the operand. `runs` is how often the graph runs: a number, the operand
-    that says it, or None if a condition does. Of graphs that are alternatives, one runs.
+    that says it, or None if a condition does; with `reverse`, from the last slice to the first. Of graphs that are
+    alternatives, one runs.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Held(NamedTuple):
     outputs: Sequence[str]
     runs: int | Node | None = 1
     alternative: bool = False
+    reverse: bool = False
 
 
 held_graphs: Aspect[Callable[[Operation], list[Held]]] = Aspect(

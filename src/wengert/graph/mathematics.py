@@ -17,6 +17,7 @@ from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
 from wengert.graph.forms import ENTRIES, form
 from wengert.graph.graph import Graph
+from wengert.graph.held import graphs_of
 from wengert.graph.ir import Constant, Node, Operation, is_a
 from wengert.graph.local_names import choose_lines
 from wengert.graph.notation import (
@@ -90,18 +91,18 @@ def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     """Left and right sides, in the order of computation, results that nothing else needs at the end."""
     names = graph.value_names()
     results = dict.fromkeys(graph.outputs)
-    lines = choose_lines(
-        graph, {*names, *results}, LIMIT, lambda node: node.primitive is OUTPUT or is_transparent(node)
-    )
+    lines = choose_lines(graph, {*names, *results, *passed_on(graph)}, LIMIT, is_repeated)
+    lines = [node for node in lines if not graphs_of(node)]
     called = _name_values(graph, names, lines, style)
     writer = Writer(style, {node: Expression(text) for node, text in called.items()})
+    writer.taken.update(called.values())
     for constant in graph.constants:
         writer.known[constant] = writer.constant(constant)
     kept = set(lines)
     rights: dict[Node, str] = {}
     for node in graph.operations:
         right = writer.expression(node)
-        if node in kept:
+        if node in kept or node in writer.rows:
             rights[node] = writer.with_sign(right)
         else:
             writer.known[node] = right
@@ -109,7 +110,24 @@ def equations(graph: Graph, style: Style) -> list[tuple[str, str]]:
     last = [node for node in results if node not in used]
     rights |= {node: writer.with_sign(writer.known[node]) for node in results if not isinstance(node, Operation)}
     order = [*[node for node in rights if node not in last], *last]
-    return [(called[node] if node in kept else _result_name(graph, node, style), rights[node]) for node in order]
+    found: list[tuple[str, str]] = []
+    for y in order:
+        if y in writer.rows:
+            found += writer.rows[y]
+        else:
+            found.append((called[y] if y in kept else _result_name(graph, y, style), rights[y]))
+    return found
+
+
+def is_repeated(node: Operation) -> bool:
+    """Whether a value that is used more than once is written again at each use."""
+    return node.primitive is OUTPUT or is_transparent(node)
+
+
+def passed_on(graph: Graph) -> set[Node]:
+    """The operations whose results are passed to a graph that another one holds: each has an equation."""
+    passed = {a for node in graph.operations for held in graphs_of(node) for _, a in held.inputs}
+    return {a for a in passed if isinstance(a, Operation) and not is_repeated(a)}
 
 
 def _result_name(graph: Graph, node: Node, style: Style) -> str:
@@ -151,10 +169,27 @@ def _name_values(graph: Graph, names: dict[Node, str], lines: list[Operation], s
 
 
 class Writer:
-    """Writes expressions, from the operands up; `known` are those of nodes."""
+    """Writes expressions, from the operands up; `known` are those of nodes.
+
+    An operation that holds graphs is written as `rows`, and `parts` are the expressions of its outputs. `taken` are the
+    names that are used, and `depth` is the number of loops around.
+    """
 
     def __init__(self, style: Style, known: dict[Node, Expression]):
         self.style, self.known = style, known
+        self.rows: dict[Node, list[tuple[str, str]]] = {}
+        self.parts: dict[Node, list[Expression]] = {}
+        self.taken: set[str] = set()
+        self.depth = 0
+
+    def new_name(self, name: str) -> str:
+        """A name that is not used yet, with an index if need be."""
+        text, index = self.style.name(name, None), 0
+        while text in self.taken:
+            index += 1
+            text = self.style.name(name, index)
+        self.taken.add(text)
+        return text
 
     def expression(self, node: Operation) -> Expression:
         """The expression of an operation."""

@@ -80,7 +80,7 @@ class SourceWriter:
         self.texts: dict[Node, Text] = {}
         self.parts: dict[Node, dict[int, str]] = {}
         self.reserved: set[str] = {*RESERVED, *called_names(graph)} if outer is None else outer.reserved
-        self.scope = Scope(self.reserved) if outer is None else outer.scope.inner()
+        self.scope: Scope = Scope(self.reserved) if outer is None else outer.scope.inner()
         self.constants: dict[str, Any] = {} if outer is None else outer.constants
         self.looked_up: dict[str, None] = {} if outer is None else outer.looked_up
 

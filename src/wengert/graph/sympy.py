@@ -16,6 +16,8 @@ from wengert.graph.costs import tree_size
 from wengert.graph.forms import ENTRIES, form
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Node, Operation
+from wengert.graph.passes.fold import fold
+from wengert.graph.written_out import write_out
 
 LARGEST = 20_000
 """The most operations in the tree of a formula: SymPy writes everything out."""
@@ -36,7 +38,8 @@ sympy_form: Aspect[Form] = Aspect(
     rest=dict.fromkeys(
         ("linear", "multilinear", "reduction", "general", "nondifferentiable"),
         "SymPy expressions are for single numbers",
-    ),
+    )
+    | {"control": "the steps of a loop are written out, and a choice becomes `where`"},
     filled_by=ENTRIES,
 )
 
@@ -50,8 +53,9 @@ ASSUMPTIONS: dict[str, dict[str, bool]] = {
 
 @form("to_sympy")
 def to_sympy(graph: Graph) -> Any:
-    """The outputs in terms of the inputs; one expression for one output, else a tuple."""
+    """The outputs in terms of the inputs; one expression for one output, else a tuple. Loops are written out."""
     sympy = _import_sympy()
+    graph = fold(write_out(graph, LARGEST))
     size = tree_size(graph)
     if size > LARGEST:
         raise user_error(

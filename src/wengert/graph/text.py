@@ -43,7 +43,7 @@ def _write_nodes(
 
 def _write_held(held: Held, count: Iterator[int], prefix: str, numbers: Mapping[Node, str]) -> list[str]:
     """A graph that a node holds, indented below it."""
-    roles = {
+    roles: dict[Node, str] = {
         given: f"{role} {numbers[operand]}"
         for given, (role, operand) in zip(held.graph.inputs, held.inputs, strict=False)
     }
@@ -57,6 +57,7 @@ def _write_held(held: Held, count: Iterator[int], prefix: str, numbers: Mapping[
     )
     times = numbers[held.runs] if isinstance(held.runs, Node) else held.runs
     title = held.title if held.alternative or times is None else f"{held.title}, {times} time{'s' * (times != 1)}"
+    title += ", last slice first" if held.reverse else ""
     return [f"  {title}:", *[f"    {line}" for line in (*lines, *([last] if last else []))]]
 
 

@@ -36,6 +36,7 @@ class Typesetter:
 
     stacks = False
     minus = "−"
+    space = "  "
     elementwise = "⊙"
 
     def pick(self, pair: tuple[str, str]) -> str:
@@ -179,6 +180,14 @@ class Plain(Typesetter):
         """Elements of an array."""
         return f"{text}[{write_key(key, arrays).rstrip(',')}]"
 
+    def at(self, text: str, index: str) -> str:
+        """A value at a step of a loop."""
+        return f"{text}[{index}]"
+
+    def phrase(self, text: str) -> str:
+        """A word of the language between formulas."""
+        return text
+
     def cases(self, condition: str, x: str, y: str) -> str:
         """A definition by cases."""
         return f"{{{x} if {condition}, else {y}}}"
@@ -193,6 +202,7 @@ class Latex(Typesetter):
 
     stacks = True
     minus = "-"
+    space = r" \quad "
     elementwise = r"\odot"
 
     def pick(self, pair: tuple[str, str]) -> str:
@@ -249,6 +259,12 @@ class Latex(Typesetter):
         inside = self.code(write_key(key, arrays).rstrip(",")) if not arrays else write_key(key, arrays)
         inside = inside.replace("...", r"\ldots").replace("None", r"\ast")
         return f"({text})_{{{inside}}}" if "_{" in text and not text.startswith("(") else f"{text}_{{{inside}}}"
+
+    def at(self, text: str, index: str) -> str:
+        return f"{text}^{{({index})}}"
+
+    def phrase(self, text: str) -> str:
+        return f"\\text{{{text}}}"
 
     def cases(self, condition: str, x: str, y: str) -> str:
         return f"\\begin{{cases}}{x} & {condition} \\\\ {y} & \\text{{otherwise}}\\end{{cases}}"

@@ -18,14 +18,20 @@ from wengert.graph.text import type_of
 @form("validate")
 def validate(graph: Graph) -> None:
     """Raise a ValueError that names the node, if something is wrong with a graph, or with one that a node holds."""
-    waiting = [graph]
+    waiting = [(graph, "", 0)]
     while waiting:
-        current = waiting.pop()
-        _check_graph(current)
-        waiting += [held.graph for node in current.operations for held in graphs_of(node)]
+        current, prefix, start = waiting.pop()
+        _check_graph(current, prefix, start)
+        numbers = {node: i for i, node in enumerate(dict.fromkeys((*current.inputs, *current.nodes)), start)}
+        for node in current.operations:
+            inner = 0
+            for held in graphs_of(node):
+                waiting.append((held.graph, f"{prefix}{numbers[node]}.", inner))
+                inner += len({*held.graph.inputs, *held.graph.nodes})
 
 
-def _check_graph(graph: Graph) -> None:
+def _check_graph(graph: Graph, prefix: str, start: int) -> None:
+    """Check one graph, whose nodes have numbers from `start` on, behind a prefix, as in its text."""
     made: set[Node] = set()
     for i, given in enumerate(graph.inputs):
         if not isinstance(given, Input):
@@ -34,14 +40,14 @@ def _check_graph(graph: Graph) -> None:
             raise user_error(ValueError, f"Input {i} of this graph, {given.name or 'without a name'}, is there twice")
         made.add(given)
     for node in graph.nodes:
-        _check_node(node, len(made), made)
+        _check_node(node, f"{prefix}{start + len(made)}", made)
         made.add(node)
     for i, node in enumerate(graph.outputs):
         if node not in made:
             raise user_error(ValueError, f"Output {i} of this graph is not among its nodes")
 
 
-def _check_node(node: Node, i: int, made: set[Node]) -> None:
+def _check_node(node: Node, i: str, made: set[Node]) -> None:
     if isinstance(node, Input):
         if node not in made:
             _raise_invalid(node, i, "is an input that the graph does not take")
@@ -58,7 +64,7 @@ def _check_node(node: Node, i: int, made: set[Node]) -> None:
         _raise_invalid(node, i, f"has shape {node.shape} and dtype {node.dtype}, but spec {node.spec!r}")
 
 
-def _check_constant(node: Constant, i: int) -> None:
+def _check_constant(node: Constant, i: str) -> None:
     if node.spec != Spec.of(node.value):
         _raise_invalid(node, i, f"says {node.spec!r}, but its value is {Spec.of(node.value)!r}")
     weak, found = node.weak, type(node.value)
@@ -66,7 +72,7 @@ def _check_constant(node: Constant, i: int) -> None:
         _raise_invalid(node, i, f"says that it is Python's {weak.__name__}, but its value is a {found.__name__}")
 
 
-def _check_operation(node: Operation, i: int) -> None:
+def _check_operation(node: Operation, i: str) -> None:
     expected: Any
     if node.primitive is OUTPUT:
         whole, index = node.args[0].spec, node.params["index"]
@@ -86,7 +92,7 @@ def _check_operation(node: Operation, i: int) -> None:
         _check_outputs(part, held, node, i)
 
 
-def _check_inputs(held: Held, node: Operation, i: int) -> None:
+def _check_inputs(held: Held, node: Operation, i: str) -> None:
     """The inputs of a graph that a node holds, against the operands of the node."""
     inputs, runs = held.graph.inputs, held.runs
     if len(inputs) != len(held.inputs):
@@ -109,7 +115,7 @@ def _write_steps(runs: Any) -> str:
     return f"{runs} step{'s' * (runs != 1)}" if isinstance(runs, int) else "a number of steps that is not known"
 
 
-def _check_outputs(held: Held, others: list[Held], node: Operation, i: int) -> None:
+def _check_outputs(held: Held, others: list[Held], node: Operation, i: str) -> None:
     """The outputs of a graph that a node holds: states as they were, one boolean, or the results of all branches."""
     graph = held.graph
     if len(graph.outputs) != len(held.outputs):
@@ -129,11 +135,11 @@ def _check_outputs(held: Held, others: list[Held], node: Operation, i: int) -> N
         _raise_invalid(node, i, f"has the results {found} in its {held.title}, and {first} in its {others[0].title}")
 
 
-def _raise_invalid(node: Node, i: int, why: str) -> NoReturn:
+def _raise_invalid(node: Node, i: str, why: str) -> NoReturn:
     raise user_error(ValueError, f"{_describe_node(node, i)} {why}")
 
 
-def _describe_node(node: Node, i: int) -> str:
+def _describe_node(node: Node, i: str) -> str:
     """A node in the words of an error: its number in the text of the graph, its operation, and its source line."""
     what = node.primitive.name if isinstance(node, Operation) else type(node).__name__.lower()
     name = f" {node.name}" if node.name else ""

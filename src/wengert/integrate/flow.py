@@ -30,6 +30,8 @@ from wengert.transforms.jacobians import jacobian
 EXPLICIT = ("RK23", "RK45", "DOP853")
 """The methods whose steps are known in closed form, and can be taken again on values."""
 IMPLICIT = ("Radau", "BDF", "LSODA")
+ROSENBROCK = "Rodas5P"
+"""The implicit method of this package, which runs as a graph."""
 
 
 def has_derivative(x: Any) -> bool:
@@ -292,7 +294,7 @@ def make_result(t: np.ndarray, nfev: int, **more: Any) -> Any:
         "sol": None,
     }
     message = "The solver successfully reached the end of the integration interval."
-    return import_module("scipy.optimize").OptimizeResult(known | more, t=t, nfev=nfev, message=message)
+    return import_module("scipy.optimize").OptimizeResult(known | {"message": message} | more, t=t, nfev=nfev)
 
 
 def stop_at_nonfinite(rhs: Callable) -> Callable:

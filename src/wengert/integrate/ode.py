@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from wengert.control.closures import close_over
+from wengert.control.loops import is_in_trace
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.primitive import SHAPED, as_operand
 from wengert.integrate.continuous_adjoint import solve_trajectory
 from wengert.integrate.discrete_adjoint import replay
-from wengert.integrate.flow import EXPLICIT, IMPLICIT, Flow, Method, check_completed, has_derivative
+from wengert.integrate.flow import EXPLICIT, IMPLICIT, ROSENBROCK, Flow, Method, check_completed, has_derivative
 from wengert.integrate.tableau import read_tableau
+from wengert.integrate.traced_ivp import solve_in_graph, traced_result
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
@@ -62,7 +64,7 @@ def solve_ivp(
     True
     """
     chosen = Method(method, rtol, atol, options)
-    adjoint = choose_adjoint(chosen, adjoint)
+    asked, adjoint = adjoint, choose_adjoint(chosen, adjoint)
     t0, t1 = t_span
     span, values = (as_time(t0), as_time(t1)), as_tuple(args)
     state = as_operand(y0)
@@ -75,6 +77,10 @@ def solve_ivp(
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = in_double_precision(state)
     points = None if t_eval is None else as_operand(t_eval)
+    if is_in_trace([*span, points, y, *tree.flatten(values)[0]]):
+        refuse_dense(dense_output, events)
+        times, rows, end = solve_in_graph(fun, span, points, y, values, chosen, asked or "discrete")
+        return traced_result(times, astype(rows, kind).T if kind != rows.dtype else rows.T, end)
     fun, values, flow = close_equation(fun, span, y, values)
     tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))
     if not tracked and not flow.batch.sizes:
@@ -85,12 +91,7 @@ def solve_ivp(
             if any(isinstance(x, Array) for x in tree.flatten((span, points, state, values))[0]):
                 result.update(t=Tensor(np.asarray(result.t)), y=Tensor(result.y))
             return result
-    if dense_output or events is not None:
-        raise user_error(
-            GradientError,
-            f"solve_ivp has no derivative of {('a dense output' if dense_output else 'events')}",
-            "Use t_eval for the times at which the solution is needed.",
-        )
+    refuse_dense(dense_output, events)
     times, rows, result = solve_states(fun, span, points, y, values, chosen, adjoint, flow)
     result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T, sol=None)
     return result
@@ -141,12 +142,24 @@ def odeint(
         return form.rows(vector[None])
     span = (points[0], points[-1])
     fun = lambda t, v, *args: form.vector(f(t, form.tree(v), *args))
+    if is_in_trace([points, vector, *tree.flatten(values)[0]]):
+        return form.rows(solve_in_graph(fun, span, points, vector, values, chosen, adjoint or "discrete")[1])
     fun, values, flow = close_equation(fun, span, vector, values)
     tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.flatten(values)[0])))
     if not tracked and adjoint is None:
         way = "continuous"  # one run of the solver, as there is nothing to differentiate
     _, rows, _ = solve_states(fun, span, points, vector, values, chosen, way, flow)
     return form.rows(rows)
+
+
+def refuse_dense(dense_output: bool, events: Any) -> None:
+    """Raise for what only plain numbers have."""
+    if dense_output or events is not None:
+        raise user_error(
+            GradientError,
+            f"solve_ivp has no derivative of {('a dense output' if dense_output else 'events')}",
+            "Use t_eval for the times at which the solution is needed.",
+        )
 
 
 def close_equation(fun: Callable, span: tuple, y: Any, args: tuple) -> tuple[Callable, tuple, Flow]:
@@ -195,20 +208,22 @@ def solve_states(
 
 def choose_adjoint(method: Method, adjoint: str | None) -> str:
     """The adjoint for a method."""
-    if isinstance(method.solver, str) and method.solver not in EXPLICIT + IMPLICIT:
+    known = (*EXPLICIT, *IMPLICIT, ROSENBROCK)
+    if isinstance(method.solver, str) and method.solver not in known:
         raise user_error(
             ValueError,
             f"There is no method {method.solver!r}",
-            f"The methods are {', '.join(EXPLICIT + IMPLICIT)}, and SciPy's solver classes.",
+            f"The methods are {', '.join(known)}, and SciPy's solver classes.",
         )
     if adjoint is None:
-        return "discrete" if method.name in EXPLICIT else "continuous"
+        return "continuous" if method.name in IMPLICIT else "discrete"
     if adjoint not in ADJOINTS:
         raise user_error(ValueError, f"adjoint={adjoint!r}", "Choose 'discrete' or 'continuous'.")
-    if adjoint == "discrete" and method.name not in EXPLICIT:
+    if adjoint == "discrete" and method.name in IMPLICIT:
         raise user_error(
             ValueError,
-            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} only, not those of {method.name}",
+            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} and {ROSENBROCK} only, not those of "
+            f"{method.name}",
             "Use one of these methods, or adjoint='continuous'.",
         )
     return adjoint

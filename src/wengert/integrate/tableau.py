@@ -20,7 +20,7 @@ class Tableau(NamedTuple):
 
     Stage i is `f(t + c[i] h, y + h a[i] K)`, and `b` gives the step. The stage behind those is the first one of the
     next step. `extra` has (c, a) of the stages that only the interpolant needs: `y + h basis(x) (weights K)` at the
-    fraction x of the step.
+    fraction x of the step. `errors` give estimates of the error, whose order is `order`.
     """
 
     a: list[np.ndarray]
@@ -28,7 +28,9 @@ class Tableau(NamedTuple):
     c: np.ndarray
     extra: list[tuple[float, np.ndarray]]
     weights: np.ndarray
-    basis: Callable[[Any, int], Any]
+    basis: Callable[[Any, int], list]
+    errors: tuple[np.ndarray, ...]
+    order: int
 
 
 @cache
@@ -38,7 +40,7 @@ def read_tableau(name: str) -> Tableau:
     stages = len(method.B)
     a = [np.asarray(row[:i]) for i, row in enumerate(method.A)]
     if name != "DOP853":
-        return Tableau(a, method.B, method.C, [], method.P.T, powers)
+        return Tableau(a, method.B, method.C, [], method.P.T, powers, (method.E,), method.error_estimator_order)
     extra = [
         (float(c), row[: stages + 1 + i]) for i, (c, row) in enumerate(zip(method.C_EXTRA, method.A_EXTRA, strict=True))
     ]
@@ -52,25 +54,27 @@ def read_tableau(name: str) -> Tableau:
         extra,
         np.stack([step, first - step, 2.0 * step - first - last, *method.D]),
         alternating_powers,
+        (method.E5, method.E3),
+        method.error_estimator_order,
     )
 
 
-def powers(x: Any, count: int) -> Any:
-    """x, x x, x x x, ... in columns."""
+def powers(x: Any, count: int) -> list:
+    """x, x x, x x x, ..."""
     return cumulative_products(x, [x] * (count - 1))
 
 
-def alternating_powers(x: Any, count: int) -> Any:
-    """x, x (1 - x), x (1 - x) x, ... in columns."""
+def alternating_powers(x: Any, count: int) -> list:
+    """x, x (1 - x), x (1 - x) x, ..."""
     return cumulative_products(x, [1.0 - x if i % 2 else x for i in range(1, count)])
 
 
-def cumulative_products(x: Any, factors: Sequence[Any]) -> Any:
-    """x, and its products with one factor after the other, in columns."""
-    columns = [x]
+def cumulative_products(x: Any, factors: Sequence[Any]) -> list:
+    """x, and its products with one factor after the other."""
+    products = [x]
     for factor in factors:
-        columns.append(columns[-1] * factor)
-    return stack(columns, axis=-1)
+        products.append(products[-1] * factor)
+    return products
 
 
 class RungeKuttaStep:
@@ -109,4 +113,5 @@ class RungeKuttaStep:
             self.stage(c, self.along(a))
         weights = self.method.weights
         coefficients = matmul(weights, stack(self.stages))
-        return self.y_old + self.h * matmul(self.method.basis((points - self.t) / self.h, len(weights)), coefficients)
+        basis = stack(self.method.basis((points - self.t) / self.h, len(weights)), axis=-1)
+        return self.y_old + self.h * matmul(basis, coefficients)

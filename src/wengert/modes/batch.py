@@ -19,6 +19,7 @@ from wengert.core.kinds import keep_params
 from wengert.core.levels import find_own, payloads
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
+from wengert.modes import recording
 from wengert.modes.batching import Params, align_axes, batching, default_rule
 from wengert.ops.shape.joining import stack, unstack
 
@@ -33,6 +34,8 @@ class Batched(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: Params) -> Any:
+        if recording.active and (trace := recording.capturing_trace(level)) is not None:
+            return trace.run(primitive, args, params)
         own = find_own(args, Batched, level)
         out = run_batch(primitive, payloads(args, own), own, params)
         return Batched(out, level) if primitive.outputs == 1 else tuple([Batched(o, level) for o in out])

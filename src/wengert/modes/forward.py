@@ -48,6 +48,8 @@ class Dual(Array):
         if len(args) == 1 and primitive.kind == "linear" and primitive.outputs == 1 and not recording.active:
             (x,) = args
             return Dual(primitive.op(x.value, **params), primitive.op(x.tangent, **params), level)
+        if recording.active and (trace := recording.capturing_trace(level)) is not None:
+            return trace.run(primitive, args, params)
         own = find_own(args, Dual, level)
         values = payloads(args, own)
         tangents = [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]

@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     check_nan: bool = False  # the backward pass looks for NaN
     packing: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # functions that pack and unpack saved values
     trace: Any = None  # the innermost trace: operations on the user's tensors belong to its program
+    reader: Callable[[Any], Any] | None = None  # what a trace makes of the functions that it runs
 
 
 PLAIN = Settings()
@@ -140,6 +141,24 @@ def switch(**settings: Any) -> Block:
 def current_trace() -> Any:
     """The trace that runs in this context, if any."""
     return current().trace if active else None
+
+
+def capturing_trace(level: int) -> Any:
+    """The trace to which operations on captured values of this level belong, if any.
+
+    Operations on a user's tensors, at level 0, belong to every trace. Those on values of transforms around it belong to
+    the trace of a function that an operation holds.
+    """
+    if not active:
+        return None
+    trace = current().trace
+    return trace if trace is not None and (not level or (trace.is_held and level < trace.level)) else None
+
+
+def as_read(f: Any) -> Any:
+    """A function as it runs here: in a trace, what its source becomes."""
+    reader = current().reader if active else None
+    return f if reader is None else reader(f)
 
 
 class repeating:

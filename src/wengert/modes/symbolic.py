@@ -52,16 +52,19 @@ class Trace:
     transform around the trace belongs to this run only, and so does the trace.
 
     `has_rules` says that the function calls one with a user-defined derivative; the graph has its operations only.
+    `is_held` says that an operation will hold the function, and run it once, several times or not at all: then all that
+    it computes belongs to it, also from values of transforms around the trace.
     """
 
-    def __init__(self, level: int) -> None:
-        self.level = level
+    def __init__(self, level: int, is_held: bool = False) -> None:
+        self.level, self.is_held = level, is_held
         self.known: dict[int, tuple[Any, Any, Node]] = {}
         self.around: list[tuple[Array, Array]] = []  # values of transforms around the trace, and copies of them
         self.assigned: dict[int, Assignment] = {}
         self.stopped: dict[Node, Node] = {}  # the same values without a derivative
         self.repeated: str | None = None  # the function that runs this code repeatedly
         self.has_rules = False
+        self.checks: list[tuple[Node, Any]] = []  # what must hold when the program runs, and the errors otherwise
         self.is_closed = False
 
     def node_of(self, value: Any) -> Node:
@@ -95,7 +98,7 @@ class Trace:
         return Symbol(self.node_of(value), self.level, self)
 
     def run(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Run an operation on the user's tensors as part of the program."""
+        """Run an operation on captured values as part of the program."""
         return primitive.op(*[self.symbol(a) if isinstance(a, Array) else a for a in args], **params)
 
     def assign(self, tensor: Array, new: Any, is_recorded: bool) -> None:
@@ -171,6 +174,8 @@ class Symbol(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if (capturing := recording.capturing_trace(level)) is not None:
+            return capturing.run(primitive, args, params)
         nodes: list[Node] = []
         trace = None
         if primitive is GATHER and Hole.MASK in params["key"].key:

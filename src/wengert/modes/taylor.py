@@ -74,6 +74,8 @@ class Jet(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if recording.active and (trace := recording.capturing_trace(level)) is not None:
+            return trace.run(primitive, args, params)
         live = find_own(args, Jet, level)
         run = next(a.series.run for a, alive in zip(args, live, strict=True) if alive)
         key = (

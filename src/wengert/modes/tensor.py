@@ -60,7 +60,7 @@ class Tensor(TapeValue):
     @staticmethod
     def process_unary(primitive: Primitive, level: int, x: Any) -> Any:
         active = recording.active
-        if active and not level and (trace := recording.current_trace()) is not None:
+        if active and (trace := recording.capturing_trace(level)) is not None:
             return trace.run(primitive, (x,), NO_PARAMS)
         node = x.node
         x = x.value
@@ -75,7 +75,7 @@ class Tensor(TapeValue):
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         active = recording.active
-        if active and not level and (trace := recording.current_trace()) is not None:
+        if active and (trace := recording.capturing_trace(level)) is not None:
             return trace.run(primitive, (x, y), NO_PARAMS)
         constant = None
         if isinstance(x, Tensor) and x.level == level:
@@ -108,7 +108,7 @@ class Tensor(TapeValue):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not level and (trace := recording.current_trace()) is not None:
+        if recording.active and (trace := recording.capturing_trace(level)) is not None:
             return trace.run(primitive, args, params)
         values, parents, constants = split_operands(args, level)
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)

@@ -5,78 +5,218 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import sys
+import os
 import textwrap
 import types
 from collections.abc import Callable
-from typing import Any
-from weakref import WeakKeyDictionary
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from wengert.source import runtime
-from wengert.source.rewriting import RUNTIME, Rewriter
+from wengert.source.calls import REPLACEMENTS
+from wengert.source.memory import is_users_module
+from wengert.source.rewriting import GENERATED, Rewriter, is_readable
+from wengert.source.syntax import RUNTIME, arguments, load
 
-KNOWN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""Rewritten functions, by the function."""
+LIBRARIES = ("numpy", "scipy", "wengert", "math")
 
 
-def read_function(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the user's with its statements on traced values as operations; any other function as it is."""
+class Reading(NamedTuple):
+    """What the source of a function becomes: a syntax tree, and the code of the new function."""
+
+    tree: ast.FunctionDef
+    code: types.CodeType
+
+
+READINGS: dict[types.CodeType, Reading | None] = {}
+"""By the code of the function; None if it stays as it is."""
+
+
+def read_function(f: Any) -> Any:
+    """A function of the user's with its statements on traced values as operations; anything else as it is."""
+    if isinstance(f, types.FunctionType):
+        return read_plain(f) if is_users_module(f.__module__, f.__code__.co_filename) else f
     if isinstance(f, types.MethodType):
-        return types.MethodType(read_function(f.__func__), f.__self__)
-    if not isinstance(f, types.FunctionType) or not is_users(f):
+        inner = read_function(f.__func__)
+        return f if inner is f.__func__ else types.MethodType(inner, f.__self__)
+    if isinstance(f, functools.partial):
+        inner = read_function(f.func)
+        return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
+    if isinstance(f, type | types.BuiltinFunctionType):
         return f
-    if f not in KNOWN:
-        KNOWN[f] = rewrite(f) or f
-    found: Callable[..., Any] = KNOWN[f]
-    return found
+    call = getattr(type(f), "__call__", None)
+    if isinstance(call, types.FunctionType) and is_users_module(call.__module__, call.__code__.co_filename):
+        return types.MethodType(read_plain(call), f)
+    return f
 
 
-def is_users(f: types.FunctionType) -> bool:
-    """Whether a function is the user's own: not of this package, of the standard library, or of an installed one."""
-    module = (f.__module__ or "").partition(".")[0]
-    return (
-        module not in sys.stdlib_module_names - {"__main__"}
-        and "site-packages" not in f.__code__.co_filename
-        and module != "wengert"
-    )
-
-
-def rewrite(f: types.FunctionType) -> Callable[..., Any] | None:
-    """The rewritten function; None if there is no source to read."""
-    try:
-        lines, first = inspect.getsourcelines(f)
-        module = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError, IndentationError):
-        return None
-    node = module.body[0]
-    if not isinstance(node, ast.FunctionDef) or f.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
-        return None
-    node.decorator_list = []
-    ast.increment_lineno(node, first - 1)
-    new = Rewriter().function(node)
-    free = f.__code__.co_freevars
-    outer = ast.FunctionDef(
-        "__outer__",
-        ast.arguments([], [ast.arg(n) for n in (RUNTIME, *free)], None, [], [], None, []),
-        [new, ast.Return(ast.Name(new.name, ast.Load()))],
-        [],
-    )
-    tree = ast.fix_missing_locations(ast.Module([outer], []))
-    namespace: dict[str, Any] = {}
-    exec(compile(tree, f.__code__.co_filename, "exec"), f.__globals__, namespace)
-    template = namespace["__outer__"](runtime, *[None] * len(free))
-    cells = dict(zip(free, f.__closure__ or (), strict=True))
-    own = dict(zip(template.__code__.co_freevars, template.__closure__ or (), strict=True))
-    closure = tuple([cells.get(name, own[name]) for name in template.__code__.co_freevars])
-    made = types.FunctionType(template.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
+def read_plain(f: types.FunctionType) -> Callable[..., Any]:
+    """The new function of a function of the user's."""
+    if RUNTIME in f.__code__.co_freevars:
+        return f  # it is one
+    if f.__code__ not in READINGS:
+        READINGS[f.__code__] = read_code(f)
+    reading = READINGS[f.__code__]
+    if reading is None:
+        return f
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    cells[RUNTIME] = RUNTIME_CELL
+    closure = tuple([cells[name] for name in reading.code.co_freevars])
+    made = types.FunctionType(reading.code, f.__globals__, f.__name__, f.__defaults__, closure)
     made.__kwdefaults__ = f.__kwdefaults__
     return functools.update_wrapper(made, f)
 
 
-def source(f: Callable[..., Any]) -> str:
-    """What the source of a function becomes where it is traced."""
-    lines, _ = inspect.getsourcelines(f)
-    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    assert isinstance(node, ast.FunctionDef)
+RUNTIME_CELL = types.CellType(runtime)
+
+
+def read_code(f: types.FunctionType) -> Reading | None:
+    """Read the source of a function; None if there is none, or nothing in it to change."""
+    kinds = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    node = None if f.__code__.co_flags & kinds else find_node(f)
+    if node is None or not is_readable(node):
+        return None
+    mangle(node, f.__qualname__)
+    rewriter = Rewriter(lambda expression: library_function(expression, f))
+    new = rewriter.function(node)
+    if not rewriter.has_changed:
+        return None
+    free = f.__code__.co_freevars
+    outer = ast.FunctionDef("__outer__", arguments(RUNTIME, *free), [new, ast.Return(load(new.name))], [])
+    tree = ast.fix_missing_locations(ast.Module([outer], []))
+    compiled = compile(tree, f.__code__.co_filename, "exec", dont_inherit=True, flags=future_flags(f))
+    (whole,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
+    (code,) = [part for part in whole.co_consts if isinstance(part, types.CodeType) and part.co_name == new.name]
+    return Reading(new, rename(code, f.__name__, f.__qualname__))
+
+
+def future_flags(f: types.FunctionType) -> int:
+    """The flags of `from __future__` imports that a function was compiled with."""
+    import __future__
+
+    return f.__code__.co_flags & __future__.annotations.compiler_flag
+
+
+def rename(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
+    """Code in which branches and steps have the name of the function that they are parts of, as in tracebacks."""
+    constants = []
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            own = part.co_name
+            is_part = own.startswith(GENERATED) or own == "<lambda>"
+            part = rename(part, name, qualname) if is_part else rename(part, own, f"{qualname}.<locals>.{own}")
+        constants.append(part)
+    return code.replace(co_consts=tuple(constants), co_name=name, co_qualname=qualname)
+
+
+def find_node(f: types.FunctionType) -> ast.FunctionDef | None:
+    """The syntax tree of a function, with the line numbers of its file; None if there is no source."""
+    try:
+        lines, first = inspect.getsourcelines(f)
+        text = textwrap.dedent("".join(lines))
+        if f.__name__ == "<lambda>":
+            return find_lambda(f, text, first)
+        node = ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return None
+    if not isinstance(node, ast.FunctionDef) or node.name != f.__code__.co_name:
+        return None
     node.decorator_list = []
-    return ast.unparse(ast.fix_missing_locations(Rewriter().function(node)))
+    ast.increment_lineno(node, max(first, 1) - 1)
+    return node
+
+
+def find_lambda(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef | None:
+    """The syntax tree of a lambda, as a function; None if it cannot be told from others on its line."""
+    module = parse_part(text)
+    if module is None:
+        return None
+    ast.increment_lineno(module, max(first, 1) - 1)
+    known = f.__code__.co_positions()
+    columns = {(line, column) for line, _, column, _ in known if line is not None and column is not None}
+    found = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Lambda)
+        and [a.arg for a in node.args.args] == list(f.__code__.co_varnames[: f.__code__.co_argcount])
+        and same_code(node, f)
+    ]
+    del columns
+    if len({ast.dump(node) for node in found}) != 1:
+        return None
+    node = found[0]
+    body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
+    return ast.copy_location(ast.FunctionDef("__lambda__", node.args, body, []), node)
+
+
+def same_code(node: ast.Lambda, f: types.FunctionType) -> bool:
+    """Whether a lambda in the source is the function, as its names and constants say."""
+    expression = ast.fix_missing_locations(ast.Expression(ast.Lambda(node.args, node.body)))
+    compiled = compile(expression, "<lambda>", "eval", dont_inherit=True)
+    (code,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
+    mine = {*code.co_names, *code.co_freevars}
+    theirs = {*f.__code__.co_names, *f.__code__.co_freevars}
+    constants = lambda c: {repr(x) for x in c.co_consts if not isinstance(x, types.CodeType)}
+    return mine == theirs and constants(code) == constants(f.__code__)
+
+
+def parse_part(text: str) -> ast.Module | None:
+    """The syntax tree of lines that may be part of a statement."""
+    stripped = text.strip()
+    for candidate in (stripped, f"({stripped})", f"({stripped.rstrip(',')})", stripped.rstrip(":") + ": pass"):
+        try:
+            return ast.parse(candidate)
+        except SyntaxError:
+            continue
+    start = stripped.find("lambda")
+    for end in range(len(stripped), start, -1):
+        try:
+            return ast.parse(f"({stripped[start:end]})")
+        except SyntaxError:
+            continue
+    return None
+
+
+def mangle(node: ast.FunctionDef, qualname: str) -> None:
+    """Write private names of a class as the compiler does: `self.__x` is `self._C__x`."""
+    parts = qualname.split(".")
+    if len(parts) < 2 or parts[-2] == "<locals>":
+        return
+    prefix = "_" + parts[-2].lstrip("_")
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and is_private(part.attr):
+            part.attr = prefix + part.attr
+        elif isinstance(part, ast.Name) and is_private(part.id):
+            part.id = prefix + part.id
+
+
+def is_private(name: str) -> bool:
+    """Whether the compiler mangles a name inside a class."""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def hide_frames(error: Exception) -> None:
+    """Take the frames of this package that are between those of the user's out of the traceback of an error."""
+    hidden = str(Path(__file__).parent) + os.sep
+    found = error.__traceback__
+    while found is not None:
+        while found.tb_next is not None and found.tb_next.tb_frame.f_code.co_filename.startswith(hidden):
+            found.tb_next = found.tb_next.tb_next
+        found = found.tb_next
+
+
+def library_function(function: ast.expr, f: types.FunctionType) -> Any:
+    """The function of NumPy or this package that a call is of, by its name; None if it must be read."""
+    names: list[str] = []
+    while isinstance(function, ast.Attribute):
+        names.insert(0, function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name) or function.id in f.__code__.co_varnames + f.__code__.co_freevars:
+        return None
+    found = f.__globals__.get(function.id)
+    module = found.__name__ if isinstance(found, types.ModuleType) else getattr(found, "__module__", None) or ""
+    if module.partition(".")[0] not in LIBRARIES:
+        return None
+    for name in names:
+        found = getattr(found, name, None)
+    return None if any(found is known for known in REPLACEMENTS) else found

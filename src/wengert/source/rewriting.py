@@ -1,51 +1,76 @@
-"""From Python's statements to calls of `runtime`: branches and loops as functions of the variables that they change.
+"""From Python's statements to calls of the runtime: branches and steps of loops become functions.
 
-    if x > 0:               def then(y): y = x; return (y,)
-        y = x               def otherwise(y): y = -x; return (y,)
-    else:         becomes   (y,) = control.branch(lambda: x > 0, then, otherwise, (y,), ("y",))
+    if x > 0:               def then(): nonlocal y; y = x
+        y = x               def otherwise(): nonlocal y; y = -x
+    else:         becomes   __wengert__.choose(x > 0, then, otherwise)
         y = -x
 
-`break`, `continue` and `return` inside become boolean variables first. Line numbers are those of the user.
+They change the variables of the function itself, so what plain Python values decide runs as before. `break`, `continue`
+and `return` have become boolean variables (`exits`). Line numbers and names of variables are those of the user.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.source.variables import Names
+from wengert.source.exits import Exits
+from wengert.source.syntax import RETURNED, arguments, as_value, assign, at, call, load, own_nodes, strings, thunk
+from wengert.source.variables import assigned, fresh_arrays, read_first
 
-RUNTIME = "__wengert__"
-"""The name of the runtime in rewritten functions."""
-RETURNED, RESULT = "__returned__", "__result__"
+PLAIN_FUNCTIONS = frozenset(("callable", "hasattr", "isinstance", "issubclass"))
+"""Functions whose result is a plain boolean."""
+HOLDERS = tuple([
+    f"wengert.{folder}."
+    for folder in ("control", "transforms", "compiler", "autograd", "structure", "implicit", "integrate", "optimize")
+])  # fmt: skip
+"""Modules whose functions take functions."""
+GENERATED = ("__then_", "__otherwise_", "__condition_", "__step_", "__index_")
+"""How names begin that are not variables of the user's."""
+OPERATORS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
 class Rewriter(ast.NodeTransformer):
-    """Rewrites the body of one function."""
+    """Rewrites one function. `library` finds the function of a library that an expression names, if any."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Callable[[ast.expr], Any]):
+        self.library = library
         self.count = 0
+        self.has_changed = False
+        self.arrays: set[str] = set()
+        self.lists: set[str] = set()
+        self.local: list[str] = []
+        self.parameters: list[str] = []
+        self.guarded = 0  # the number of `try` statements around
 
     def name(self, hint: str) -> str:
         """A new name."""
         self.count += 1
         return f"__{hint}_{self.count}__"
 
+    def runtime(self, function: str, *args: ast.expr) -> ast.Call:
+        """A call of the runtime."""
+        self.has_changed = True
+        return call(function, *args)
+
     # Statements
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A function with its statements rewritten."""
-        body = node.body
-        if has_inner_return(body):
-            body = [
-                *assign(RETURNED, constant(False), node),
-                *assign(RESULT, constant(None), node),
-                *Returns().block(body),
-            ]
-            body.append(at(ast.Return(load(RESULT)), node))
-        new = ast.FunctionDef(node.name, node.args, self.block(body), [], node.returns)
-        return at(new, node)
+        self.parameters = parameters = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
+        self.arrays, self.lists = fresh_arrays(node), growing_lists(node.body)
+        given = {name for part in own_nodes(node.body) if isinstance(part, ast.Nonlocal) for name in part.names}
+        body = Exits().function(node.body)
+        mark_temporaries(body)
+        self.local = [name for name in assigned(body) if name not in given and name not in parameters]
+        new = self.block(body)
+        inner = {
+            name for part in ast.walk(ast.Module(new, [])) if isinstance(part, ast.Nonlocal) for name in part.names
+        }
+        declared = [at(declaration(name), node) for name in self.local if name in inner and name not in assigned(new)]
+        return at(ast.FunctionDef(node.name, node.args, [*declared, *new], [], None), node)
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of a block, rewritten."""
@@ -57,327 +82,274 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         """A nested function."""
-        new = Rewriter().function(node)
-        new.decorator_list = [self.visit(d) for d in node.decorator_list]
-        return new
+        inner = Rewriter(self.library)
+        decorators = [self.visit(d) for d in node.decorator_list]
+        if is_readable(node):
+            returns = node.returns
+            node = inner.function(node)
+            node.returns = returns
+        node.decorator_list = decorators
+        self.has_changed |= inner.has_changed
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """A class stays as it is; its methods are read when they are called."""
+        return node
 
     def visit_If(self, node: ast.If) -> Any:
-        """A branch."""
-        changed = assigned([*node.body, *node.orelse])
+        """A branch; one on a test that is never traced stays."""
+        if is_plain(node.test):
+            node.test = self.visit(node.test)
+            node.body, node.orelse = self.block(node.body), self.block(node.orelse) if node.orelse else []
+            return node
         then, otherwise = self.name("then"), self.name("otherwise")
-        statements: list[ast.stmt] = [
-            self.closure(then, changed, node.body, node),
-            self.closure(otherwise, changed, node.orelse, node),
-        ]
-        call = self.call(
-            "branch", thunk(self.visit(node.test)), load(then), load(otherwise), self.values(changed), names(changed)
+        functions = [self.body_function(then, node.body, node), self.body_function(otherwise, node.orelse, node)]
+        if not getattr(node, "is_tail", False):
+            whole = self.runtime("choose", self.test(node.test), load(then), load(otherwise))
+            return [*functions, at(ast.Expr(whole), node)]
+        whole = self.runtime(
+            "choose", self.test(node.test), load(then), load(otherwise), strings(self.local), strings(self.parameters)
         )
-        return [*statements, self.unpack(changed, call, node)]
+        return [*functions, at(ast.Return(whole), node)]
 
     def visit_While(self, node: ast.While) -> Any:
         """A loop with a condition."""
-        body, before, test = Breaks(self).loop(node.body, node.test, node)
-        changed = assigned(body)
         condition, step = self.name("condition"), self.name("step")
-        statements = [
-            *self.block(before),
-            at(ast.FunctionDef(condition, arguments(changed), [ast.Return(self.visit(test))], []), node),
-            self.closure(step, changed, body, node),
+        tests: list[ast.expr] = [ast.UnaryOp(ast.Not(), load(flag)) for flag in node.flags]  # type: ignore[attr-defined]  # by exits
+        test = ast.BoolOp(ast.And(), [*tests, node.test]) if tests else node.test
+        functions = [
+            self.body_function(condition, [at(ast.Return(test), node.test)], node, is_test=True),
+            self.body_function(step, node.body, node),
         ]
-        call = self.call("repeat", load(condition), load(step), self.values(changed), names(changed))
-        return [*statements, self.unpack(changed, call, node), *self.block(node.orelse if node.orelse else [])]
+        whole = self.runtime("repeat", load(condition), load(step), strings(node.temporary))  # type: ignore[attr-defined]  # marked
+        return [*functions, at(ast.Expr(whole), node)]
 
     def visit_For(self, node: ast.For) -> Any:
         """A loop over something."""
-        body, before, test = Breaks(self).loop(node.body, None, node)
-        targets = assigned([ast.Assign([node.target], constant(None))])
-        changed = [name for name in assigned(body) if name not in targets] + [t for t in targets]
         item, step = self.name("item"), self.name("step")
-        unpack: list[ast.stmt] = [at(ast.Assign([node.target], load(item)), node)]
-        function = self.closure(step, changed, [*unpack, *body], node, [item])
-        goes_on: ast.expr = constant(None)
-        statements: list[ast.stmt] = [*self.block(before), function]
-        if test is not None:
-            condition = self.name("condition")
-            statements.append(
-                at(ast.FunctionDef(condition, arguments(changed), [ast.Return(self.visit(test))], []), node)
-            )
-            goes_on = load(condition)
-        call = self.call("iterate", self.visit(node.iter), load(step), self.values(changed), names(changed), goes_on)
-        return [*statements, self.unpack(changed, call, node), *self.block(node.orelse if node.orelse else [])]
+        unpack = at(ast.Assign([node.target], load(item)), node)
+        function = self.body_function(step, [unpack, *node.body], node, item)
+        flags: Sequence[str] = node.flags  # type: ignore[attr-defined]  # by exits
+        whole = self.runtime("iterate", self.visit(node.iter), load(step), strings(node.temporary), strings(flags))  # type: ignore[attr-defined]  # marked
+        return [function, at(ast.Expr(whole), node)]
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        """A statement that may catch errors."""
+        self.guarded += 1
+        node.body = self.block(node.body)
+        self.guarded -= 1
+        for handler in node.handlers:
+            handler.body = self.block(handler.body)
+        node.orelse = self.block(node.orelse) if node.orelse else []
+        node.finalbody = self.block(node.finalbody) if node.finalbody else []
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        """An error: in a branch on a traced value it is raised when the program runs."""
+        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
+        if node.exc is not None and not self.guarded:
+            node.exc = at(self.runtime("raised", node.exc), node)
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         """An assertion."""
-        message = thunk(self.visit(node.msg)) if node.msg else constant(None)
-        return at(ast.Expr(self.call("check", thunk(self.visit(node.test)), message)), node)
+        message = thunk(self.visit(node.msg)) if node.msg else ast.Constant(None)
+        return at(ast.Expr(self.runtime("check", self.test(node.test), message)), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """`x[i] = v` gives x a new value, where x is a variable."""
+        """`x[i] = v` may give x a new value, if x is an array of this function; `x = []` may become the rows of an array."""
         target = node.targets[0]
-        if len(node.targets) == 1 and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            call = self.call(
-                "set_item", load(target.value.id), self.visit(as_value(target.slice)), self.visit(node.value)
-            )
-            return at(ast.Assign([ast.Name(target.value.id, ast.Store())], call), node)
-        return self.generic_visit(node)
+        if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.is_fresh(target.value):
+            return self.set_item(target, self.visit(node.value), node)
+        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
+        if isinstance(target, ast.Name) and target.id in self.lists and is_list(node.value):
+            node.value = at(self.runtime("Rows", node.value), node.value)
+        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """`x[i] += v` too."""
+        """`x[i] += v` and `x += v` too."""
         target = node.target
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        if isinstance(target, ast.Subscript) and self.is_fresh(target.value):
+            assert isinstance(target.value, ast.Name)
             index = self.name("index")
+            before = assign(index, self.visit(as_value(target.slice)), node)
             old = ast.Subscript(load(target.value.id), load(index), ast.Load())
-            value = ast.BinOp(old, node.op, self.visit(node.value))
-            call = self.call("set_item", load(target.value.id), load(index), value)
-            return [
-                at(ast.Assign([ast.Name(index, ast.Store())], self.visit(as_value(target.slice))), node),
-                at(ast.Assign([ast.Name(target.value.id, ast.Store())], call), node),
-            ]
+            new = ast.Subscript(target.value, load(index), ast.Store())
+            return [before, self.set_item(new, ast.BinOp(old, node.op, self.visit(node.value)), node)]
+        if self.is_fresh(target):
+            assert isinstance(target, ast.Name)
+            value = self.runtime(
+                "update", load(target.id), ast.Constant(type(node.op).__name__), self.visit(node.value)
+            )
+            return assign(target.id, value, node)
         return self.generic_visit(node)
+
+    def is_fresh(self, node: ast.expr) -> bool:
+        """Whether this is a variable that holds an array of this function only."""
+        return isinstance(node, ast.Name) and node.id in self.arrays
+
+    def set_item(self, target: ast.Subscript, value: ast.expr, place: ast.stmt) -> ast.stmt:
+        """`x = set_item(x, i, v)`."""
+        assert isinstance(target.value, ast.Name)
+        name = target.value.id
+        return assign(name, self.runtime("set_item", load(name), self.visit(as_value(target.slice)), value), place)
 
     # Expressions
 
+    def test(self, node: ast.expr) -> ast.expr:
+        """An expression of which only the truth matters."""
+        if isinstance(node, ast.BoolOp) and not has_walrus(node.values[1:]):
+            operands = [self.test(value) for value in node.values]
+            function = "all_true" if isinstance(node.op, ast.And) else "any_true"
+            return at(self.runtime(function, operands[0], *map(thunk, operands[1:])), node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return at(self.runtime("negate", self.test(node.operand)), node)
+        found: ast.expr = self.visit(node)
+        return found
+
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """`a and b`, `a or b`: the second operand is evaluated only if it decides."""
-        operands = [thunk(self.visit(value)) for value in node.values]
-        return at(self.call("all_of" if isinstance(node.op, ast.And) else "any_of", *operands), node)
+        if has_walrus(node.values[1:]) or is_plain(node):
+            return self.generic_visit(node)
+        first, *others = [self.visit(value) for value in node.values]
+        function = "last_true" if isinstance(node.op, ast.And) else "first_true"
+        return at(self.runtime(function, first, *map(thunk, others)), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         """`not a`."""
-        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
-        return at(self.call("negate", node.operand), node) if isinstance(node.op, ast.Not) else node
+        return self.test(node) if isinstance(node.op, ast.Not) and not is_plain(node) else self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        """`a < b < c` is `a < b and b < c`, with b evaluated once."""
-        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
-        if len(node.ops) == 1:
-            return node
-        middle = [self.name("middle") for _ in node.comparators[:-1]]
-        parts: list[ast.expr] = []
-        left: ast.expr = node.left
-        for k, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            value = ast.NamedExpr(ast.Name(middle[k], ast.Store()), right) if k < len(middle) else right
-            parts.append(ast.Compare(left, [op], [value]))
-            left = load(middle[k]) if k < len(middle) else right
-        return at(self.call("chain", *parts), node)
+        """`a < b < c`."""
+        if len(node.ops) == 1 or has_walrus(node.comparators[1:]) or not {*map(type, node.ops)} <= OPERATORS.keys():
+            return self.generic_visit(node)
+        parts: list[ast.expr] = [self.visit(node.left)]
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            parts += [ast.Constant(OPERATORS[type(op)]), thunk(self.visit(right))]
+        return at(self.runtime("chain", *parts), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """`a if test else b`."""
-        parts = [thunk(self.visit(part)) for part in (node.test, node.body, node.orelse)]
-        return at(self.call("choose", *parts), node)
+        if has_walrus([node.body, node.orelse]) or is_plain(node.test):
+            return self.generic_visit(node)
+        arms = [thunk(self.visit(part)) for part in (node.body, node.orelse)]
+        return at(self.runtime("choose", self.test(node.test), *arms), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         """A call: the user's own functions are read too."""
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "super" and not node.args and self.parameters:
+            return at(ast.Call(load("super"), [load("__class__"), load(self.parameters[0])], []), node)
+        known = self.library(function)
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
-        node.func = at(self.call("read", node.func), node)
+        if known is None:
+            node.func = at(self.runtime("read", node.func), node)
+        elif getattr(known, "__module__", "").startswith(HOLDERS):
+            node.args = [self.as_read(a) for a in node.args]
+            for keyword in node.keywords:
+                keyword.value = self.as_read(keyword.value)
         return node
+
+    def as_read(self, node: ast.expr) -> ast.expr:
+        """An argument that may be a function, for an operation that holds one."""
+        return at(self.runtime("read", node), node) if isinstance(node, ast.Name | ast.Attribute) else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """`x[i]`, where i may be traced."""
+        node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
+        if not isinstance(node.ctx, ast.Load) or is_constant_index(node.slice):
+            return node
+        return at(self.runtime("get_item", node.value, as_value(node.slice)), node)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         """A nested function without a name."""
-        node.body = Rewriter().visit(node.body)
+        if not any(isinstance(part, ast.Yield | ast.YieldFrom | ast.NamedExpr) for part in ast.walk(node.body)):
+            node.body = self.visit(node.body)
         return node
 
-    # Parts
-
-    def closure(
-        self, name: str, changed: list[str], body: Sequence[ast.stmt], node: ast.stmt, more: Sequence[str] = ()
+    def body_function(
+        self, name: str, body: Sequence[ast.stmt], place: ast.stmt, *parameters: str, is_test: bool = False
     ) -> ast.FunctionDef:
-        """A function of the variables that statements change, which returns their new values."""
-        result = ast.Return(ast.Tuple([self.value(name) for name in changed], ast.Load()))
-        return at(ast.FunctionDef(name, arguments([*more, *changed]), [*self.block(list(body)), result], []), node)
-
-    def value(self, name: str) -> ast.expr:
-        """The value of a variable, which need not exist."""
-        return self.call("variable", ast.Lambda(arguments([]), load(name)), ast.Constant(name))
-
-    def values(self, changed: list[str]) -> ast.expr:
-        """The values of variables."""
-        return ast.Tuple([self.value(name) for name in changed], ast.Load())
-
-    def unpack(self, changed: list[str], call: ast.expr, node: ast.stmt) -> ast.stmt:
-        """Give the variables their new values."""
-        if not changed:
-            return at(ast.Expr(call), node)
-        return at(ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in changed], ast.Store())], call), node)
-
-    def call(self, function: str, *args: ast.expr) -> ast.Call:
-        """A call of the runtime."""
-        return ast.Call(ast.Attribute(load(RUNTIME), function, ast.Load()), list(args), [])
+        """A function of some statements, which changes the variables of the function around it."""
+        own = [part for part in own_nodes(body) if isinstance(part, ast.Nonlocal)]
+        new = [at(ast.Return(self.test(body[0].value)), place)] if is_test else self.block(body)  # type: ignore[attr-defined]  # a return
+        changed = [n for n in assigned(new) if not any(n in part.names for part in own) and not n.startswith(GENERATED)]
+        declared: list[ast.stmt] = [ast.Nonlocal(changed)] if changed else []
+        return at(ast.FunctionDef(name, arguments(*parameters), [*declared, *new], []), place)
 
 
-class Breaks(ast.NodeTransformer):
-    """`break` and `continue` of one loop as boolean variables: what follows runs only if they are false."""
-
-    def __init__(self, rewriter: Rewriter):
-        self.broken, self.skipped = rewriter.name("broken"), rewriter.name("skipped")
-        self.uses: set[str] = set()
-
-    def loop(
-        self, body: list[ast.stmt], test: ast.expr | None, node: ast.stmt
-    ) -> tuple[list[ast.stmt], list[ast.stmt], ast.expr | None]:
-        """The body, what comes before the loop, and the condition for another step."""
-        new = self.block(body)
-        before: list[ast.stmt] = []
-        if self.skipped in self.uses:
-            new = [*assign(self.skipped, constant(False), node), *new]
-            before += assign(self.skipped, constant(False), node)
-        conditions = [negation(self.broken)] if self.broken in self.uses else []
-        before += assign(self.broken, constant(False), node) if conditions else []
-        if assigns_return(body):
-            conditions.append(negation(RETURNED))
-        parts = [*conditions, *([test] if test is not None else [])]
-        whole = None if not parts else parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
-        return new, before, whole
-
-    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements, each of which runs only if none before it has left the step."""
-        out: list[ast.stmt] = []
-        for k, statement in enumerate(body):
-            if isinstance(statement, ast.Break | ast.Continue):
-                name = self.broken if isinstance(statement, ast.Break) else self.skipped
-                self.uses.add(name)
-                return [*out, *assign(name, constant(True), statement)]
-            if isinstance(statement, ast.If) and leaves_step([statement]):
-                new = ast.If(statement.test, self.block(statement.body) or [ast.Pass()], self.block(statement.orelse))
-                out.append(at(new, statement))
-                rest = self.block(body[k + 1 :])
-                if rest:
-                    flags = [negation(n) for n in (self.broken, self.skipped) if n in self.uses]
-                    flags += [negation(RETURNED)] if assigns_return([statement]) else []
-                    guard = flags[0] if len(flags) == 1 else ast.BoolOp(ast.And(), flags) if flags else constant(True)
-                    out.append(at(ast.If(guard, rest, []), statement))
-                return out
-            out.append(statement)
-        return out
+def declaration(name: str) -> ast.stmt:
+    """A variable without a value, which belongs to the function."""
+    return ast.AnnAssign(ast.Name(name, ast.Store()), ast.Constant(...), None, 1)
 
 
-class Returns:
-    """`return` inside branches and loops as variables: what follows runs only if nothing has been returned."""
-
-    def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Statements without `return`."""
-        out: list[ast.stmt] = []
-        for k, statement in enumerate(body):
-            if isinstance(statement, ast.Return):
-                value = statement.value or constant(None)
-                return [*out, *assign(RESULT, value, statement), *assign(RETURNED, constant(True), statement)]
-            if has_return([statement]):
-                out.append(self.inside(statement))
-                rest = self.block(body[k + 1 :])
-                if rest and isinstance(statement, ast.If) and always_returns(statement.body) and not statement.orelse:
-                    out[-1].orelse = rest  # type: ignore[attr-defined]  # a branch
-                elif rest:
-                    out.append(at(ast.If(negation(RETURNED), rest, []), statement))
-                return out
-            out.append(statement)
-        return out
-
-    def inside(self, node: ast.stmt) -> ast.stmt:
-        """A branch or loop without `return`."""
-        if isinstance(node, ast.If):
-            return at(ast.If(node.test, self.block(node.body), self.block(node.orelse)), node)
-        if isinstance(node, ast.While):
-            return at(ast.While(node.test, self.leaving(node.body), node.orelse), node)
-        if isinstance(node, ast.For):
-            return at(ast.For(node.target, node.iter, self.leaving(node.body), node.orelse), node)
-        return node
-
-    def leaving(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body of a loop that a return ends."""
-        return self.block(body)
+def is_plain(test: ast.expr) -> bool:
+    """Whether a test is of plain Python values by its form: `x is None`, `isinstance(x, T)`."""
+    if isinstance(test, ast.Compare):
+        return all(isinstance(op, ast.Is | ast.IsNot) for op in test.ops)
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_plain, test.values))
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not) and is_plain(test.operand)
+    if isinstance(test, ast.Call):
+        return isinstance(test.func, ast.Name) and test.func.id in PLAIN_FUNCTIONS
+    return isinstance(test, ast.Constant)
 
 
-def has_return(body: Sequence[ast.AST]) -> bool:
-    """Whether there is a `return` of this function in these statements."""
-    for node in body:
-        if isinstance(node, ast.Return):
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.Lambda) and has_return(list(ast.iter_child_nodes(node))):
-            return True
-    return False
-
-
-def has_inner_return(body: Sequence[ast.stmt]) -> bool:
-    """Whether a branch or loop returns."""
-    return any(isinstance(node, ast.If | ast.While | ast.For) and has_return([node]) for node in body)
-
-
-def always_returns(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends with a return on every path."""
-    last = body[-1] if body else None
-    if isinstance(last, ast.If):
-        return always_returns(last.body) and always_returns(last.orelse)
-    return isinstance(last, ast.Return)
-
-
-def assigns_return(body: Sequence[ast.AST]) -> bool:
-    """Whether these statements may set the variable for a return."""
-    return RETURNED in Names(body).assigned
-
-
-def leaves_step(body: Sequence[ast.AST]) -> bool:
-    """Whether these statements may end a step of the loop around them: by `break`, `continue` or a return."""
-    for node in body:
-        if isinstance(node, ast.Break | ast.Continue):
-            return True
-        if isinstance(node, ast.Name) and node.id == RETURNED and isinstance(node.ctx, ast.Store):
-            return True
-        inner = ast.iter_child_nodes(node)
-        if not isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.Lambda) and leaves_step(list(inner)):
-            return True
-    return False
-
-
-def assigned(body: Sequence[ast.AST]) -> list[str]:
-    """The variables that statements assign."""
-    return list(Names(body).assigned)
-
-
-def at(node: Any, place: ast.AST) -> Any:
-    """A node at the line of another."""
-    return ast.fix_missing_locations(ast.copy_location(node, place))
-
-
-def load(name: str) -> ast.Name:
-    """The value of a variable."""
-    return ast.Name(name, ast.Load())
-
-
-def constant(value: Any) -> ast.Constant:
-    """A constant."""
-    return ast.Constant(value)
-
-
-def negation(name: str) -> ast.expr:
-    """`not name`."""
-    return ast.UnaryOp(ast.Not(), load(name))
-
-
-def thunk(value: ast.expr) -> ast.Lambda:
-    """A function that evaluates an expression later."""
-    return ast.Lambda(arguments([]), value)
-
-
-def names(changed: list[str]) -> ast.expr:
-    """The names of variables."""
-    return ast.Tuple([ast.Constant(name) for name in changed], ast.Load())
-
-
-def arguments(given: Sequence[str]) -> ast.arguments:
-    """The parameters of a function."""
-    return ast.arguments([], [ast.arg(name) for name in given], None, [], [], None, [])
-
-
-def assign(name: str, value: ast.expr, place: ast.AST) -> list[ast.stmt]:
-    """Give a variable a value."""
-    return [at(ast.Assign([ast.Name(name, ast.Store())], value), place)]
-
-
-def as_value(index: ast.expr) -> ast.expr:
-    """An index as an expression: slices by `slice(...)`."""
-    if isinstance(index, ast.Slice):
-        parts = [part or constant(None) for part in (index.lower, index.upper, index.step)]
-        return ast.Call(ast.Attribute(load(RUNTIME), "slice", ast.Load()), parts, [])
+def is_constant_index(index: ast.expr) -> bool:
+    """Whether an index is made of numbers, strings and slices with plain bounds."""
     if isinstance(index, ast.Tuple):
-        return ast.Tuple([as_value(part) for part in index.elts], ast.Load())
-    return index
+        return all(map(is_constant_index, index.elts))
+    if isinstance(index, ast.UnaryOp):
+        return is_constant_index(index.operand)
+    return isinstance(index, ast.Constant | ast.Slice)
+
+
+def has_walrus(nodes: Sequence[ast.AST]) -> bool:
+    """Whether an expression assigns a variable by `:=`, or waits for one, so that it must stay where it is."""
+    kinds = ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await
+    return any(isinstance(part, kinds) for part in own_nodes(list(nodes)))
+
+
+def is_readable(node: ast.FunctionDef) -> bool:
+    """Whether a function can be rewritten: no generator, and without global variables that it assigns."""
+    kinds = ast.Yield | ast.YieldFrom | ast.Await | ast.Global | ast.AsyncFor | ast.AsyncWith
+    return not any(isinstance(part, kinds) for part in own_nodes(node.body))
+
+
+def is_list(node: ast.expr) -> bool:
+    """Whether an expression makes a list: `[x]`."""
+    return isinstance(node, ast.List | ast.ListComp)
+
+
+def growing_lists(body: Sequence[ast.stmt]) -> set[str]:
+    """The variables on which `append` is called inside loops."""
+    loops = [part for part in own_nodes(body) if isinstance(part, ast.For | ast.While)]
+    return {
+        part.value.id
+        for part in own_nodes(loops)
+        if isinstance(part, ast.Attribute) and part.attr == "append" and isinstance(part.value, ast.Name)
+    }
+
+
+def mark_temporaries(body: Sequence[ast.stmt]) -> None:
+    """Mark each loop with the variables that nothing outside of one step reads."""
+
+    def count(nodes: Sequence[ast.AST]) -> Counter[str]:
+        names = [n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)]
+        return Counter(names)
+
+    total = count(body)
+    for node in own_nodes(body):
+        if isinstance(node, ast.For | ast.While):
+            target = [node.target] if isinstance(node, ast.For) else []
+            names = assigned([*target, *node.body])
+            inside = count([node])
+            early = read_first([*[assign_to(t) for t in target], *node.body], names)
+            whole = [n for n in names if inside[n] == total[n] and n not in early and n != RETURNED]
+            node.temporary = whole  # type: ignore[union-attr]  # a mark
+
+
+def assign_to(target: ast.expr) -> ast.stmt:
+    """The assignment of the item of a loop to its variables."""
+    return ast.Assign([target], ast.Constant(None))

@@ -1,65 +1,145 @@
-"""Which variables statements read and assign, for the rewriting of branches and loops."""
+"""Which variables statements of one function assign and read."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from wengert.source.syntax import own_nodes
+
+CREATION = frozenset(
+    ("array arange copy empty empty_like eye full full_like identity linspace ones ones_like tile zeros zeros_like")
+    .split()
+)  # fmt: skip
+"""Functions of NumPy that return a new array."""
 
 
-class Names(ast.NodeVisitor):
-    """The names that some statements of one function assign and read; nested functions count as reads."""
+class Assigned(ast.NodeVisitor):
+    """The names that statements assign, in order; `x[i] = v` and `x.a = v` assign none."""
 
     def __init__(self, nodes: Iterable[ast.AST]):
-        self.assigned: dict[str, None] = {}
-        self.read: dict[str, None] = {}
-        self.appended: dict[str, None] = {}
+        self.names: dict[str, None] = {}
         for node in nodes:
             self.visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         """A use of a variable."""
-        (self.read if isinstance(node.ctx, ast.Load) else self.assigned)[node.id] = None
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """`x += v` reads and assigns x."""
-        if isinstance(node.target, ast.Name):
-            self.read[node.target.id] = None
-        self.generic_visit(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        """`x[i] = v` assigns a new value to x."""
-        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
-            self.assigned[node.value.id] = None
-        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            self.names[node.id] = None
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A nested function: its name is assigned, its free variables are read."""
-        self.assigned[node.name] = None
-        self.read |= free_names(node)
+        """A nested function or class: only its name is assigned here."""
+        self.names[node.name] = None
+        for part in node.decorator_list:
+            self.visit(part)
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]  # alike
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """A nested function without a name."""
-        self.read |= free_names(node)
-
-    def visit_ListComp(self, node: ast.ListComp) -> None:
-        """A comprehension has variables of its own."""
-        self.visit_comprehension_of(node)
-
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]  # alike
+        """A function without a name assigns nothing."""
 
     def visit_comprehension_of(self, node: ast.AST) -> None:
-        """The names that a comprehension reads."""
-        inner = Names(ast.iter_child_nodes(node))
-        self.read |= {name: None for name in inner.read if name not in inner.assigned}
+        """A comprehension has variables of its own, apart from those of `:=`."""
+        for inner in own_nodes([node]):
+            if isinstance(inner, ast.NamedExpr):
+                self.visit(inner.target)
 
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        """One `for` of a comprehension."""
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        """`except ... as e`."""
+        if node.name:
+            self.names[node.name] = None
         self.generic_visit(node)
 
+    def visit_alias(self, node: ast.alias) -> None:
+        """`import a.b as c`."""
+        self.names[node.asname or node.name.partition(".")[0]] = None
 
-def free_names(node: ast.FunctionDef | ast.Lambda) -> dict[str, None]:
-    """The names that a function reads and does not define."""
-    body = node.body if isinstance(node.body, list) else [node.body]
-    inner = Names([*body, *node.args.defaults])
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
+        """`case ... as name`."""
+        if node.name:
+            self.names[node.name] = None
+        self.generic_visit(node)
+
+    visit_MatchStar = visit_MatchAs
+
+
+def assigned(nodes: Iterable[ast.AST]) -> list[str]:
+    """The names that statements assign."""
+    return list(Assigned(nodes).names)
+
+
+def reads(nodes: Sequence[ast.AST], without: ast.AST | None = None) -> set[str]:
+    """The names that statements read, those of nested functions included; `without` one statement."""
+    found: set[str] = set()
+    for node in nodes:
+        if node is without:
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        found |= reads(list(ast.iter_child_nodes(node)), without)
+    return found
+
+
+def read_first(body: Sequence[ast.stmt], names: Sequence[str]) -> set[str]:
+    """Those of these names that a step may read before it assigns them: not assigned first at the outermost level."""
+    known: set[str] = set()
+    found: set[str] = set()
+    for statement in body:
+        found |= (reads([statement]) - known) & set(names)
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.With | ast.FunctionDef):
+            known |= set(assigned([statement]))
+    return found
+
+
+def fresh_arrays(node: ast.FunctionDef) -> set[str]:
+    """Variables that only ever hold new arrays of this function, to which no other variable refers.
+
+    A value that is assigned to an element of such an array may replace the array by a new one.
+    """
+    made: dict[str, bool] = {}
+    for part in own_nodes(node.body):
+        if isinstance(part, ast.Assign | ast.AnnAssign | ast.NamedExpr) and part.value is not None:
+            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+            for target in targets:
+                for name in assigned([target]):
+                    is_new = len(targets) == 1 and target.__class__ is ast.Name and is_creation(part.value)
+                    made[name] = made.get(name, True) and is_new
+            for name in aliases(part.value):
+                made[name] = False
+        elif isinstance(part, ast.For | ast.With | ast.ExceptHandler | ast.Import | ast.ImportFrom | ast.FunctionDef):
+            made |= dict.fromkeys(bound_names(part), False)
     given = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-    return {name: None for name in inner.read if name not in given and name not in inner.assigned}
+    return {name for name, is_new in made.items() if is_new and name not in given}
+
+
+def bound_names(node: ast.AST) -> list[str]:
+    """The variables that a statement other than an assignment gives values to, without those inside it."""
+    if isinstance(node, ast.For):
+        return assigned([node.target])
+    if isinstance(node, ast.With):
+        return assigned([item.optional_vars for item in node.items if item.optional_vars is not None])
+    if isinstance(node, ast.ExceptHandler):
+        return [node.name] if node.name else []
+    return assigned([node])
+
+
+def is_creation(value: ast.expr) -> bool:
+    """Whether an expression makes a new array: `np.zeros(3)`, or arithmetic."""
+    if isinstance(value, ast.BinOp):
+        return True
+    function = value.func if isinstance(value, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr in CREATION
+
+
+def aliases(value: ast.expr) -> set[str]:
+    """The variables whose objects an expression may return or hold: `y`, `(y, z)`, `y if a else z`."""
+    if isinstance(value, ast.Name):
+        return {value.id}
+    if isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.IfExp | ast.Starred | ast.BoolOp):
+        parts = [part for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr)]
+        return {name for part in parts for name in aliases(part)}
+    return set()

@@ -16,11 +16,11 @@ from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
 from wengert.core.levels import find_own, new_level, payloads
 from wengert.core.primitive import Primitive
+from wengert.modes import recording
 from wengert.modes.symbolic import Symbol, Trace
 from wengert.modes.tensor import Tensor
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
-from wengert.structure import aspects  # noqa: F401  # fills `propagation`
 from wengert.structure.incidence import Sets, identity_sets, no_sets, stack_sets
 from wengert.structure.propagation import OperationStep, propagate
 from wengert.transforms.boundary import flatten_arrays
@@ -43,6 +43,8 @@ class Dependence(Array):
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         """The operation on the values, and the sets of its results."""
+        if (trace := recording.capturing_trace(level)) is not None:
+            return trace.run(primitive, args, params)
         if params.get("reuse"):
             params = params | {"reuse": False}
         if primitive is GATHER and Hole.MASK in params["key"].key:
@@ -111,8 +113,11 @@ def find_dependences(
     for x, value in zip(inputs, values, strict=True):
         tracked.append(Dependence(value, diagonal[start : start + x.size], level))
         start += x.size
+    from wengert.source.reading import read_function  # which is needed for symbols only
+
+    reader = read_function if scope == "global" else None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), recording.override(reader=reader):
             results = flatten_arrays(call([*tracked, *others]))[0]
     finally:
         trace.close()

@@ -82,7 +82,10 @@ def rule_of_kind(primitive: Primitive) -> Rule:
 
 
 propagation: Aspect[Rule] = Aspect(
-    "propagation", "which elements of its operands an element of its result depends on", rule_of_kind
+    "propagation",
+    "which elements of its operands an element of its result depends on",
+    rule_of_kind,
+    filled_by=("wengert.structure.aspects",),
 )
 
 

@@ -98,6 +98,8 @@ class Arguments:
 
     def call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         """Call `f` with these leaves instead of the chosen ones."""
+        if recording.active:
+            f = recording.as_read(f)
         chosen = leaves[0] if self.structure is LEAF else unflatten_arrays(self.structure, leaves)
         argnums, args = self.argnums, self.args
         if isinstance(argnums, int):

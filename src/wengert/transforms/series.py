@@ -18,6 +18,7 @@ from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.modes.forward import zeros_like
+from wengert.modes import recording
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.transforms.boundary import call_function
 
@@ -44,7 +45,7 @@ def jet(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence
         raise user_error(ValueError, "jet needs at least one coefficient")
     level, run = new_level(), Run(order)
     arguments = [_curve(x, terms, run, level) for x, terms in zip(primals, series, strict=True)]
-    leaves, structure = tree.flatten(call_function(lambda curves: f(*curves), arguments, level))
+    leaves, structure = tree.flatten(call_function(lambda curves: recording.as_read(f)(*curves), arguments, level))
     columns = [[match_given(term, (primals, series)) for term in _coefficients(y, level, order)] for y in leaves]
     value, *coefficients = [tree.unflatten(structure, row) for row in zip(*columns, strict=True)]
     return value, coefficients

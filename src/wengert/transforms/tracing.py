@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.checks import attach_checks
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, new_level
@@ -20,6 +21,7 @@ from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.symbolic import Assignment, Symbol, Trace
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
+from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import extents
 
 __all__ = ["gradients", "symbol", "trace"]
@@ -83,13 +85,19 @@ class Traced:
         symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
         args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
+        from wengert.source.reading import hide_frames, read_function  # which is needed for traces only
+
         try:
-            with recording.override(trace=trace, enabled=True, inference=False):
-                outs, result = flatten(f(*args, **kwargs))
+            with recording.override(trace=trace, enabled=True, inference=False, reader=read_function):
+                outs, result = flatten(read_function(f)(*args, **kwargs))
                 outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
+        except Exception as error:
+            hide_frames(error)
+            raise
         finally:
             self.assignments = trace.close()
         self.has_rules = trace.has_rules
+        outputs = attach_checks(outputs, trace.checks)
         self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
         outputs += [assignment.node for assignment in self.assignments]
         self.graph = Graph([node for node in inputs if node is not None], outputs, structure, result)
@@ -194,6 +202,8 @@ def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Nod
     primitive = node.primitive
     if primitive is OUTPUT:
         return TapeNode(OUTPUT, node.params, (tape[node.args[0]],), (), node)
+    if primitive.definition.in_mode is not None:
+        return run_on_tape(node, tape, wrap)
     keep = primitive.keep(*[a in tape for a in node.args])
     if keep is None:
         return None
@@ -205,4 +215,14 @@ def record_node(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Nod
         return TapeNode(primitive, node.params, tuple(parents), keep(wrap(node), *map(wrap, node.args)), node)
     whole = output_nodes(primitive, node.params, tuple(parents), keep(None, *map(wrap, node.args)), node.spec)
     parent: TapeNode | None = whole[0].parents[0]
+    return parent
+
+
+def run_on_tape(node: Operation, tape: dict[Node, TapeNode], wrap: Callable[[Node], Any]) -> TapeNode | None:
+    """The tape node of an operation that holds graphs: it runs once more, and keeps what its backward pass needs."""
+    level = new_level()
+    args = [Tensor(wrap(a), level, tape[a]) if a in tape else wrap(a) for a in node.args]
+    outs = node.primitive.op(*args, **node.params)
+    tracked = [y.node for y in outs if is_own(y, Tensor, level) and y.node is not None]
+    parent: TapeNode | None = tracked[0].parents[0] if tracked else None
     return parent

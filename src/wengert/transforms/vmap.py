@@ -79,7 +79,7 @@ def run_batched(
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
         with recording.repeating("vmap"):
-            outs, out_structure = flatten(f(*chunk_args, **chunk_kwargs))
+            outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return moved, out_structure

@@ -3,6 +3,7 @@ nothing overlaps.
 """
 
 import itertools
+import re
 import shutil
 import time
 
@@ -50,6 +51,13 @@ def many(x):
     return y
 
 
+def irregular(x):
+    y = x
+    for i in range(400):
+        y = (np.sin(y) if i * i % 7 % 3 else np.cos(y)) * x
+    return y
+
+
 CASES = {
     "reverse": lambda: explain(running, 2.0, 5.0),
     "both": lambda: explain(running, 2.0, 5.0, mode="both"),
@@ -57,6 +65,7 @@ CASES = {
     "network": lambda: explain(network, np.ones((8, 3)), np.arange(8.0), np.arange(3.0), mode="both"),
     "rounds": lambda: explain(rounds, 0.4),
     "many": lambda: explain(many, 0.3),
+    "irregular": lambda: explain(irregular, 0.4),
 }
 
 
@@ -486,7 +495,8 @@ def test_ten_thousand_operations_stay_usable(show):
     at(page, last // 2)
     page.locator(".box.group").first.click()
     assert page.locator("#collapse").is_visible()
-    assert 24 <= page.locator(".box").count() < 80
+    assert 6 <= page.locator(".box").count() < 12  # one step of the loop, and what it reads
+    assert re.match(r"step \d+ of 2000, loop, line \d+, many", page.inner_text("#graph-note"))
     assert not overlapping(rectangles(page, ".box"))
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
@@ -497,6 +507,14 @@ def test_ten_thousand_operations_stay_usable(show):
     assert page.locator(".box.group").count() == 0
     page.click("#collapse")
     assert page.locator(".box.group").count() > 0
+
+
+def test_a_line_that_runs_again_and_again_opens_to_a_window(show):
+    page = show("irregular")
+    page.locator(".box.group").first.click()
+    assert 24 <= page.locator(".box").count() < 80
+    assert page.inner_text("#graph-note").endswith(": operations 1 to 24 of 800")
+    assert not overlapping(rectangles(page, ".box"))
 
 
 def test_the_table_of_a_long_program_follows_and_scrolls(show):

@@ -211,14 +211,43 @@ def test_results_that_are_given():
 
 def test_a_loop_over_two_lines_goes_round():
     explanation = explain(alternating(60), 0.5, 0.4)
-    groups = find_groups(explanation)
+    groups = find_groups(explanation, "line")
     assert [(group.rounds, len(group.steps)) for group in groups] == [(60, 120), (60, 60)]
-    drawing = lay_out_drawing(explanation)
+    drawing = lay_out_drawing(explanation, "line")
     assert [edge.backward for edge in drawing.edges if edge.source != edge.target].count(True) == 1
     box = next(node for node in drawing.nodes if node.group == groups[0].id)
     assert f"line {groups[0].line}" in box.title[0]
     assert box.title[1] == "u = np.sin(x) * y"
     assert "120 operations" in box.title[2]
+
+
+def test_a_loop_is_one_box_with_its_states():
+    explanation = explain(alternating(60), 0.5, 0.4)
+    (group,) = find_groups(explanation)
+    assert group.kind == "loop"
+    assert (group.rounds, len(group.steps)) == (60, 180)
+    assert find_groups(explanation, "loop") == [group]
+    box = next(node for node in lay_out_drawing(explanation).nodes if node.group == group.id)
+    assert box.title[0].startswith("loop, line ")
+    assert "60 steps of 3 operations" in box.title
+    assert any(text.startswith("x: 0.5 → ") for text in box.title)
+    assert any(text.startswith("grad_x: ") and " ← 1" in text for text in box.title)
+    opened = lay_out_drawing(explanation, expanded=[group.id])
+    assert {node.step for node in opened.nodes if node.kind == "operator"} == set(group.steps)
+
+
+def test_a_scan_is_a_loop_in_the_picture():
+    def f(x, w):
+        h, ys = wg.scan(lambda h, u: (wg.tanh(w * h + u), h * h), x, np.linspace(0.0, 1.0, 50))
+        return h + ys.sum()
+
+    (group,) = [group for group in find_groups(explain(f, 0.5, 0.8)) if group.kind == "loop"]
+    assert (group.rounds, len(group.steps)) == (50, 200)
+
+
+def test_irregular_loops_are_grouped_by_line():
+    explanation = explain(wandering(1, 200), 0.3, 0.5, -0.2)
+    assert {group.kind for group in find_groups(explanation)} == {"line"}
 
 
 def test_groups_share_out_the_operations():
@@ -232,8 +261,8 @@ def test_groups_share_out_the_operations():
 
 def test_groups_open():
     explanation = explain(alternating(60), 0.5, 0.4)
-    first, second = find_groups(explanation)
-    drawing = lay_out_drawing(explanation, expanded=[second.id])
+    first, second = find_groups(explanation, "line")
+    drawing = lay_out_drawing(explanation, "line", expanded=[second.id])
     assert [group.id for group in drawing.groups] == [first.id]
     assert {node.step for node in drawing.nodes if node.kind == "operator"} == set(second.steps)
     inside = lay_out_drawing(explanation, only=first.steps[:4])

@@ -284,3 +284,10 @@ class TestWhyZero:
         answer = why_zero(lambda p: p["w"] * 2.0, {"w": 1.0, "b": 2.0})
         assert answer["p['b']"].kind == "not used"
         assert answer["p['w']"].is_fine
+
+
+def test_the_step_of_a_loop_is_named():
+    def f(x):
+        return wg.scan(lambda c, u: (wg.relu(c - u), c), x, np.array([0.1, 0.2, 0.9, -1.0, -1.0]))[0]
+
+    assert ", step 3 of 5: return wg.scan" in " ".join(str(why_zero(f, 1.0)).split())

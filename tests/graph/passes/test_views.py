@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tests.graph.passes.programs import SPECIAL, assert_same_bits, names, programs
 
 import wengert as wg
+from wengert.graph.passes.dead import remove_dead
 from wengert.graph.passes.fold import fold
 from wengert.graph.passes.views import merge_views
 from wengert.transforms.tracing import trace
@@ -30,6 +31,8 @@ MERGED = {
     "slices of slices": (lambda x: x[..., ::-1][:, 1:, 1:3][:, ::-1], ["getitem"]),
     "key that selects all": (lambda x: x[:, 0:3, ...], []),
     "key that only adds axes": (lambda x: x[:, None, ..., None], ["reshape"]),
+    "one of a stack": (lambda x: np.stack([x[0], np.sin(x[1])], axis=1)[:, 1], ["getitem", "sin"]),
+    "a part of one of a stack": (lambda x: np.stack([np.cos(x), np.sin(x)])[0, 1, 1:], ["cos", "getitem"]),
 }
 
 
@@ -37,7 +40,7 @@ MERGED = {
 def test_chains_become_one(name):
     f, expected = MERGED[name]
     graph = trace(f, X)
-    after = merge_views(merge_views(graph))
+    after = remove_dead(merge_views(merge_views(graph)))
     assert names(after) == expected
     assert names(graph) != expected
     assert_same_bits(graph.evaluate(X), after.evaluate(X))

@@ -33,9 +33,8 @@ def graphs_of_loop(node: Operation) -> list[Held]:
     constants, states, sequences = split_operands(node)
     given = [*[(OPERAND, a) for a in constants], *[(STATE, a) for a in states]]
     outputs = [NEXT] * shape.states + [OUTPUT] * (len(body.outputs) - shape.states)
-    title = "step, last slice first" if shape.reverse else "step"
     runs = shape.length if shape.length is not None else count_of(node)
-    step = Held(title, body, [*given, *[(SLICE, a) for a in sequences]], outputs, runs)
+    step = Held("step", body, [*given, *[(SLICE, a) for a in sequences]], outputs, runs, reverse=shape.reverse)
     return [step] if condition is None else [Held("condition", condition, given, [WHILE], None), step]
 
 

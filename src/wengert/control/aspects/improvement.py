@@ -18,8 +18,11 @@ from wengert.graph.ir import Constant, Input, Node, Operation, make_operation
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.graph.passes.bodies import improvement
 
-NEVER_RAISE = ("elementwise", "multilinear", "reduction")
-"""The kinds of operations that may be computed although it is not certain that they are needed."""
+
+def never_raises(node: Operation) -> bool:
+    """Whether an operation can be computed although it is not certain that it is needed."""
+    kind = node.primitive.kind
+    return kind in ("elementwise", "multilinear", "reduction") or (kind == "linear" and len(node.args) == 1)
 
 
 @lru_cache(512)
@@ -42,7 +45,7 @@ def find_reads(graph: Graph) -> dict[Node, int]:
 class Parts(NamedTuple):
     """A loop in parts: operands beside the inputs of the body, which are numbered in their order."""
 
-    count: list[Node]
+    steps: list[Node]
     operands: list[Node]
     body: Graph
     condition: Graph | None
@@ -57,7 +60,7 @@ class Parts(NamedTuple):
 
     def make(self, source: Operation) -> Operation:
         """The loop of these parts."""
-        args = [*self.count, *self.operands]
+        args = [*self.steps, *self.operands]
         node = make_operation(LOOP, args, body=self.body, condition=self.condition, shape=self.shape)
         node.name, node.source = source.name, source.source
         return node
@@ -123,7 +126,7 @@ def hoist_invariants(parts: Parts) -> Parts:
     outside: dict[Node, Node] = {body.inputs[i]: parts.operands[i] for i in fixed}
     outside |= {node: node for node in body.constants}
     for node in body.operations:
-        if all(a in outside for a in node.args) and (shape.length or node.primitive.kind in NEVER_RAISE):
+        if all(a in outside for a in node.args) and (shape.length or never_raises(node)):
             outside[node] = node.with_args([outside[a] for a in node.args])
     new: dict[Node, Node] = {node: node for node in (*body.inputs, *body.constants)}
     moved: dict[Node, Input] = {}
@@ -134,7 +137,10 @@ def hoist_invariants(parts: Parts) -> Parts:
     if not moved:
         return parts
     more = list(moved.values())
-    widen = lambda graph: Graph([*graph.inputs[:first], *more, *graph.inputs[first:]], graph.outputs)
+
+    def widen(graph: Graph) -> Graph:
+        return Graph([*graph.inputs[:first], *more, *graph.inputs[first:]], graph.outputs)
+
     operands = [*parts.operands[:first], *[outside[node] for node in moved], *parts.operands[first:]]
     condition = None if parts.condition is None else widen(parts.condition)
     return parts._replace(

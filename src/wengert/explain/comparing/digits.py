@@ -28,7 +28,8 @@ digits: Aspect[Form] = Aspect(
     "digits",
     "its form on numbers of many digits, in mpmath",
     linear_form,
-    rest=dict.fromkeys(("general", "nondifferentiable"), "mpmath has no such function"),
+    rest=dict.fromkeys(("general", "nondifferentiable"), "mpmath has no such function")
+    | {"control": "a function that is compared runs its loops step by step"},
 )
 COMPLEX = "mpmath is used for real numbers only, and its values are complex"
 NEIGHBOURS = "it is about neighbouring floating-point numbers, which numbers of many digits do not have"

@@ -7,6 +7,7 @@ from typing import Any
 from wengert.explain.explanation import Explanation
 from wengert.explain.page.timeline import Timeline
 from wengert.explain.pictures.grouping import Group, find_groups
+from wengert.explain.pictures.labels import state_text
 from wengert.explain.pictures.layers import place_boxes
 
 FEW = 150
@@ -36,7 +37,7 @@ def drawing_data(explanation: Explanation, timeline: Timeline) -> dict[str, Any]
             pairs[*ends, edge if not groups else -1] = None
     edges = [(a, b) for a, b, _ in pairs]
     return {
-        "groups": [group_data(group, timeline) for group in groups],
+        "groups": [group_data(explanation, group, timeline) for group in groups],
         "boxes": list(boxes),
         "edges": [list(pair) for pair in pairs],
         "down": place_page_boxes(list(boxes), edges, len(explanation.inputs), sideways=False),
@@ -60,12 +61,13 @@ def place_page_boxes(boxes: list[int], edges: list[tuple[int, int]], inputs: int
     }
 
 
-def group_data(group: Group, timeline: Timeline) -> dict[str, Any]:
+def group_data(explanation: Explanation, group: Group, timeline: Timeline) -> dict[str, Any]:
     """A group as the page has it."""
     return {
         "heading": group.heading,
         "counts": group.counts,
-        "code": group.code,
+        "code": ", ".join([state_text(explanation, state) for state in group.states]) or group.code,
+        "period": len(group.steps) // group.rounds if group.kind == "loop" else 0,
         "steps": delta_encode(timeline.indices(group.steps)),
     }
 

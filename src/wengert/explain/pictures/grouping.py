@@ -1,4 +1,4 @@
-"""Groups in the picture of a large program: one box for a source line, or a function, in all iterations of a loop."""
+"""Groups in the picture of a large program: one box for a loop, a source line, or a function."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from wengert.explain.explanation import Explanation
+from wengert.explain.folding import State, find_loops, find_states
 from wengert.explain.steps import TraceStep
 from wengert.graph.ir import Node, Operation
 
@@ -16,8 +17,11 @@ LARGE = 120
 MANY = 24
 """How many inputs are drawn one by one."""
 
-Grouping = bool | Literal["line", "function"] | None
-Kind = Literal["line", "function", "steps", "inputs"]
+SMALL_STEP = 40
+"""The most operations in the step of a loop that is drawn as one box."""
+
+Grouping = bool | Literal["loop", "line", "function"] | None
+Kind = Literal["loop", "line", "function", "steps", "inputs"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Group:
     """Steps that are drawn as one box.
 
     `steps` are indices of `explanation.steps`; `rounds` is how often the same instruction ran. `kind` is what the steps
-    have in common: a source line, a function, that they are inputs, or only that they follow one another.
+    have in common: a loop, a source line, a function, that they are inputs, or only that they follow one another.
+    `states` are those of a loop.
     """
 
     id: str
@@ -36,6 +41,7 @@ class Group:
     function: str | None
     line: int | None
     code: str
+    states: tuple[State, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -45,6 +51,8 @@ class Group:
         if self.kind == "steps" or self.function is None:
             return f"steps {self.steps[0]} to {self.steps[-1]}"
         function = self.function.rpartition("<locals>.")[2]
+        if self.kind == "loop":
+            return f"loop, line {self.line}, {function}"
         if self.kind == "function":
             return f"{function}(), {Path(self.filename or '').name}"
         return f"line {self.line}, {function}"
@@ -54,6 +62,9 @@ class Group:
         """How many operations it has."""
         if self.kind == "inputs":
             return ""
+        if self.kind == "loop":
+            each = len(self.steps) // self.rounds
+            return f"{self.rounds} steps of {each} operation{'s' * (each != 1)}"
         many = f"{len(self.steps):,} operations".replace(",", "\u202f")
         return f"{many}, {self.rounds} rounds" if self.rounds > 1 else many
 
@@ -61,18 +72,23 @@ class Group:
 def find_groups(explanation: Explanation, groups: Grouping = None) -> list[Group]:
     """The groups of a picture; none if it is small.
 
-    True groups always: by line, or by function if there are too many lines. A single step is not a group.
+    True groups always: loops of small steps, then by line, or by function if there are too many lines. A single step is
+    not a group.
     """
     steps = explanation.steps
     if groups is False or groups is None and full_size(explanation) <= LARGE:
         return []
-    indices = [i for i, step in enumerate(steps) if isinstance(step.node, Operation)]
+    loops = loop_groups(explanation) if groups not in ("line", "function") else []
+    folded = {i for group in loops for i in group.steps}
+    indices = [i for i, step in enumerate(steps) if isinstance(step.node, Operation) and i not in folded]
     owners = owning_steps(explanation)
     found: list[Group] = []
-    if groups != "function":
+    if groups not in ("function", "loop"):
         found = collect_groups(steps, indices, "line", lambda i: source_key(owners[steps[i].node], by_line=True))
-    if groups == "function" or groups != "line" and count_boxes(indices, found) > LARGE:
+    if groups == "function" or not isinstance(groups, str) and count_boxes(indices, found) > LARGE:
         found = collect_groups(steps, indices, "function", lambda i: source_key(owners[steps[i].node], by_line=False))
+    found = sorted([*loops, *found], key=lambda group: group.steps[0])
+    indices += folded
     if not isinstance(groups, str) and count_boxes(indices, found) > LARGE:
         length = -(-len(indices) // (LARGE // 2))
         turn = {i: n // length for n, i in enumerate(indices)}
@@ -80,6 +96,26 @@ def find_groups(explanation: Explanation, groups: Grouping = None) -> list[Group
     given = [i for i, step in enumerate(steps) if step.is_input]
     if len(given) > MANY:
         found.insert(0, Group("inputs", "inputs", tuple(given), 1, None, None, None, ""))
+    return found
+
+
+def loop_groups(explanation: Explanation) -> list[Group]:
+    """The loops of a trace whose steps are small, and whose source lines run nowhere else."""
+    steps, found = explanation.steps, []
+    loops = find_loops(steps)
+    of_step = {i: n for n, loop in enumerate(loops) for i in range(loop.first, loop.end)}
+    owners: dict[Hashable, set[int | None]] = {}
+    for i, step in enumerate(steps):
+        if step.line is not None:
+            owners.setdefault(source_key(step, by_line=True), set()).add(of_step.get(i))
+    shared = {of_step[i] for i in of_step if len(owners.get(source_key(steps[i], by_line=True), ())) > 1}
+    for n, loop in enumerate(loops):
+        if loop.period <= SMALL_STEP and n not in shared:
+            members = range(loop.first, loop.end)
+            known = next((steps[i] for i in members if steps[i].line is not None), steps[loop.first])
+            where = known.filename, known.function, known.line, known.code
+            states = tuple(find_states(explanation, loop))
+            found.append(Group(f"loop{n}", "loop", tuple(members), loop.rounds, *where, states))
     return found
 
 

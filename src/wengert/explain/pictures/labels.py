@@ -9,6 +9,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.explain import aspects  # noqa: F401  # fills `sign`
 from wengert.explain.explanation import Explanation
+from wengert.explain.folding import State
 from wengert.explain.pictures.grouping import Group
 from wengert.explain.pictures.signs import sign
 from wengert.explain.steps import TraceStep
@@ -33,6 +34,10 @@ LINE = 1.34
 """The height of a line, in font sizes."""
 LONG = 26
 """The most characters on a line of a box."""
+SHOWN = 4
+"""The most states of a loop in its box."""
+SHORT = 14
+"""The most characters of the value of a state."""
 LABEL = re.compile(r"(v[\u0304\u0307]?)(-?\d+)('*)")
 
 
@@ -136,6 +141,23 @@ def data_lines(node: Node, x: Any) -> list[Line]:
     return equation(name, x, "name") if name else [Line(brief_value(x), "value")]
 
 
+def state_lines(explanation: Explanation, state: State) -> list[Line]:
+    """The values of a state before and after a loop, and its adjoints, from after to before."""
+    lines = [Line(state_text(explanation, state), "name")]
+    adjoints = explanation.adjoints.values if explanation.adjoints is not None else {}
+    if state.before in adjoints and state.after in adjoints:
+        before, after = brief_value(adjoints[state.before], SHORT), brief_value(adjoints[state.after], SHORT)
+        lines.append(Line(shorten(f"grad_{state.name}: {before} ← {after}", 36), "adjoint"))
+    return lines
+
+
+def state_text(explanation: Explanation, state: State) -> str:
+    """`h: 0.5 → 0.843`."""
+    values = explanation.recording.values
+    before, after = brief_value(values[state.before], SHORT), brief_value(values[state.after], SHORT)
+    return shorten(f"{subscript_label(state.name)}: {before} → {after}", 36)
+
+
 def group_lines(explanation: Explanation, group: Group, names: Names) -> list[Line]:
     """The source line of a group, its code, its number of operations, and the value that it computes last."""
     lines = [Line(shorten(group.heading, 36), "heading")]
@@ -145,6 +167,8 @@ def group_lines(explanation: Explanation, group: Group, names: Names) -> list[Li
         given = [explanation.steps[i].title for i in group.steps]
         return [*lines, Line(shorten(f"{given[0]}, {given[1]}, … {given[-1]}", 36), "name")]
     lines.append(Line(group.counts, "note"))
+    if group.states:
+        return [*lines, *[line for state in group.states[:SHOWN] for line in state_lines(explanation, state)]]
     last = explanation.steps[group.steps[-1]]
     if isinstance(last.node, Operation) and last.node.primitive is OUTPUT:
         return lines

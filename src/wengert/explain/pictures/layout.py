@@ -116,7 +116,7 @@ def lay_out_drawing(
     expanded: Collection[str] = (),
     only: Collection[int] | None = None,
 ) -> Drawing:
-    """Lay out a picture. `groups` is None (groups if the graph is large), False, True, "line" or "function".
+    """Lay out a picture. `groups` is None (groups if the graph is large), False, True, "loop", "line" or "function".
 
     `edges` labels the edges with local derivatives. `direction` depends on the depth of the graph unless it is given.
     `expanded` names groups to be shown in full. `only` draws some steps with their operands: the inside of a group.

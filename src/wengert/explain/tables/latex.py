@@ -44,7 +44,7 @@ def write_latex_table(table: Table) -> str:
             cells = [
                 "",
                 r"$\vdots$",
-                rf"\multicolumn{{3}}{{l}}{{{row.left_out} lines are left out}}",
+                rf"\multicolumn{{3}}{{l}}{{{row.note}}}",
                 *[""] * 4 * (len(table.titles) - 1),
             ]
         rows.append(rf"{' & '.join(cells)} \\")

@@ -22,10 +22,7 @@ def write_markdown_table(table: Table) -> str:
     rows = [f"| {' | '.join(heads)} |", f"|{'--:|'}{':--|' * len(table.titles)}"]
     for row in table.rows:
         equations = [row.first, row.second][: len(table.titles)]
-        if not row.left_out:
-            cells = [row.line, *map(markdown_cell, equations)]
-        else:
-            cells = ["⋮", f"{row.left_out:,} lines are left out", ""]
+        cells = [row.line, *map(markdown_cell, equations)] if not row.left_out else ["⋮", row.note, ""]
         rows.append(f"| {' | '.join(cells[: len(heads)])} |")
     return "\n".join(rows)
 

@@ -66,7 +66,7 @@ def write_html_table(table: Table) -> str:
 def html_row(row: Row, table: Table) -> str:
     """One row of a table."""
     if row.left_out:
-        note = f'<td colspan="{4 * len(table.titles)}">{row.left_out:,} lines are left out</td>'
+        note = f'<td colspan="{4 * len(table.titles)}">{row.note}</td>'
         return f'<tr><td class="line">⋮</td>{note}</tr>'
     cells = [
         html_cells((row.first, row.second)[i], i, title.startswith("evaluation"))

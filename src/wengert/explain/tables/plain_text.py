@@ -53,12 +53,14 @@ def columns(table: Table) -> list[Column]:
     alone = len(table.titles) == 1
     made: list[Column] = [Column("" if alone else "line", [row.line for row in table.rows], "dim", True)]
     for i, title in enumerate(table.titles):
-        written = [sides((row.first, row.second)[i]) if not row.left_out else ("⋮", "", "", "") for row in table.rows]
+        written = [
+            sides((row.first, row.second)[i]) if not row.left_out else ("⋮", row.what, "", "") for row in table.rows
+        ]
         made.append(Column("", [f"{' ' * (i + 1)}{side[0]}" if side[0] else "" for side in written], "bold", True))
         head = "" if alone else title
         for j, style in ((1, ""), (2, "dim"), (3, "green" if title.startswith("evaluation") else "magenta")):
             if any(side[j] for side in written):
-                made.append(Column("", ["=" if side[j] else "" for side in written], "dim", True))
+                made.append(Column("", ["=" if side[j] and side[0] != "⋮" else "" for side in written], "dim", True))
                 made.append(Column(head, [side[j] for side in written], style, False))
                 head = ""
     return [column for column in made if any(column.cells)]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from wengert.explain.folding import TraceLoop, find_loops
 from wengert.explain.steps import TraceStep
 from wengert.explain.tables.equations import Equation, Equations
 
@@ -15,12 +16,19 @@ TAIL = 20
 
 
 class Row(NamedTuple):
-    """The source line, and one or two equations; or the number of rows that are left out."""
+    """The source line, and one or two equations; or the number of rows that are left out, and what they are."""
 
     line: str = ""
     first: Equation | None = None
     second: Equation | None = None
     left_out: int = 0
+    what: str = ""
+
+    @property
+    def note(self) -> str:
+        """What is left out here."""
+        lines = f"{self.left_out:,} lines are left out"
+        return f"{self.what}: {lines}" if self.what else lines
 
 
 class Table(NamedTuple):
@@ -109,15 +117,37 @@ def backward_rows(equations: Equations) -> Rows:
 
 
 def make_rows(equations: Equations, rows: Rows, limit: int | None) -> list[Row]:
-    """The rows, without the middle if there are too many."""
+    """The rows. If there are too many, loops are folded to their first and last step; then the middle is left out."""
     if limit is None or len(rows) <= limit:
         return [row.make(equations) for row in rows]
-    head, tail = rows[: limit - TAIL], rows[-TAIL:]
-    return [
-        *[row.make(equations) for row in head],
-        Row(left_out=len(rows) - limit),
-        *[row.make(equations) for row in tail],
-    ]
+    found = fold_loops(equations, rows)
+    if len(found) > limit:
+        middle = found[limit - TAIL : -TAIL]
+        hidden = sum([row.left_out if isinstance(row, Row) else 1 for row in middle])
+        found = [*found[: limit - TAIL], Row(left_out=hidden), *found[-TAIL:]]
+    return [row if isinstance(row, Row) else row.make(equations) for row in found]
+
+
+def fold_loops(equations: Equations, rows: Rows) -> list[Pending | Row]:
+    """The rows without those of a loop that belong neither to its first nor to its last step."""
+    loops = find_loops(equations.explanation.steps)
+    index = {step.node: i for i, step in enumerate(equations.explanation.steps)}
+    loop_of = {i: loop for loop in loops for i in range(loop.first + loop.period, loop.end - loop.period)}
+    found: list[Pending | Row] = []
+    hidden: TraceLoop | None = None
+    for row in rows:
+        if row.step is not None:
+            here = loop_of.get(index[row.step.node])
+            if here is not None and here is not hidden:
+                found.append(Row(what=f"steps 2 to {here.rounds - 1} of {here.rounds}"))
+            hidden = here
+        if hidden is None:
+            found.append(row)
+        else:
+            last = found[-1]
+            assert isinstance(last, Row)
+            found[-1] = last._replace(left_out=last.left_out + 1)
+    return found
 
 
 def sides(equation: Equation | None) -> tuple[str, str, str, str]:

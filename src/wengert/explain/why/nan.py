@@ -52,10 +52,7 @@ class Event:
     local_derivative: Any
     cause: str
     remedy: str
-
-    @property
-    def source_line(self) -> SourceLine:
-        return source_line_of(self.node)
+    source_line: SourceLine
 
 
 class WhyNan(Answer):
@@ -136,7 +133,9 @@ def why_nan(f: Callable, *args: Any, **kwargs: Any) -> WhyNan:
         if not events:
             operations = recording.graph.operations
             return WhyNan(
-                [], None, [source_line_of(node) for node in operations if np.any(severity(recording, node) > FINITE)]
+                [],
+                None,
+                [source_line_of(recording, node) for node in operations if np.any(severity(recording, node) > FINITE)],
             )
         cause = events[0].node
         assert isinstance(cause, Operation)
@@ -251,7 +250,7 @@ def forward_event(recording: Recording, node: Operation, index: tuple[int, ...])
     operands = operand_values(recording, node, index)
     cause, advice = remedy(node.primitive, FORWARD, [np.asarray(o.value) for o in operands])
     derivative = derivative_at(node, blamed_operand(node), recording.values, index, node.shape)
-    return Event(node, FORWARD, index, made, operands, derivative, cause, advice)
+    return Event(node, FORWARD, index, made, operands, derivative, cause, advice, source_line_of(recording, node))
 
 
 def input_event(recording: Recording, node: Node, mask: Any) -> Event:
@@ -262,7 +261,17 @@ def input_event(recording: Recording, node: Node, mask: Any) -> Event:
     if isinstance(node, Input):
         what = f"the argument {element_name(node.name or 'x', index)}"
     advice = "Look at where it comes from: np.isfinite(x).all() before the call tells."
-    return Event(node, FORWARD, index, made, (), None, f"{what} is {format_number(made)}", advice)
+    return Event(
+        node,
+        FORWARD,
+        index,
+        made,
+        (),
+        None,
+        f"{what} is {format_number(made)}",
+        advice,
+        source_line_of(recording, node),
+    )
 
 
 def blamed_operand(node: Operation) -> int:
@@ -335,4 +344,14 @@ def backward_event(recording: Recording, node: Operation, operand: int, index: t
     operands = operand_values(recording, node, index if node.shape == arg.shape else None)
     cause, advice = remedy(node.primitive, BACKWARD, [np.asarray(o.value) for o in operands])
     derivative = derivative_at(node, operand, recording.values, index, arg.shape)
-    return Event(node, BACKWARD, index, plain_arrays(term)[index][()], operands, derivative, cause, advice)
+    return Event(
+        node,
+        BACKWARD,
+        index,
+        plain_arrays(term)[index][()],
+        operands,
+        derivative,
+        cause,
+        advice,
+        source_line_of(recording, node),
+    )

@@ -9,35 +9,38 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from wengert.explain.recorder import Recording
 from wengert.graph.ir import Node, Operation
 
 WIDTH = 120
 
 
 class SourceLine(NamedTuple):
-    """An operation, and the source line that called it; an input has only a name."""
+    """An operation, and the source line that called it; an input has only a name. `step` is that of a loop."""
 
     operation: str
     filename: str | None
     line: int | None
     function: str | None
     code: str
+    step: str = ""
 
     def __str__(self) -> str:
         if self.filename is None:
             return self.operation
         filename = self.filename.removeprefix(os.getcwd() + os.sep)
-        return f"{filename}:{self.line} in {self.function}:  {self.code}"
+        return f"{filename}:{self.line} in {self.function}{f', {self.step}' if self.step else ''}:  {self.code}"
 
 
-def source_line_of(node: Node) -> SourceLine:
-    """The source line that computed a node."""
+def source_line_of(recording: Recording, node: Node) -> SourceLine:
+    """The source line that computed a node, and in which step of a loop."""
     operation = node.primitive.name if isinstance(node, Operation) else node.name or "a constant"
     source = node.source
     if source is None:
         return SourceLine(operation, None, None, None, "")
     code = linecache.getline(source.code.co_filename, source.line).strip()
-    return SourceLine(operation, source.code.co_filename, source.line, source.code.co_qualname, code)
+    step = recording.step_of(node)
+    return SourceLine(operation, source.code.co_filename, source.line, source.code.co_qualname, code, step)
 
 
 def element_name(name: str, index: Sequence[int]) -> str:

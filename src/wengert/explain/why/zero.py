@@ -54,6 +54,7 @@ class Loss(NamedTuple):
     kind: str
     text: str
     path: tuple[SourceLine, ...]
+    source_line: SourceLine
 
 
 class Reason(NamedTuple):
@@ -109,7 +110,7 @@ class Reason(NamedTuple):
         if self.source_line is not None:
             yield "  lost", f"by {self.operation} at {self.source_line}"
         for loss in self.losses[1:4]:
-            yield "  also", f"{loss.kind} ({loss.text}) at {source_line_of(loss.node)}"
+            yield "  also", f"{loss.kind} ({loss.text}) at {loss.source_line}"
         if self.remedy:
             yield "  usually done", self.remedy
 
@@ -200,7 +201,7 @@ class Search:
             return Reason(self.name, "not used", "nothing of it reaches the result", gradient)
         else:
             kind, text = first.kind, first.text
-        at, path = (source_line_of(first.node), first.path) if first else (None, ())
+        at, path = (first.source_line, first.path) if first else (None, ())
         return Reason(self.name, kind, text, gradient, at, path, tuple(losses), count)
 
     def unused_reason(self) -> Reason:
@@ -217,11 +218,11 @@ class Search:
             for a in node.args:
                 origin = detached.get(id(self.values[a])) if isinstance(a, Constant) and a.dtype.kind in "fc" else None
                 if origin is not None:
-                    at, text = source_line_of(node), "its number is used, cut off by detach"
+                    at, text = source_line_of(self.recording, node), "its number is used, cut off by detach"
                     return Reason(self.name, "detached", text, None, at, self.path_to(origin))
         if last is None:
             return Reason(self.name, "not used", "no operation takes it", None)
-        at = source_line_of(last)
+        at = source_line_of(self.recording, last)
         if all(self.is_comparison(node) for node in seen if node is not self.start):
             return Reason(self.name, "only compared", "it only decides which branch the program takes", None, at)
         text = "what is computed from it enters no result"
@@ -288,7 +289,7 @@ class Search:
         adjoint = plain_arrays(self.back.values[node])
         terms = [term for term in self.back.terms.get(arg, []) if has_nonzero(term.value, self.alive[arg])]
         if terms:
-            lines = ", ".join(dict.fromkeys(str(source_line_of(term.consumer).line) for term in terms))
+            lines = ", ".join(dict.fromkeys(str(source_line_of(self.recording, term.consumer).line) for term in terms))
             return self.loss(node, "cancels", f"{len(terms)} contributions (line {lines}) add up to zero")
         local = plain_arrays(local_derivative(node, operand, self.values)) if node.primitive.outputs == 1 else None
         if local is not None:
@@ -314,13 +315,13 @@ class Search:
         return f"{name} = {shown}" if name else shown
 
     def loss(self, node: Operation, kind: str, text: str) -> Loss:
-        return Loss(node, kind, text, self.path_to(node)[:-1])
+        return Loss(node, kind, text, self.path_to(node)[:-1], source_line_of(self.recording, node))
 
     def path_to(self, node: Node) -> tuple[SourceLine, ...]:
         """The source lines from the argument to a node, without repetitions in a row."""
         lines: list[SourceLine] = []
         while isinstance(node, Operation):
-            here = source_line_of(node)
+            here = source_line_of(self.recording, node)
             if not lines or (here.filename, here.line) != (lines[-1].filename, lines[-1].line):
                 lines.append(here)
             node = self.came_from[node]

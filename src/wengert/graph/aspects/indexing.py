@@ -22,7 +22,10 @@ def write_item(writer: Writer, node: Operation) -> Expression:
 
 @expression(OUTPUT)
 def write_output(writer: Writer, node: Operation) -> Expression:
-    """One of several outputs, as an index."""
+    """One of several outputs, as an index, or by its own expression."""
+    if node.args[0] in writer.parts:
+        part: Expression = writer.parts[node.args[0]][node.params["index"]]
+        return part
     return Expression(
         writer.style.subscript(writer.within(writer.known[node.args[0]], ATOM), str(node.params["index"]))
     )

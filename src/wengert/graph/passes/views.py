@@ -22,6 +22,7 @@ from wengert.graph.passes.rewrite import broadcast_node, make_node, rebuild, res
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem, _scatter
+from wengert.ops.shape.joining import _stack
 from wengert.ops.shape.reshaping import _broadcast_to, _expand_dims, _reshape, _transpose
 
 view_merger: Aspect[Callable[[Operation], Node | None]] = Aspect(
@@ -102,7 +103,11 @@ def merge_getitem(node: Operation) -> Node | None:
         return None
     if selects_everything(selected):
         return reshape_node(node, x, node.shape)
-    if not is_a(x, _getitem) or any(new_axis for new_axis, *_ in selected):
+    if any(new_axis for new_axis, *_ in selected):
+        return None
+    if is_a(x, _stack):
+        return merge_element(node, x, [axis for _, axis, _ in selected])
+    if not is_a(x, _getitem):
         return None
     inner = selected_parts(x.args[0].shape, x.params["key"])
     if inner is None or any(new_axis for new_axis, *_ in inner):
@@ -110,6 +115,17 @@ def merge_getitem(node: Operation) -> Node | None:
     outer = iter(selected)
     axes = [axis if isinstance(axis, int) else compose_ranges(axis, next(outer)[1]) for _, axis, _ in inner]
     return make_node(node, _getitem, x.args[0], key=Index(tuple(map(key_part, axes))))
+
+
+def merge_element(node: Operation, x: Operation, axes: list[int | range]) -> Node | None:
+    """One of the arrays in a stack, or a part of it, where the key says which."""
+    k = axes.pop(x.params["axis"])
+    if not isinstance(k, int):
+        return None
+    chosen = x.args[k]
+    if all(axis == range(n) for axis, n in zip(axes, chosen.shape, strict=True)):
+        return chosen
+    return make_node(node, _getitem, chosen, key=Index(tuple(map(key_part, axes))))
 
 
 def selects_everything(selected: list[tuple[bool, int | range, int]]) -> bool:

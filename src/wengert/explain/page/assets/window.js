@@ -6,8 +6,9 @@ const WINDOW = 24;
 function windowScene(group, time, canvas) {
   const { members } = group, frame = frames[time];
   const current = frame.step !== undefined && groupOf[frame.step] === groupOf[members[0]] ? before(members, frame.step) - 1 : time >= turn ? members.length - 1 : 0;
-  const first = Math.max(0, Math.min(Math.floor(current / (WINDOW / 2)) * (WINDOW / 2), members.length - WINDOW));
-  const inside = members.slice(first, first + WINDOW);
+  const { period } = group, size = period || WINDOW;
+  const first = period ? Math.floor(current / period) * period : Math.max(0, Math.min(Math.floor(current / (WINDOW / 2)) * (WINDOW / 2), members.length - WINDOW));
+  const inside = members.slice(first, first + size);
   const boxes = inside.map((step) => ({ step, group: -1, width: BOX_WIDTH, height: BOX_HEIGHT, layer: 0 }));
   const index = new Map(inside.map((step, i) => [step, i]));
   const lines = [];
@@ -28,7 +29,7 @@ function windowScene(group, time, canvas) {
   const last = first + inside.length;
   return {
     boxes, lines, sideways,
-    note: `${group.heading}: operations ${first + 1} to ${last} of ${members.length}`,
+    note: period ? `step ${first / period + 1} of ${members.length / period}, ${group.heading}` : `${group.heading}: operations ${first + 1} to ${last} of ${members.length}`,
     leaves: (step) => step !== undefined && groupOf[step] === groupOf[members[0]] && !index.has(step),
   };
 }

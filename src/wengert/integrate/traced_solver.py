@@ -1,0 +1,168 @@
+"""Initial value problems inside graphs: one loop that tries steps until it is done, native in compiled functions.
+
+Reverse mode goes back over the steps, so gradients are those of the numbers that are computed (the discrete adjoint).
+The sizes of the steps are not differentiated; with respect to the ends of the span, steps are fractions of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from wengert.control.branches import cond
+from wengert.control.loops import while_loop
+from wengert.core.array import Array
+from wengert.integrate.controller import Controller
+from wengert.integrate.right_hand_side import Parts, RightHandSide
+from wengert.integrate.runge_kutta import Trial
+from wengert.ops.elementwise.choices import maximum, minimum, where
+from wengert.ops.elementwise.complex_numbers import absolute
+from wengert.ops.indexing.subscripts import getitem
+from wengert.transforms.products import stop_gradient
+
+
+class Stepper(Protocol):
+    """A method: how a step is made, and the interpolant inside it."""
+
+    equation: RightHandSide
+    order: int
+
+    def start(self, t: Any, y: Parts) -> Parts:
+        """What the first step needs."""
+
+    def step(self, t: Any, h: Any, y: Parts, carried: Parts, controller: Controller) -> Trial:
+        """One step."""
+
+    def at(self, t: Any, h: Any, y: Parts, stages: list[Parts], x: Any) -> Parts:
+        """The state at the fraction x of a step."""
+
+
+class Progress(NamedTuple):
+    """Where an integration is: the time and state, the size of the next trial, and whether it goes on.
+
+    `carried` is what the next step needs of the last one. `steps` counts the trials.
+    """
+
+    t: Any
+    y: Parts
+    carried: Parts
+    h: Any
+    was_rejected: Any
+    has_failed: Any
+    steps: Any
+
+
+class LastStep(NamedTuple):
+    """The step that was accepted last: where it began, its length, and its stages."""
+
+    t: Any
+    h: Any
+    y: Parts
+    stages: list[Parts]
+
+
+class Span:
+    """The span of an integration: its numbers, and its derivatives with respect to both ends."""
+
+    def __init__(self, start: Any, end: Any):
+        self.ends = start, end
+        self.start, self.end = (stop_gradient(t) if isinstance(t, Array) else np.float64(t) for t in (start, end))
+        self.direction = where(self.end < self.start, -1.0, 1.0)
+
+    def differentiable(self, t: Any) -> Any:
+        """The same time, as a fraction of the span that is fixed."""
+        if not any(isinstance(end, Array) for end in self.ends):
+            return t
+        length = self.end - self.start
+        x = (t - self.start) / where(length == 0.0, 1.0, length)
+        start, end = (a - b for a, b in zip(self.ends, (self.start, self.end), strict=True))  # zero, with a derivative
+        return t + (1.0 - x) * start + x * end
+
+
+class Integration:
+    """One integration by a method with steps of its own choice."""
+
+    def __init__(self, stepper: Stepper, controller: Controller, span: Span):
+        self.stepper, self.controller, self.span = stepper, controller, span
+
+    def begin(self, y: Parts, first_step: float | None) -> Progress:
+        """The beginning."""
+        t = self.span.start
+        carried = self.stepper.start(self.span.differentiable(t), y)
+        if first_step is None:
+            rates = carried or self.stepper.equation.rate(t, y)
+            h = self.controller.first_step(self.stepper.equation, t, self.span.end, y, rates)
+        else:
+            h = np.float64(first_step)
+        return Progress(t, y, carried, h, np.False_, np.False_, np.int64(0))
+
+    def advance(self, now: Progress) -> tuple[Progress, Trial, Any]:
+        """One trial: where the integration is afterwards, the step, and whether it was accepted."""
+        span, controller = self.span, self.controller
+        least = controller.least_step(now.t)
+        failed = now.was_rejected & (now.h < least)
+        size = where(now.was_rejected, now.h, minimum(maximum(now.h, least), controller.max_step))
+        ahead = now.t + size * span.direction
+        end = where(span.direction * (ahead - span.end) > 0.0, span.end, ahead)
+        t = span.differentiable(now.t)
+        trial = self.stepper.step(t, span.differentiable(end) - t, now.y, now.carried, controller)
+        accepts = (trial.error < 1.0) & ~failed
+        choose = lambda new, old: [where(accepts, a, b) for a, b in zip(new, old, strict=True)]
+        after = Progress(
+            where(accepts, end, now.t),
+            choose(trial.y, now.y),
+            choose(trial.carried, now.carried),
+            controller.next_step(absolute(end - now.t), trial.error, accepts, now.was_rejected),
+            ~accepts,
+            failed,
+            now.steps + 1,
+        )
+        return after, trial, accepts
+
+    def is_before(self, now: Progress, t: Any) -> Any:
+        """Whether a time is still ahead."""
+        return (self.span.direction * (t - now.t) > 0.0) & ~now.has_failed
+
+    def run(self, start: Progress) -> Progress:
+        """The state at the end."""
+        found: Progress = while_loop(
+            lambda now: self.is_before(now, self.span.end), lambda now: self.advance(now)[0], start
+        )
+        return found
+
+    def run_through(self, start: Progress, points: Any) -> tuple[Any, Progress]:
+        """The states at points in time, in rows, and where the integration is after the last of them.
+
+        The loop either tries a step, or writes the state at the next point, if the last step went past that.
+        """
+        equation, count = self.stepper.equation, points.shape[0]
+        numbers = stop_gradient(points) if isinstance(points, Array) else points
+        rows, numbering = np.zeros((count, equation.n), equation.dtype), np.arange(count)[:, None]
+        _, trial, _ = self.advance(start)  # for the shapes of its stages
+        zeros = [[np.zeros(part.shape, part.dtype)[()] for part in stage] for stage in trial.stages]
+        last = LastStep(start.t, np.float64(0.0), start.y, zeros)
+
+        def write(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
+            t = self.span.differentiable(last.t)
+            h = self.span.differentiable(last.t + last.h) - t
+            x = (getitem(points, k) - t) / where(last.h == 0.0, 1.0, h)
+            y = equation.join(self.stepper.at(t, h, last.y, last.stages, x))
+            return now, last, k + 1, where(numbering == k, y, rows)
+
+        def move(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
+            after, trial, accepts = self.advance(now)
+            choose = lambda new, old: [where(accepts, a, b) for a, b in zip(new, old, strict=True)]
+            stages = [choose(a, b) for a, b in zip(trial.stages, last.stages, strict=True)]
+            length = where(accepts, after.t - now.t, last.h)
+            return after, LastStep(where(accepts, now.t, last.t), length, choose(now.y, last.y), stages), k, rows
+
+        def step(state: tuple) -> Any:
+            now, last, k, _ = state
+            is_first = (last.h == 0.0) & self.is_before(now, self.span.end)  # a point at the start is in the first step
+            return cond(self.is_before(now, getitem(numbers, minimum(k, count - 1))) | is_first, move, write, *state)
+
+        found = while_loop(
+            lambda state: (state[2] < count) & ~state[0].has_failed, step, (start, last, np.int64(0), rows)
+        )
+        return found[3], found[0]

@@ -1,0 +1,74 @@
+"""Pieces of syntax trees: names, constants, assignments, functions without parameters, and calls of the runtime."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+RUNTIME = "__wengert__"
+"""The name of the runtime in rewritten functions."""
+RETURNED, RESULT = "__returned__", "__result__"
+"""Whether a loop has returned, and what."""
+
+N = TypeVar("N", bound=ast.AST)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def at(node: N, place: ast.AST) -> N:
+    """A node at the line of another."""
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def load(name: str) -> ast.Name:
+    """The value of a variable."""
+    return ast.Name(name, ast.Load())
+
+
+def assign(name: str, value: ast.expr, place: ast.AST) -> ast.stmt:
+    """Give a variable a value."""
+    return at(ast.Assign([ast.Name(name, ast.Store())], value), place)
+
+
+def call(function: str, *args: ast.expr) -> ast.Call:
+    """A call of the runtime."""
+    return ast.Call(ast.Attribute(load(RUNTIME), function, ast.Load()), list(args), [])
+
+
+def thunk(value: ast.expr) -> ast.Lambda:
+    """A function that evaluates an expression later."""
+    return ast.Lambda(arguments(), value)
+
+
+def arguments(*names: str) -> ast.arguments:
+    """The parameters of a function."""
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+
+
+def strings(names: Sequence[str]) -> ast.expr:
+    """A tuple of strings."""
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+
+
+def none_of(flags: Sequence[str]) -> ast.expr:
+    """Whether all of these variables are false."""
+    tests: list[ast.expr] = [ast.UnaryOp(ast.Not(), load(flag)) for flag in flags]
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+
+
+def own_nodes(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of some statements, without those inside nested functions and classes."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, SCOPES):
+            yield from own_nodes(list(ast.iter_child_nodes(node)))
+
+
+def as_value(index: ast.expr) -> ast.expr:
+    """An index as an expression: slices by `slice(...)`."""
+    if isinstance(index, ast.Slice):
+        parts: list[Any] = [part or ast.Constant(None) for part in (index.lower, index.upper, index.step)]
+        return call("slice", *parts)
+    if isinstance(index, ast.Tuple):
+        return ast.Tuple([as_value(part) for part in index.elts], ast.Load())
+    return index

@@ -19,7 +19,7 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, Node, Operation
+from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wengert.control.bodies import Live, Pulled, pull_body, specs_of, trace_body
+from wengert.control.bodies import Live, Pulled, gain_history, pull_body, specs_of, trace_body
 from wengert.control.loop import Loop
 from wengert.control.snapshots import Snapshots
 from wengert.core.definition import Definition
@@ -90,8 +90,7 @@ class LoopGradient:
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of these operands; if they have a history now, what the rules need gets one too."""
-        known = self.loop.operands
-        if not any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True)):
+        if not gain_history(operands, self.loop.operands):
             return self.pull(t)
         steps = [] if self.loop.condition is not None else self.loop.steps
         return run_forward(self.loop._replace(operands=list(operands), steps=steps), self.flags)[1].pull(t)

@@ -39,7 +39,7 @@ table shows how each mode runs it.
 - **Taylor**: *each coefficient*, for linear operations; *convolution*, for products; *recurrence*, where the table has
   one; *from the derivative*, the rule solved as a differential equation, order by order.
 - **reverse**, **forward**, **Taylor** and **batch** of [control flow](control.md): *derived body*, the operation over
-  another body, which follows from its own; *steps*, one step after the other.
+  another body, which follows from its own.
 - **batch**: *aligned*, one call on arrays with one more axis; *shifted*, one call with parameters for one more axis;
   *rule*, one call, by a rule for batches; *loop*, one call for each element.
 - **trace**, how a [graph](graph.md) gets shape and dtype without numbers: *broadcast* and *axes*, the shape by the
@@ -85,7 +85,7 @@ PROGRAMS = {
 
 def control(primitive: Primitive) -> list[str]:
     """How an operation that holds graphs runs in Taylor mode, on a batch, in a trace and compiled."""
-    return ["steps", BODY, "rule", way(traced(PROGRAMS[primitive.name], np.ones(3)))]
+    return [BODY, BODY, "rule", way(traced(PROGRAMS[primitive.name], np.ones(3)))]
 
 
 def taylor(primitive: Primitive) -> str:

@@ -109,3 +109,28 @@ def test_rounds_are_told_apart():
     loop = TraceLoop(2, 3, 4)
     assert [loop.round_of(i) for i in (2, 4, 5, 13)] == [0, 0, 1, 3]
     assert loop.end == 14
+
+
+@pytest.mark.parametrize("checkpoint", [None, 2, "binomial"])
+def test_the_steps_of_every_loop_are_explained(checkpoint):
+    f = lambda x: wg.scan(lambda s, u: (wg.sin(s) * x + u, s * 2.0), x, np.ones(5), checkpoint=checkpoint)[0]
+    explanation = wg.explain(f, 2.0, mode="both")
+    assert [step.operation for step in explanation.steps].count("sin") == 5
+    (x,) = explanation.recording.inputs
+    np.testing.assert_allclose(explanation.adjoints.values[x], wg.grad(f)(2.0), rtol=1e-14)
+    np.testing.assert_allclose(explanation.tangents[explanation.outputs[0]], wg.grad(f)(2.0), rtol=1e-14)
+
+
+def test_graphs_with_loops_and_choices_are_explained():
+    def f(x):
+        return wg.cond(x > 0, lambda x: wg.while_loop(lambda s: s < 50.0, lambda s: s * s, x), wg.cos, x)
+
+    explanation = wg.explain(wg.trace(f, 2.0).evaluate, 2.0)
+    assert [step.operation for step in explanation.steps if step.operation] == ["multiply"] * 3
+    (x,) = explanation.recording.inputs
+    assert explanation.adjoints.values[x] == wg.grad(f)(2.0)
+
+
+def test_a_loop_without_steps_is_explained():
+    f = lambda x: wg.scan(lambda s, _: (s * x, s), x, length=0)[0] * 2.0
+    assert str(wg.explain(f, 2.0, mode="both")).endswith("∂f/∂x = 2")

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.bodies import Live, specs_of
+from wengert.control.bodies import Live, check_operands, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import strip_level
-from wengert.core.primitive import Primitive, register
+from wengert.core.primitive import Primitive, as_operand, register
 from wengert.core.spec import UNKNOWN, Spec
 from wengert.graph.graph import Graph
 from wengert.modes import recording
@@ -65,7 +65,10 @@ class Shape(NamedTuple):
 
 
 def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Any, ...]:
-    """The loop on plain arrays. One with a condition also gives the number of steps, at the end."""
+    """The loop on plain arrays, or on values that have numbers, step by step.
+
+    One with a condition also gives the number of steps, at the end.
+    """
     if shape.length is None and condition is None:
         count, *operands = operands  # type: ignore[assignment]  # a list
     else:
@@ -82,7 +85,7 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
         for k, spec in enumerate(specs_of(body.outputs)[shape.states :])
     ]
     steps = () if condition is None else (np.int64(len(rows)),)
-    return (*[np.asarray(s) for s in states], *outputs, *steps)
+    return (*map(as_operand, states), *outputs, *steps)
 
 
 def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:
@@ -98,9 +101,11 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
     if (trace := recording.capturing_trace(top.level)) is not None:
         return trace.run(primitive, operands, params)
     module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
-    if module is None:
-        return top.process(primitive, top.level, operands, params)
     loop = Loop.of(operands, **params)
+    if module is None:
+        constants, states, sequences = loop.shape.split([Spec.of(x) for x in loop.operands])
+        check_operands([*constants, *states, *[Spec(x.shape[1:], x.dtype) for x in sequences]], loop.body)
+        return top.process(primitive, top.level, operands, params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
         loop = loop._replace(steps=[strip_level(n, top.level) for n in loop.steps])
         if not recording.is_recording():

@@ -86,6 +86,8 @@ class RecordedArray(Array):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
+        if primitive.kind == "control":
+            return primitive.impl(*args, **params)  # what is in it is recorded
         if params.get("reuse"):
             params = params | {"reuse": False}  # the recorded value must not change
         mine = [isinstance(a, RecordedArray) and a.level == level for a in args]

@@ -43,6 +43,8 @@ class Dependence(Array):
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple, params: dict[str, Any]) -> Any:
         """The operation on the values, and the sets of its results."""
+        if (trace := recording.capturing_trace(level)) is not None:
+            return trace.run(primitive, args, params)
         if params.get("reuse"):
             params = params | {"reuse": False}
         if primitive is GATHER and Hole.MASK in params["key"].key:

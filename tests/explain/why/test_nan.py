@@ -293,12 +293,13 @@ def test_the_step_of_a_loop_is_named():
 
         return wg.scan(step, x, np.array([0.1, 0.2, 0.3, 0.4, 0.5]))[0]
 
-    found = wg.why_nan(f, 2.0)
+    found = why_nan(f, 2.0)
     assert found.operation == "log"
-    assert ", step 3 of 5:  return np.log(h - u), None" in str(found)
+    assert ", step 3 of 5: return np.log(h - u), None" in " ".join(str(found).split())
     until = lambda x: wg.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, np.sqrt(s[1] - 1.0)), (0, x))[1]
-    assert "step 3 of 5" in str(wg.why_nan(until, 2.0))
+    assert "step 3 of 5" in " ".join(str(why_nan(until, 2.0)).split())
 
 
 def test_a_function_without_a_loop_has_no_steps():
-    assert "step" not in str(wg.why_nan(lambda x: np.log(x) + np.mean(x * x), -1.0))
+    found = why_nan(lambda x: np.log(x) + np.mean(x * x), -1.0)
+    assert not found.events[0].source_line.step

@@ -94,7 +94,9 @@ def control_memory_figures(steps: int = LOOP_STEPS) -> list[Figure]:
     checkpointed = {kind: peak_bytes(steps, kind) for kind in ("binomial", int(np.sqrt(steps)))}
     figures = [Figure(f"scan of {steps} steps: memory, all steps kept", full, "B")]
     for kind, size in checkpointed.items():
-        figures.append(Figure(f"scan of {steps} steps: memory, checkpoint={kind!r}, over full", size / full, target=0.02))
+        figures.append(
+            Figure(f"scan of {steps} steps: memory, checkpoint={kind!r}, over full", size / full, target=0.02)
+        )
     return figures
 
 

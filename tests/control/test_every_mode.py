@@ -71,3 +71,18 @@ class TestBatch:
 
     def test_compiled(self, program, mode):
         assert_close(wg.compile(BATCHED[mode](program.held))(), ONE_BY_ONE[mode](program.written_out)())
+
+
+def count_loops(f):
+    """The numbers of loops and choices in the graph of a function."""
+    names = [node.primitive.name for node in wg.trace(f, X).optimize().operations]
+    return names.count("loop"), names.count("switch")
+
+
+@pytest.mark.parametrize(("mode", "loops"), [("value", 1), ("forward", 1), ("Taylor", 1), ("reverse", 2)])
+def test_the_derivative_of_a_loop_is_a_loop(mode, loops):
+    for program in PROGRAMS:
+        if program.name in ("scan", "while_loop", "fori_loop", "map", "assignment in fori_loop"):
+            assert count_loops(MODES[mode](program.held)) == (loops, 0), program.name
+        elif program.name in ("cond", "switch"):
+            assert count_loops(MODES[mode](program.held)) == (0, loops), program.name

@@ -263,11 +263,6 @@ class TestErrors:
             with pytest.raises(ValueError, match="no solver 'nope'"):
                 solve(lambda x: x * x, 1.0, solver="nope")
 
-    def test_compile_says_what_to_do(self):
-        for f in (square_root, wg.grad(square_root)):
-            with pytest.raises(GradientError, match="compile the functions that it is given"):
-                wg.compile(f)(4.0)
-
     def test_a_batch_that_is_captured(self):
         a = np.array([1.0, 4.0])
         found = lambda a: implicit.root(lambda x: x**2 - a, 1.0)

@@ -125,7 +125,7 @@ class Program:
         self.budget -= 1
         kind = self.draw.randint(0, 11) if level < 4 and self.budget > 0 else self.draw.randint(0, 4)
         if kind <= 1:
-            self.add(depth, f"{self.draw.choice(SCALARS)} = {self.expression()}")
+            self.assign(depth, self.draw.choice(SCALARS))
         elif kind == 2:
             self.add(depth, f"{self.draw.choice(SCALARS)} += {self.expression(1)} * 0.3")
         elif kind == 3:
@@ -140,6 +140,10 @@ class Program:
             self.while_loop(depth, level, steps)
         else:
             self.exit(depth, in_loop)
+
+    def assign(self, depth: int, name: str) -> None:
+        """`a = ...`, a new object: `a = b; a += 1` would change b too, if it is a tensor, but not if it is a number."""
+        self.add(depth, f"{name} = {self.expression()} * 1.0")
 
     def assign_element(self, depth: int) -> None:
         """`h[i] = v`."""
@@ -175,7 +179,7 @@ class Program:
         self.loop_body(depth, level, steps * n, names)
         if self.draw.random() < 0.2:
             self.add(depth, "else:")
-            self.add(depth + 1, f"c = {self.expression(1)}")
+            self.assign(depth + 1, "c")
 
     def while_loop(self, depth: int, level: int, steps: int) -> None:
         """`while`, of a bounded number of steps."""
@@ -194,7 +198,7 @@ class Program:
         if self.draw.random() < 0.4:
             self.add(depth + 1, f"if {self.test()}:")
             self.exit(depth + 2, True)
-            self.add(depth + 1, f"b = {self.expression(1)}")
+            self.assign(depth + 1, "b")
         del self.counters[-len(names) :]
 
     def append_loop(self, depth: int, level: int) -> None:
@@ -202,10 +206,10 @@ class Program:
         i = self.counter()
         self.add(depth, f"for {i} in range({self.draw.choice(LENGTHS)}):")
         self.counters.append(i)
-        self.add(depth + 1, f"a = {self.expression(1)}")
+        self.assign(depth + 1, "a")
         if self.draw.random() < 0.5:
             self.add(depth + 1, f"if {self.test()}:")
-            self.add(depth + 2, f"b = {self.expression(1)}")
+            self.assign(depth + 2, "b")
         last = "ys[-1] * 0.5 + " if "ys = [x]" in "\n".join(self.lines) and self.draw.random() < 0.5 else ""
         self.add(depth + 1, f"ys.append({last}{self.expression(1)})")
         self.counters.pop()
@@ -219,7 +223,7 @@ class Program:
         elif self.draw.random() < 0.7 or in_loop:
             self.add(depth, f"return {self.expression(1)} + a * 1.0")
         else:
-            self.add(depth, f"a = {self.expression()}")
+            self.assign(depth, "a")
 
     def counter(self) -> str:
         """A new variable that counts."""

@@ -20,7 +20,6 @@ from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
-from wengert.graph.passes.subexpressions import merge_common
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
@@ -92,6 +91,13 @@ def trace_body(function: Callable[[list[Any]], Sequence[Any]], specs: Sequence[S
 def specs_of(nodes: Sequence[Node]) -> list[Spec]:
     """The specs of some nodes."""
     return [node.spec for node in nodes]
+
+
+def check_operands(operands: Sequence[Any], body: Graph) -> None:
+    """Raise if operands have other shapes or dtypes than the inputs of a body; a Python number has any."""
+    for i, (spec, given) in enumerate(zip(operands, body.inputs, strict=True)):
+        if isinstance(spec, Spec) and spec != given.spec:
+            raise user_error(TypeError, f"Operand {i} of a body is {spec!r}, and its input {given.spec!r}")
 
 
 # Forward and Taylor mode.
@@ -188,7 +194,7 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
     The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
     `recompute`, it begins with the forward part, and there are no residuals.
     """
-    trace, inputs = Trace(new_level()), [Input(node.spec) for node in body.inputs]
+    trace, inputs = Trace(new_level(), is_held=True), [Input(node.spec) for node in body.inputs]
     level = new_level()
 
     def symbol(node: Node) -> Symbol:
@@ -236,6 +242,8 @@ def split_passes(
     free: set[Input],
 ) -> Pulled:
     """What depends on cotangents belongs to the backward part, and reads or repeats the rest."""
+    from wengert.graph.passes.subexpressions import merge_common  # passes are loaded when they are first used
+
     whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
     primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
     late = find_late(whole, cotangents)
@@ -269,6 +277,11 @@ def split_passes(
         [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents], results
     )
     return Pulled(forward, backward, uses, live)
+
+
+def gain_history(operands: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Whether a backward pass that is recorded (`create_graph=True`) has given these operands a history."""
+    return any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True))
 
 
 # Batches.

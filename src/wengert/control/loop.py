@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.bodies import Live, specs_of
+from wengert.control.bodies import Live, check_operands, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import strip_level
@@ -88,8 +88,11 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
     return (*map(as_operand, states), *outputs, *steps)
 
 
-def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:
+def loop_spec(*operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:
     """The specs of the final states, of the outputs, and of the number of steps."""
+    own = operands if condition is not None or shape.length is not None else operands[1:]
+    slices = [Spec(spec.shape[1:], spec.dtype) for spec in own[shape.last :]]
+    check_operands([*own[: shape.last], *slices], body)
     specs = specs_of(body.outputs)
     length = UNKNOWN if shape.length is None else shape.length
     outputs = [Spec((length, *spec.shape), spec.dtype) for spec in specs[shape.states :]]

@@ -7,16 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from wengert.control.loops import is_in_trace
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import bottom_array, iterate_payloads
-from wengert.implicit.maps import LinearMap, transpose_of
-from wengert.implicit.solvers import KRYLOV, ConvergenceError
+from wengert.core.tree import flatten
+from wengert.implicit.maps import LinearMap, transpose_of, untraceable_error
+from wengert.implicit.solvers import DENSE, KRYLOV, TOLERANCE, ConvergenceError
 from wengert.implicit.theorem import solve_map
+from wengert.implicit.traced_root import find_root
 from wengert.modes.in_place import snapshot
 from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
+
+LOOPS = ("dense", "cg", "gmres", "bicgstab")
+"""The solvers that are part of a graph."""
 
 
 def linear_solve(
@@ -47,10 +53,13 @@ def linear_solve(
         )
     flat = FlatTree(b, "b")
     method = method_of(solver, flat, tol)
-    vector = snapshot(flat.vector(b))
 
     def product(v: Any) -> Any:
         return flat.vector(matvec(flat.tree(v)))
+
+    if is_in_trace(flatten(b)[0]):
+        return solve_in_graph(product, flat, b, method, tol, options)
+    vector = snapshot(flat.vector(b))
 
     zeros = np.zeros(flat.size, flat.dtype)
     start = product(zeros)  # at zero, to find the levels of the matrix
@@ -70,6 +79,22 @@ def linear_solve(
     y = solve_map(matrix, vector)
     refuse_nonlinear(matrix, bottom_array(y), bottom_array(vector), tol)
     return flat.tree(match_given(y, b))
+
+
+def solve_in_graph(
+    product: Callable[..., Any], flat: FlatTree, b: Any, method: Any, tol: float, options: dict[str, Any]
+) -> Any:
+    """The solution as an operation of a graph."""
+    chosen = method or ("dense" if flat.size <= DENSE else "gmres")
+    if chosen not in LOOPS or options.keys() - {"rtol", "maxiter", "restart"}:
+        raise untraceable_error()
+    restart = min(options.get("restart", 100), flat.size)
+    steps = 10 * -(-flat.size // restart) if chosen == "gmres" else 10 * flat.size
+    rtol = options.get("rtol", max(TOLERANCE, 50 * float(np.finfo(flat.dtype).eps)))
+    settings = {"tol": rtol, "maxiter": options.get("maxiter", steps), "restart": restart, "check": tol}
+    zeros = np.zeros(flat.size, flat.dtype)
+    residual = lambda y, b: product(y) - b
+    return flat.tree(find_root(residual, zeros, [flat.vector(b)], "linear_solve", method=chosen, **settings))
 
 
 def method_of(solver: str | Callable[..., Any] | None, flat: FlatTree, tol: float) -> Any:

@@ -40,11 +40,7 @@ class CapturedBatch(GradientError):
 def unsupported_error(x: Array) -> GradientError:
     """The error for a value of a mode that solvers do not support."""
     if isinstance(x, Symbol):
-        return user_error(
-            GradientError,
-            "A solver needs numbers, and a traced or compiled function has none",
-            "Call it outside of compile, and compile the functions that it is given.",
-        )
+        return untraceable_error()
     if isinstance(x, Batched):
         return user_error(
             CapturedBatch,
@@ -52,6 +48,16 @@ def unsupported_error(x: Array) -> GradientError:
             "Pass it as an argument.",
         )
     return user_error(GradientError, f"Implicit differentiation does not support values of type {type(x).__name__}")
+
+
+def untraceable_error() -> GradientError:
+    """The error for a solver that cannot be part of a graph."""
+    return user_error(
+        GradientError,
+        "This solver needs numbers, and a traced or compiled function has none",
+        "Use the default solver, which runs as a loop, without options other than maxiter= and tol=; or call it "
+        "outside of compile, and compile the functions that it is given.",
+    )
 
 
 FEW = 64

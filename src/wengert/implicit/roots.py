@@ -9,14 +9,23 @@ from typing import Any
 import numpy as np
 
 from wengert.control.closures import close_over
+from wengert.control.loops import is_in_trace
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, iterate_payloads
+from wengert.core.primitive import SHAPED
 from wengert.core.tree import flatten, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.implicit.linear import method_of
-from wengert.implicit.maps import CapturedBatch, LinearMap, residual_derivative, strip_derivatives, unsupported_error
+from wengert.implicit.maps import (
+    CapturedBatch,
+    LinearMap,
+    residual_derivative,
+    strip_derivatives,
+    unsupported_error,
+    untraceable_error,
+)
 from wengert.implicit.solvers import (
     DENSE,
     ConvergenceError,
@@ -28,6 +37,7 @@ from wengert.implicit.solvers import (
     scipy_root,
 )
 from wengert.implicit.theorem import differentiate_solution
+from wengert.implicit.traced_root import find_root
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual
 from wengert.modes.in_place import snapshot
@@ -36,8 +46,11 @@ from wengert.modes.tensor import Tensor
 from wengert.ops.shape.joining import stack
 from wengert.structure.flat_tree import FlatTree
 from wengert.transforms.gradients import grad
+from wengert.transforms.products import stop_gradient
 
 Solver = str | Callable[..., Any] | None
+LOOPS = {"newton": 100, "iterate": 10_000, "known": 0}
+"""The solvers that are loops in graphs, and how many steps they make at most."""
 
 
 def root(
@@ -60,6 +73,8 @@ def root(
     np.float64(0.25)
     """
     equation = Equation("root", f, lambda f: f, x0, theta, linear)
+    if equation.is_traced:
+        return equation.solve_in_graph(solver or "newton", tol, options)
     return equation.solve(lambda plain: solve_root(plain, "newton" if solver is None else solver, options), tol)
 
 
@@ -83,6 +98,9 @@ def fixed_point(
     equation = Equation(
         "fixed_point", f, lambda f: lambda x, *theta: subtract_trees(f(x, *theta), x), x0, theta, linear
     )
+
+    if equation.is_traced:
+        return equation.solve_in_graph(solver or "iterate", tol, options)
 
     def solve(plain: PlainEquation) -> np.ndarray:
         if solver is None:
@@ -120,6 +138,8 @@ def argmin(
     0.5
     """
     equation = Equation("argmin", f, grad, x0, theta, linear, is_symmetric=True)
+    if equation.is_traced:
+        return equation.solve_in_graph(solver or "newton", tol, options)
 
     def solve(plain: PlainEquation) -> np.ndarray:
         if callable(solver):
@@ -171,6 +191,10 @@ def custom_root(
                         because="its gradient would be lost. Pass it by position.",
                     )
             equation = Equation(name, optimality, lambda f: f, x0, theta, linear, is_symmetric)
+            if equation.is_traced:
+                found = solver(*map_tree(stop_gradient, (x0, *theta)), **kwargs)
+                x = equation.solve_in_graph("known", tol, {}, found[0] if has_aux else found)
+                return (x, found[1]) if has_aux else x
             extras: list[Any] = []
 
             def solve(plain: PlainEquation) -> np.ndarray:
@@ -214,6 +238,30 @@ class Equation:
         self.user, self.make, self.f = f, make, make(f)
         self.flat = FlatTree(x0, "x0")
         self.method = method_of(linear, self.flat, 1e-6) or ("cg" if is_symmetric and self.flat.size > DENSE else None)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the solution becomes part of a graph."""
+        return is_in_trace(flatten((self.x0, self.theta))[0])
+
+    def solve_in_graph(self, solver: Any, tol: float, options: dict[str, Any], start: Any = None) -> Any:
+        """The solution as an operation of a graph; by Newton's method, by iteration, or known already."""
+        if solver not in LOOPS or options.keys() - {"maxiter", "tol"}:
+            raise untraceable_error()
+        leaves, structure = flatten(self.theta)
+        arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf, SHAPED)]
+
+        def residual(x: Any, *values: Any) -> Any:
+            whole = list(leaves)
+            for i, value in zip(arrays, values, strict=True):
+                whole[i] = value
+            return self.evaluate(x, unflatten(structure, whole))
+
+        precision = 4 * float(np.finfo(self.flat.dtype).eps)
+        settings = {"tol": precision, "maxiter": LOOPS[solver]} | {k: v for k, v in options.items() if v is not None}
+        guess = self.flat.vector(self.x0 if start is None else start)
+        values = [leaves[i] for i in arrays]
+        return self.flat.tree(find_root(residual, guess, values, self.name, method=solver, check=tol, **settings))
 
     def residual(self, v: Any) -> Any:
         return self.evaluate(v, self.theta)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.integrate.equation import Equation, Parts
+from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import sqrt
@@ -49,7 +49,7 @@ class Controller(NamedTuple):
         """The root of the mean square."""
         return sqrt(self.mean_square(x, scale))
 
-    def first_step(self, equation: Equation, t: Any, end: Any, y: Parts, f: Parts) -> Any:
+    def first_step(self, equation: RightHandSide, t: Any, end: Any, y: Parts, f: Parts) -> Any:
         """A first step, from the sizes of the solution and of its first two derivatives (Hairer, Norsett & Wanner)."""
         length = absolute(end - t)
         direction = where(end < t, -1.0, 1.0)

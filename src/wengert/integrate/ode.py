@@ -78,8 +78,8 @@ def solve_ivp(
     y = in_double_precision(state)
     points = None if t_eval is None else as_operand(t_eval)
     if is_in_trace([*span, points, y, *tree.flatten(values)[0]]):
-        refuse_dense(dense_output, events)
-        times, rows, end = solve_in_graph(fun, span, points, y, values, chosen, asked or "discrete")
+        refuse_dense(dense_output, None)
+        times, rows, end = solve_in_graph(fun, span, points, y, values, chosen, asked or "discrete", events)
         return traced_result(times, astype(rows, kind).T if kind != rows.dtype else rows.T, end)
     fun, values, flow = close_equation(fun, span, y, values)
     tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))

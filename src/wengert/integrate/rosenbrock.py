@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.implicit.elimination import Elimination
 from wengert.integrate.controller import Controller
-from wengert.integrate.equation import Equation, Parts
+from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.integrate.runge_kutta import Trial, combine
 from wengert.ops.linear_algebra.systems import factors_of, solution
 from wengert.transforms.jacobians import jacfwd
@@ -62,7 +62,7 @@ class Rosenbrock:
 
     order = 4
 
-    def __init__(self, equation: Equation):
+    def __init__(self, equation: RightHandSide):
         self.equation = equation
 
     def start(self, t: Any, y: Parts) -> Parts:  # noqa: ARG002  # as in Stepper

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.integrate.controller import Controller
-from wengert.integrate.equation import Equation, Parts
+from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.integrate.tableau import read_tableau
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import sqrt
@@ -40,7 +40,7 @@ def combine(weights: Any, stages: Sequence[Parts]) -> Parts:
 class RungeKutta:
     """An explicit method of SciPy: RK23, RK45 or DOP853. The last derivative of a step is the first of the next."""
 
-    def __init__(self, name: str, equation: Equation):
+    def __init__(self, name: str, equation: RightHandSide):
         self.equation, self.tableau = equation, read_tableau(name)
         self.order = self.tableau.order
 

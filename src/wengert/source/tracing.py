@@ -14,7 +14,7 @@ from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
 from wengert.core.errors import GradientError, user_error
 from wengert.core.infer import is_elementwise
-from wengert.core.levels import copy_value, new_level
+from wengert.core.levels import new_level
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
@@ -24,7 +24,7 @@ from wengert.modes.symbolic import Symbol, Trace
 from wengert.ops.shape.casting import _astype, _astype_discrete
 from wengert.source.memory import ArrayValue, Memory
 from wengert.source.rows import Row
-from wengert.source.values import weak_type
+from wengert.source.values import Undefined, weak_type
 
 ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
 
@@ -52,6 +52,7 @@ class Inner:
         self.result: Any = None
         self.changes: dict[int, Any] = {}
         self.error: Exception | None = None
+        self.updated: dict[int, Any] = {}  # the new values of objects that were changed in place
         self.given: dict[int, Node] = {}  # inputs that stand for traced values, by the identity of these
         around = recording.current_trace()
         try:
@@ -62,6 +63,8 @@ class Inner:
                 self.changes = {
                     k: self.materialize(k, new) for k, new in memory.changes().items() if self.is_changed(k)
                 }
+                places = [(memory.places[k], new) for k, new in self.changes.items()]
+                self.updated = {id(place.target): new for place, new in places if isinstance(place, ArrayValue)}
                 self.result = self.keep(result)
         except Exception as error:
             if not getattr(error, "is_raised_by_user", False):
@@ -93,13 +96,13 @@ class Inner:
         return not isinstance(place, ArrayValue) or place.target.value is not self.given.get(id(place.target))
 
     def keep(self, value: Any) -> Any:
-        """A value in which objects that were changed in place, and will be as before, are replaced by copies."""
-        changed = {
-            id(self.memory.places[k].target) for k in self.changes if isinstance(self.memory.places[k], ArrayValue)
-        }
-        if not changed or value is None:
+        """A value with the new values of objects that were changed in place, which are as before again."""
+        if not self.updated or value is None or isinstance(value, Undefined):
             return value
-        return tree.map(lambda x: copy_value(x) if id(x) in changed else x, value)
+        leaves, structure = tree.flatten(value)
+        if not any(id(x) in self.updated for x in leaves):
+            return value
+        return tree.unflatten(structure, [self.updated.get(id(x), x) for x in leaves])
 
     def materialize(self, k: int, contents: Any) -> Any:
         """Contents in which the rows of arrays of this trace are values."""
@@ -128,7 +131,9 @@ class Inner:
 
     def contents(self, k: int) -> Any:
         """The contents of a place after the run."""
-        return self.changes[k] if k in self.changes else self.memory.before[k]
+        if isinstance(self.memory.places[k], ArrayValue):
+            return self.changes.get(k, self.memory.before[k])
+        return self.keep(self.changes[k] if k in self.changes else self.memory.before[k])
 
     def node_of(self, x: Any, dtype: Any = None) -> Node:
         """The node of a result; a Python number may take a dtype."""
@@ -156,19 +161,19 @@ def close_graph(inputs: Sequence[Node], outputs: Sequence[Node], values: dict[No
 
     `values` are inputs that stand for captured values.
     """
-    graph = Graph([*inputs, *(values or {})], list(outputs))  # type: ignore[arg-type]  # inputs
+    graph = Graph([*inputs, *(values or {})], list(outputs))  # type: ignore[list-item]  # inputs
     captured: dict[int, tuple[Any, Input]] = {}
     new: dict[Node, Node] = {node: Input(node.spec, None, node.name) for node in inputs}
-    for node in graph.constants:
-        if node.is_captured:
-            value = node.value
-            new[node] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(node))))[1]
+    for constant in graph.constants:
+        if constant.is_captured:
+            value = constant.value
+            new[constant] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(constant))))[1]
     used = {a for node in graph.operations for a in node.args} | set(outputs)
-    for node, value in (values or {}).items():
-        if node in used:
-            new[node] = captured.setdefault(id(value), (value, Input(node.spec, None, node.name)))[1]
-    for node in graph.operations:  # all of them, so that they keep their order
-        new[node] = strong_operation(node, new)
+    for given, value in (values or {}).items():
+        if given in used:
+            new[given] = captured.setdefault(id(value), (value, Input(given.spec, None, given.name)))[1]
+    for operation in graph.operations:  # all of them, so that they keep their order
+        new[operation] = strong_operation(operation, new)
     lifted = [x for _, x in captured.values()]
     return Closed(
         Graph([*[new[node] for node in inputs], *lifted], [new.get(y, y) for y in graph.outputs]),  # type: ignore[list-item]  # inputs

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from wengert.core.aspects import Aspect
 from wengert.core.primitive import OUTPUT
-from wengert.graph.forms import ENTRIES
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 from wengert.graph.passes.rewrite import rebuild
@@ -18,7 +17,7 @@ improvement: Aspect[Improvement] = Aspect(
     "improvement",
     "the outputs that are used, computed with better bodies",
     rest="it holds no graphs",
-    filled_by=ENTRIES,
+    filled_by=("wengert.control.aspects.improvement",),
 )
 
 

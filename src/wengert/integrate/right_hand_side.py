@@ -30,7 +30,7 @@ TIME = Spec((), np.dtype(float))
 Parts = list[Any]
 
 
-class Equation:
+class RightHandSide:
     """y' = fun(t, y, *args), traced once. What `fun` captured becomes an operand of the graph."""
 
     def __init__(self, fun: Callable, y0: Any, args: tuple):

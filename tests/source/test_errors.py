@@ -24,7 +24,7 @@ def returned_on_one_path(x):
 
 
 def other_shape(x):
-    if x > 0:
+    if x > 0:  # noqa: SIM108  # a statement
         y = np.ones(3) * x
     else:
         y = np.ones(2) * x
@@ -33,7 +33,7 @@ def other_shape(x):
 
 def other_kind(x):
     y = "text" if x > 0 else x
-    return y
+    return y  # noqa: RET504  # so that the variable has a name
 
 
 def other_structure(x):
@@ -42,7 +42,7 @@ def other_structure(x):
     return x
 
 
-def nothing_returned(x):
+def nothing_returned(x):  # noqa: RET503  # that is what is wrong
     for i in range(30):
         if x > i:
             return x

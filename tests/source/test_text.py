@@ -12,7 +12,7 @@ import wengert as wg
 
 
 def branch(x):
-    if x > 0:
+    if x > 0:  # noqa: SIM108  # a statement
         y = x
     else:
         y = -x

@@ -93,10 +93,10 @@ def specs_of(nodes: Sequence[Node]) -> list[Spec]:
     return [node.spec for node in nodes]
 
 
-def check_operands(operands: Sequence[Any], body: Graph) -> None:
-    """Raise if operands have other shapes or dtypes than the inputs of a body; a Python number has any."""
+def check_operands(operands: Sequence[Spec], body: Graph) -> None:
+    """Raise if operands have other shapes or dtypes than the inputs of a body."""
     for i, (spec, given) in enumerate(zip(operands, body.inputs, strict=True)):
-        if isinstance(spec, Spec) and spec != given.spec:
+        if spec != given.spec:
             raise user_error(TypeError, f"Operand {i} of a body is {spec!r}, and its input {given.spec!r}")
 
 

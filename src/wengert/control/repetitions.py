@@ -82,30 +82,27 @@ def moving_key(key: Index) -> tuple[int | None, Hashable]:
 
 def find_periods(keys: Sequence[int]) -> list[tuple[int, int, int]]:
     """Runs of equal blocks: where each starts, the length of a block, and the number of blocks."""
-    following: dict[int, list[int]] = {}
-    for i, key in enumerate(keys):
-        following.setdefault(key, []).append(i)
-    rank = [0] * len(keys)
-    for places in following.values():
-        for n, i in enumerate(places):
-            rank[i] = n
-    found, start, effort = [], 0, 64 * len(keys)
-    array = np.array(keys)
-    while start < len(keys) and effort > 0:
-        places = following[keys[start]]
-        best = (0, 0)
-        for later in places[rank[start] + 1 : rank[start] + 1 + CANDIDATES]:
-            period = later - start
-            length = run_length(array, start, period)
-            effort -= length + 1
-            count = length // period + 1
-            if count >= REPEATS and (count - 1) * period >= SAVED and count * period > best[0] * best[1]:
-                best = (period, count)
-        if best[0]:
-            found.append((start, *best))
-            start += best[0] * best[1]
-        else:
-            start += 1
+    numbers: dict[tuple[int, ...], int] = {}
+    windows = [numbers.setdefault(tuple(keys[i : i + REPEATS]), len(numbers)) for i in range(len(keys))]
+    places: list[list[int]] = [[] for _ in numbers]
+    rank = []
+    for i, window in enumerate(windows):
+        rank.append(len(places[window]))
+        places[window].append(i)
+    array, ends = np.array(keys), dict[int, int]()  # of each period, where the last run ends
+    found, start = [], 0
+    while start < len(keys):
+        period = count = 0
+        for later in places[windows[start]][rank[start] + 1 : rank[start] + 1 + CANDIDATES]:
+            step = later - start
+            if ends.get(step, 0) <= start:
+                ends[step] = start + run_length(array, start, step)
+            blocks = (ends[step] - start) // step + 1
+            if blocks >= REPEATS and (blocks - 1) * step >= SAVED and blocks * step > count * period:
+                period, count = step, blocks
+        if count:
+            found.append((start, period, count))
+        start += max(count * period, 1)
     return found
 
 

@@ -228,7 +228,8 @@ class BodyWriter:
         for lag in range(1, wire.lag + 1):
             key = (wire.offset, lag, keys[:lag])
             if key not in self.states:
-                self.states[key] = Input(wire.first[0].spec)
+                node = self.repetition.node(0, wire.offset)
+                self.states[key] = Input(node.spec, node.weak)
                 self.first[key] = wire.first[wire.lag - lag]
         return self.states[wire.offset, wire.lag, keys]
 

@@ -153,7 +153,8 @@ def test_statements_of_python_come_back_as_statements():
         h = x
         for u in xs:
             if h > 0.5:
-                h = wg.tanh(h + u)
+                v = h + u
+                h = wg.tanh(v)
             else:
                 h = h * 2.0
         while h < 9.0:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.control.trials import add_trials
+
+add_trials()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -390,3 +390,69 @@ class TestPrimitive:
         assert wg.autograd.gradcheck(linear, tensors)
         assert wg.autograd.gradgradcheck(linear, tensors)
         assert wg.autograd.gradcheck(linear, tensors[:2])
+
+
+@custom_vjp
+def tripled_pull(x):
+    return np.sin(x)
+
+
+tripled_pull.defvjp(lambda x: (np.sin(x), x), lambda x, t: (3.0 * t * np.cos(x),))
+
+
+@custom_jvp
+def tripled_push(x):
+    return np.sin(x)
+
+
+tripled_push.defjvp(lambda x, t: (np.sin(x[0]), 3.0 * np.cos(x[0]) * t[0]))
+
+
+class TestInBodies:
+    """A rule holds in the bodies of loops and branches, whose graphs are differentiated after they were traced."""
+
+    A = np.array([1.0, 2.0])
+    MODES = {
+        "grad": wg.grad,
+        "second": lambda f: wg.grad(wg.grad(f)),
+        "jvp": lambda f: lambda a: wg.jvp(f, (a,), (1.0,))[1],
+        "vmap of grad": lambda f: lambda a: wg.vmap(wg.grad(f))(a * TestInBodies.A),
+        "grad of vmap": lambda f: wg.grad(lambda a: wg.vmap(f)(a * TestInBodies.A).sum()),
+    }
+
+    @staticmethod
+    def written_out(h, a):
+        s = a
+        for _ in range(3):
+            s = h(s * a)
+        return s
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("h", [tripled_pull, tripled_push])
+    def test_loops_and_branches(self, h, mode):
+        transform = self.MODES[mode]
+        wanted = transform(lambda a: self.written_out(h, a))(0.7)
+        programs = [
+            lambda a: wg.scan(lambda s, _: (h(s * a), None), a, length=3)[0],
+            lambda a: wg.while_loop(lambda s: s[1] < 3, lambda s: (h(s[0] * a), s[1] + 1), (a, 0))[0],
+            lambda a: wg.cond(a > 0.0, lambda a: self.written_out(h, a), lambda a: a, a),
+            lambda a: wg.scan(lambda s, _: (wg.vmap(h)(s * a), None), a * np.ones(2), length=3)[0][0],
+        ]
+        for f in programs:
+            np.testing.assert_allclose(wg.compile(transform(f))(0.7), wanted, rtol=1e-12)
+
+    def test_a_rule_that_captures(self):
+        def scaled(w):
+            f = custom_vjp(lambda x: x * w)
+            f.defvjp(lambda x: (x * w, None), lambda _, t: (3.0 * t * w,))
+            return f
+
+        def loop(w, x):
+            return wg.scan(lambda s, _: (scaled(w)(s), None), x, length=2)[0]
+
+        def plain(w, x):
+            return scaled(w)(scaled(w)(x))
+
+        for argnums in (0, 1):
+            for derive in (lambda f, k=argnums: wg.grad(f, k), lambda f, k=argnums: wg.grad(wg.grad(f, 1), k)):
+                np.testing.assert_allclose(wg.compile(derive(loop))(0.7, 1.1), derive(plain)(0.7, 1.1), rtol=1e-12)

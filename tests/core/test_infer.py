@@ -65,7 +65,7 @@ def case_arguments(case) -> list:
 )
 def test_the_rest_of_the_table(primitive, case):
     args = case_arguments(case)
-    for dtype in (np.float64, np.float32, np.complex128):
+    for dtype in (np.float64, np.float32, np.complex128)[: 1 if primitive.kind == "control" else 3]:
         if dtype is np.complex128 and primitive.name.startswith("astype"):
             continue  # NumPy warns
         cast = [np.asarray(a).astype(dtype) if np.asarray(a).dtype.kind == "f" else np.asarray(a) for a in args]

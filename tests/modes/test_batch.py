@@ -98,6 +98,8 @@ def test_equals_a_loop(primitive, one, many, params):
 
 @every_operation
 def test_float32_is_kept(primitive, one, many, params):
+    if primitive.kind == "control":
+        return  # a graph has its dtypes
     narrow = lambda arrays: [a.astype(np.float32) if a.dtype.kind == "f" else a for a in arrays]
     one, many = narrow(one), narrow(many)
     op = lambda *args: primitive.op(*args, **params)

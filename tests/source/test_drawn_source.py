@@ -11,10 +11,9 @@ import zlib
 
 import numpy as np
 import pytest
+from tests.source.drawn_source import write_programs
 
 import wengert as wg
-
-from .drawn_source import write_programs
 
 COUNT = int(os.environ.get("WENGERT_DRAWN", "60"))
 CHUNK = 20

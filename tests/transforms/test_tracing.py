@@ -347,3 +347,20 @@ def test_weights_of_gradients_may_be_plain_numbers(weight):
     x = wg.symbol("x")
     (slope,) = wg.gradients(x**3, [x], grad_ys=weight)
     assert wg.function([x], slope)(3.0) == 54.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: wg.scan(lambda s, u: (wg.sin(s) * u + x, s * x), x, np.array([1.0, 2.0, 3.0]))[1].sum(),
+        lambda x: wg.while_loop(lambda s: s < 100.0, lambda s: s * s * x, x),
+        lambda x: wg.cond(x > 0, wg.sin, wg.cos, x),
+    ],
+    ids=["scan", "while", "cond"],
+)
+def test_gradients_of_symbols_go_through_loops_and_choices(f):
+    x = wg.symbol("x")
+    slope = wg.gradients(f(x), x)
+    curvature = wg.gradients(slope, x)
+    found = wg.function([x], (slope, curvature))(1.7)
+    np.testing.assert_allclose(found, [wg.grad(f)(1.7), wg.grad(wg.grad(f))(1.7)], rtol=1e-12)

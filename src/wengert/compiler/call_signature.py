@@ -30,6 +30,7 @@ from wengert.modes.batch import Batched
 from wengert.modes.in_place import is_sole_owner
 from wengert.modes.symbolic import Assignment
 from wengert.modes.tensor import Tensor
+from wengert.source.loops import unrolling
 from wengert.transforms.tracing import Traced, input_spec
 
 
@@ -43,7 +44,7 @@ class Fixed:
 class Signature:
     """One structure, shapes and dtypes of arguments: the graph of the function, and its native program.
 
-    `wrap` makes a compiled function of one that is derived from the graph.
+    `wrap` makes a compiled function of one that is derived from the graph, `unroll` says which loops are written out.
     """
 
     def __init__(
@@ -54,10 +55,12 @@ class Signature:
         structure: Structure,
         check: bool,
         wrap: Callable[[Callable], Callable],
+        unroll: bool | int | None = None,
     ):
         plain = [x.value if isinstance(x, Fixed) else input_spec(x) if isinstance(x, Array) else x for x in leaves]
         fixed = [isinstance(x, Fixed) for x in leaves]
-        run = Traced(f, plain, structure, fixed)
+        with unrolling(unroll):
+            run = Traced(f, plain, structure, fixed)
         self.captures = Captures(f) if check else None
         if self.captures is not None:
             self.captures.add(run.arrays)

@@ -40,13 +40,23 @@ DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 
 @overload
 def compile(
-    f: Callable[P, R], *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
+    f: Callable[P, R],
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+    unroll: bool | int | None = None,
 ) -> Compiled[P, R]: ...
 
 
 @overload
 def compile(
-    f: None = None, *, static_argnums: Static = (), static_argnames: Sequence[str] | str = (), check: bool = False
+    f: None = None,
+    *,
+    static_argnums: Static = (),
+    static_argnames: Sequence[str] | str = (),
+    check: bool = False,
+    unroll: bool | int | None = None,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 
@@ -56,6 +66,7 @@ def compile(
     static_argnums: Static = (),
     static_argnames: Sequence[str] | str = (),
     check: bool = False,
+    unroll: bool | int | None = None,
 ) -> Any:
     """Compile a function to native code: `compile(f)`, or as a decorator.
 
@@ -67,21 +78,28 @@ def compile(
     they are compared at each call, and an error says which one has changed. Tensors (`wg.tensor`) are read at each
     call, receive gradients, and may be assigned to (`w -= 0.1 * g`), which happens at the end of the call.
 
+    Branches and loops on traced values become operations (`wg.source` shows how). A `for` of few steps is written out,
+    a longer one becomes a loop if it can: `unroll` says up to how many steps it is written out, True always, False
+    never.
+
     >>> square = compile(lambda x: x * x)
     >>> square(3.0)
     np.float64(9.0)
     """
     if f is None:
-        return partial(compile, static_argnums=static_argnums, static_argnames=static_argnames, check=check)
+        return partial(
+            compile, static_argnums=static_argnums, static_argnames=static_argnames, check=check, unroll=unroll
+        )
     if not callable(f):
         raise user_error(TypeError, f"compile takes a function, and was given a {type(f).__name__}")
-    is_plain = not (static_argnums or static_argnames or check)
+    is_plain = not (static_argnums or static_argnames or check or unroll is not None)
     if isinstance(f, Compiled) and is_plain:
         return f
     if hasattr(f, "as_compiled") and is_plain:
         return f.as_compiled()  # which knows its numerical part, such as the elements of a sparse matrix
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Compiled(f, (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums), names, check)
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    return Compiled(f, numbers, names, check, unroll)
 
 
 def function(inputs: Sequence[Symbol], outputs: Any) -> Callable:
@@ -129,9 +147,11 @@ class Compiled(Generic[P, R]):
         static_argnums: tuple[int, ...] = (),
         static_argnames: tuple[str, ...] = (),
         check: bool = False,
+        unroll: bool | int | None = None,
     ):
         update_wrapper(self, f, updated=())
         self.f, self.static_argnums, self.static_argnames, self.check = f, static_argnums, static_argnames, check
+        self.unroll = unroll
         self.static_positions, self.static_names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, Signature] = {}
@@ -192,7 +212,7 @@ class Compiled(Generic[P, R]):
         except TypeError:
             raise unhashable(leaves) from None
         if found is None:
-            found = Signature(self.f, self.name, leaves, structure, self.check, Compiled)
+            found = Signature(self.f, self.name, leaves, structure, self.check, Compiled, self.unroll)
             if found.is_lasting:
                 found = self.known.setdefault(key, found)
         return found
@@ -221,7 +241,7 @@ class Compiled(Generic[P, R]):
                 return name
         except (AttributeError, KeyError):
             pass
-        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check)
+        return Compiled, (self.f, self.static_argnums, self.static_argnames, self.check, self.unroll)
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"

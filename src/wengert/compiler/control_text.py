@@ -186,8 +186,8 @@ class LoopWriter(ControlWriter):
         """Write it; returns a line for the report."""
         code, shape = self.code, self.shape
         first = shape.constants
-        for i, operand in enumerate(self.operands[: first + shape.states]):
-            code.store(operand, self.at(self.reads, i))
+        for n, operand in enumerate(self.operands[: first + shape.states]):
+            code.store(operand, self.at(self.reads, n))
         for k, buffer in self.first.items():
             code.store(buffer, self.at(self.writes, k))
         for k, buffer in self.in_place.items():

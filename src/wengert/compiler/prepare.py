@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wengert.compiler.expand import expand
+from wengert.compiler.inline import inline_calls
 from wengert.compiler.softmax import share_exponentials
+from wengert.control.rolling import roll
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.graph.passes.fold import fold
@@ -19,7 +21,7 @@ TIDY = (fold, merge_common, simplify, merge_views)
 
 def prepare(graph: Graph) -> Graph:
     """The graph as it is scheduled."""
-    optimised = run_until_stable(graph, REWRITES)
+    optimised = run_until_stable(roll(inline_calls(graph)), REWRITES)
     expanded = expand(share_exponentials(optimised))
     return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
 

@@ -19,7 +19,7 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Input, Node, Operation
+from wengert.graph.ir import Constant, Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
@@ -91,6 +91,13 @@ def trace_body(function: Callable[[list[Any]], Sequence[Any]], specs: Sequence[S
 def specs_of(nodes: Sequence[Node]) -> list[Spec]:
     """The specs of some nodes."""
     return [node.spec for node in nodes]
+
+
+def check_operands(operands: Sequence[Spec], body: Graph) -> None:
+    """Raise if operands have other shapes or dtypes than the inputs of a body."""
+    for i, (spec, given) in enumerate(zip(operands, body.inputs, strict=True)):
+        if spec != given.spec:
+            raise user_error(TypeError, f"Operand {i} of a body is {spec!r}, and its input {given.spec!r}")
 
 
 # Forward and Taylor mode.
@@ -187,7 +194,7 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
     The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
     `recompute`, it begins with the forward part, and there are no residuals.
     """
-    trace, inputs = Trace(new_level()), [Input(node.spec) for node in body.inputs]
+    trace, inputs = Trace(new_level(), is_held=True), [Input(node.spec) for node in body.inputs]
     level = new_level()
 
     def symbol(node: Node) -> Symbol:
@@ -270,6 +277,11 @@ def split_passes(
         [*[residuals[inputs[i]] for i in uses], *[residuals[node] for node in saved], *cotangents], results
     )
     return Pulled(forward, backward, uses, live)
+
+
+def gain_history(operands: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Whether a backward pass that is recorded (`create_graph=True`) has given these operands a history."""
+    return any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True))
 
 
 # Batches.

@@ -13,7 +13,9 @@ from wengert.control.bodies import (
     Live,
     Pulled,
     batch_body,
+    check_operands,
     close_function,
+    gain_history,
     pull_body,
     push_body,
     specs_of,
@@ -32,7 +34,6 @@ from wengert.graph.ir import Input
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
-from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet, Run
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import clip, where
@@ -142,14 +143,13 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
         return trace.run(primitive, args, params)
     index, *operands = args
     branches: Branches = params["branches"]
-    if isinstance(top, Symbol):
+    if not isinstance(top, Dual | Jet | Tensor | Batched):
+        check_operands([Spec.of(x) for x in operands], branches[0])
         return top.process(primitive, top.level, args, params)
     index, level = strip_level(index, top.level) if not isinstance(top, Batched) else index, top.level
     values = [strip_level(x, level) for x in operands]
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
-    if not isinstance(top, Dual | Jet | Tensor):
-        return top.process(primitive, level, args, params)
     if not recording.is_recording():
         return primitive.op(index, *values, **params)
     if isinstance(top, Tensor):
@@ -192,24 +192,27 @@ def push_branches(index: Any, operands: Sequence[Any], values: list[Any], branch
 
 
 def record_branches(index: Any, operands: Sequence[Any], values: list[Any], branches: Branches, level: int) -> Any:
-    """The branches with residuals; each gives zeros for the residuals of the others."""
+    """The branches with residuals, recorded as one operation."""
     live = tuple([is_own(x, Tensor, level) and x.node is not None for x in operands])
     if not any(live):
         return tuple([Tensor(y, level) for y in SWITCH.op(index, *values, branches=branches)])
+    outs, gradient = run_forward(index, values, branches, live)
+    found = record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs))
+    alive = map(any, zip(*[part.live for part in gradient.parts], strict=True))
+    return tuple([y if own else y.value for y, own in zip(found, alive, strict=True)])
+
+
+def run_forward(
+    index: Any, values: Sequence[Any], branches: Branches, live: Live
+) -> tuple[Sequence[Any], SwitchGradient]:
+    """The results of a choice, and its backward pass; each branch gives zeros for the residuals of the others."""
     parts = [pull_body(branch, live) for branch in branches]
     count = len(branches[0].outputs)
     residuals = [specs_of(part.forward.outputs)[count:] for part in parts]
-    bodies = tuple(
-        [
-            trace_body(with_residuals(parts, k, count, residuals), specs_of(branches[0].inputs))
-            for k in range(len(parts))
-        ]
-    )
+    specs = specs_of(branches[0].inputs)
+    bodies = tuple([trace_body(with_residuals(parts, k, count, residuals), specs) for k in range(len(parts))])
     outs = SWITCH.op(index, *values, branches=bodies)
-    gradient = SwitchGradient(index, values, parts, live, outs[count:], residuals)
-    found = record_result(PULL, level, {"gradient": gradient}, *split_operands(operands, level), tuple(outs[:count]))
-    alive = map(any, zip(*[part.live for part in parts], strict=True))
-    return tuple([y if own else y.value for y, own in zip(found, alive, strict=True)])
+    return outs[:count], SwitchGradient(index, values, branches, parts, live, outs[count:], residuals)
 
 
 def with_residuals(
@@ -231,21 +234,22 @@ class SwitchGradient:
     def __init__(
         self,
         index: Any,
-        values: list[Any],
+        values: Sequence[Any],
+        branches: Branches,
         parts: Sequence[Pulled],
         live: Live,
         saved: Sequence[Any],
         groups: list[list[Spec]],
     ):
-        self.index, self.values, self.parts, self.live, self.saved, self.groups = (
-            index,
-            values,
-            parts,
-            live,
-            saved,
-            groups,
-        )
+        self.index, self.values, self.branches, self.parts = index, values, branches, parts
+        self.live, self.saved, self.groups = live, saved, groups
         self.uses = sorted({i for part in parts for i in part.uses})
+
+    def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The cotangents of these operands; if they have a history now, what the rules need gets one too."""
+        if not gain_history(operands, self.values):
+            return self.pull(t)
+        return run_forward(self.index, operands, self.branches, self.live)[1].pull(t)
 
     def pull(self, t: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands, None for those without one."""
@@ -278,7 +282,7 @@ PULL = Primitive(
         inputs=("*operands",),
         takes_params=True,
         outputs=0,
-        vjp=lambda t, gradient: gradient.pull(t),
+        vjp=lambda t, operands, gradient: gradient.pull_through(t, operands),
     )
 )
 """Stands on the tape for a choice that was made."""

@@ -154,9 +154,7 @@ class Call:
         if isinstance(top, Tensor):
             return self.in_reverse_mode(primitive, top, x)
         if isinstance(top, Symbol):
-            if self.has_rule and top.extra is not None:
-                top.extra.has_rules = True  # the graph does not show them
-            return self.run_inline(x)
+            return self.in_graph(primitive, top, x)
         if isinstance(top, Dual | Jet) and not recording.is_recording():
             return tuple(primitive.op(*[strip_level(a, top.level) for a in x], call=self))
         if isinstance(top, Dual):
@@ -169,6 +167,40 @@ class Call:
             return self.run_inline(x)
         live = tuple(find_own(x, type(top), top.level))
         return tuple(top.process(primitive, top.level, tuple(x), {"call": self, "live": live}))
+
+    def in_graph(self, primitive: Primitive, top: Symbol, x: Sequence[Any]) -> tuple[Any, ...]:
+        """The results as symbols.
+
+        A graph that an operation holds is differentiated itself, so a call with a rule is one operation in it. In other
+        graphs, which are traced again for a derivative, there are the operations of the function.
+        """
+        if not self.has_rule or top.extra is None:
+            return self.run_inline(x)
+        if not top.extra.is_held:
+            top.extra.has_rules = True  # the graph does not show them
+            return self.run_inline(x)
+        if not self.is_closed:
+            raise CapturedValues
+        return tuple(top.process(primitive, top.level, tuple(x), {"call": self}))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the functions of the call are graphs."""
+        return bool(self.closures)
+
+    def result_specs(self) -> list[Spec]:
+        """The specs of the results of a closed call."""
+        closed = self.closures["function"].closed
+        self.structure_out, self.specs = closed.result, [node.spec for node in closed.body.outputs]
+        return self.specs
+
+    def token(self) -> str:
+        """A string that is equal for closed calls that do the same."""
+        graphs = [f"{name} {c.start} {c.closed.body.fingerprint}" for name, c in self.closures.items()]
+        return f"{type(self).__name__} {self.structure!r} {' '.join(graphs)}"
+
+    def __repr__(self) -> str:
+        return f"<call of {self.name}>"
 
     def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results as tensors, with one node for the whole call."""
@@ -242,6 +274,19 @@ class BatchedCall(Call):
 
     def __init__(self, call: Call, mine: Sequence[bool], n: int):
         self.name, self.call, self.mine, self.n = call.name, call, mine, n
+        self.has_rule = call.has_rule
+
+    @property
+    def is_closed(self) -> bool:
+        return self.call.is_closed
+
+    def result_specs(self) -> list[Spec]:
+        self.specs = [Spec((self.n, *spec.shape), spec.dtype) for spec in self.call.result_specs()]
+        self.structure_out = self.call.structure_out
+        return self.specs
+
+    def token(self) -> str:
+        return f"batch of {self.n} {self.mine} {self.call.token()}"
 
     def as_batches(self, x: Sequence[Any], mine: Sequence[bool], level: int) -> list[Any]:
         return [Batched(a, level) if m and a is not None else a for a, m in zip(x, mine, strict=True)]
@@ -286,6 +331,7 @@ def call_operation(name: str) -> Primitive:
             inputs=("*x",),
             takes_params=True,
             outputs=0,
+            spec=lambda *_, call, live=None: tuple(call.result_specs()),  # a parameter of the operation
             vjp=lambda t, x, call, live: pull_call(call, t, x, live),
             in_mode=call_in_mode,
         )

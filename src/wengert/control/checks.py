@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.definition import Definition
+from wengert.core.kinds import keep_params
 from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.ir import Node, make_operation
@@ -46,8 +47,8 @@ REQUIRE = Primitive(
         takes_params=True,
         rules=(lambda t: t, None),
         jvps=(lambda t: t, None),
-        batch=lambda: {},
-        spec=lambda x, holds, failure: Spec.of(x),  # noqa: ARG005  # all operands and parameters
+        batch=keep_params,
+        spec=lambda x, holds, failure: Spec.of(x),
     )
 )
 """The first operand, if the second is true."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.bodies import Live, specs_of
+from wengert.control.bodies import Live, check_operands, specs_of
 from wengert.core.array import Array
 from wengert.core.definition import Definition
 from wengert.core.levels import strip_level
@@ -101,9 +101,11 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
     if (trace := recording.capturing_trace(top.level)) is not None:
         return trace.run(primitive, operands, params)
     module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
-    if module is None:
-        return top.process(primitive, top.level, operands, params)
     loop = Loop.of(operands, **params)
+    if module is None:
+        constants, states, sequences = loop.shape.split([Spec.of(x) for x in loop.operands])
+        check_operands([*constants, *states, *[Spec(x.shape[1:], x.dtype) for x in sequences]], loop.body)
+        return top.process(primitive, top.level, operands, params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
         loop = loop._replace(steps=[strip_level(n, top.level) for n in loop.steps])
         if not recording.is_recording():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wengert.control.bodies import Live, Pulled, pull_body, specs_of, trace_body
+from wengert.control.bodies import Live, Pulled, gain_history, pull_body, specs_of, trace_body
 from wengert.control.loop import Loop
 from wengert.control.snapshots import Snapshots
 from wengert.core.definition import Definition
@@ -59,7 +59,9 @@ def run_in_mode(loop: Loop, top: Tensor) -> tuple[Any, ...]:
     outs, gradient = run_forward(loop._replace(operands=values), live)
     count, operands = len(loop.body.outputs), split_operands(loop.operands, level)
     found = record_result(PULL, level, {"gradient": gradient}, *operands, tuple(outs[:count]))
-    return (*[y if alive else y.value for y, alive in zip(found, gradient.pulled.live, strict=False)], *outs[count:])
+    states = live[shape.constants : shape.last]  # which are the results if there is no step
+    alive = [a or (k < len(states) and states[k]) for k, a in enumerate(gradient.pulled.live)]
+    return (*[y if a else y.value for y, a in zip(found, alive, strict=False)], *outs[count:])
 
 
 def run_forward(loop: Loop, live: Live) -> tuple[list[Any], LoopGradient]:
@@ -88,8 +90,7 @@ class LoopGradient:
 
     def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
         """The cotangents of these operands; if they have a history now, what the rules need gets one too."""
-        known = self.loop.operands
-        if not any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True)):
+        if not gain_history(operands, self.loop.operands):
             return self.pull(t)
         steps = [] if self.loop.condition is not None else self.loop.steps
         return run_forward(self.loop._replace(operands=list(operands), steps=steps), self.flags)[1].pull(t)

@@ -23,7 +23,7 @@ PERIODS = 64
 """The most numbers of operations for which it is checked whether they repeat."""
 
 
-class State(NamedTuple):
+class LoopState(NamedTuple):
     """What one step computes and the next one reads: its name, and its nodes before the first and after the last."""
 
     name: str
@@ -110,12 +110,12 @@ def count_rounds(keys: np.ndarray, i: int, period: int, breaks: dict[int, np.nda
     return 1 + int(stop - i) // period
 
 
-def find_states(explanation: Explanation, loop: TraceLoop) -> list[State]:
+def find_states(explanation: Explanation, loop: TraceLoop) -> list[LoopState]:
     """The states of a loop."""
     return list(iterate_states(explanation, loop))
 
 
-def iterate_states(explanation: Explanation, loop: TraceLoop) -> Iterator[State]:
+def iterate_states(explanation: Explanation, loop: TraceLoop) -> Iterator[LoopState]:
     """The operands of the second step that the first one computed."""
     steps = explanation.steps
     index: dict[Node, int] = {steps[i].node: i for i in range(loop.first, loop.first + loop.period)}
@@ -129,4 +129,4 @@ def iterate_states(explanation: Explanation, loop: TraceLoop) -> Iterator[State]
             if made is not None and made not in seen and old is not new and old not in index:
                 seen.add(made)
                 last = steps[loop.end - loop.period + made - loop.first]
-                yield State(last.name or steps[made].name or last.label, old, last.node)
+                yield LoopState(last.name or steps[made].name or last.label, old, last.node)

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.control.closures import close_over
 from wengert.core.errors import user_error
 from wengert.integrate.controller import Controller
+from wengert.integrate.events import Events
 from wengert.integrate.flow import EXPLICIT, Method, make_result
 from wengert.integrate.right_hand_side import RightHandSide
 from wengert.integrate.rosenbrock import Rosenbrock
@@ -24,14 +25,16 @@ OPTIONS = ("max_step", "first_step", "min_step", "jac")
 
 
 def solve_in_graph(
-    fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str
+    fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str, events: Any = None
 ) -> tuple[Any, Any, Progress]:
     """The times, the states at them in rows, and where the integration ended.
 
     Without points, the times are both ends of the span: how many steps there are is not known before the loop runs.
     """
     if adjoint == "discrete":
-        return solve_discrete(fun, span, points, y0, args, method)
+        return solve_discrete(fun, span, points, y0, args, method, events)
+    if events is not None:
+        raise user_error(ValueError, "The continuous adjoint has no events", 'Use adjoint="discrete".')
     closed, captured = close_over(fun, (np.float64(0.0), y0, *args), "solve_ivp")
     ends: list[Progress] = []
 
@@ -45,16 +48,19 @@ def solve_in_graph(
 
 
 def solve_discrete(
-    fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method
+    fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, events: Any = None
 ) -> tuple[Any, Any, Progress]:
     """The same, where derivatives are those of the steps."""
     equation = RightHandSide(fun, y0, args)
     stepper = make_stepper(method, equation)
-    integration = Integration(stepper, make_controller(method, equation, stepper.order), Span(*span))
+    controller = make_controller(method, equation, stepper.order)
+    watched = None if events is None else Events(events, args)
+    integration = Integration(stepper, controller, Span(*span), watched)
     start = integration.begin(equation.split(y0), method.options.get("first_step"))
     if points is None:
         end = integration.run(start)
-        return stack(list(span)), where(end.has_failed, np.nan, stack([y0, equation.join(end.y)])), end
+        times = stack([span[0], span[1] if watched is None else where(end.has_ended, end.t, span[1])])
+        return times, where(end.has_failed, np.nan, stack([y0, equation.join(end.y)])), end
     rows, end = integration.run_through(start, points)
     return points, where(end.has_failed, np.nan, rows), end
 
@@ -83,4 +89,6 @@ def make_controller(method: Method, equation: RightHandSide, order: int) -> Cont
 
 def traced_result(times: Any, y: Any, end: Progress) -> Any:
     """The result as SciPy returns it; whether it succeeded is a value of the graph."""
-    return make_result(times, end.steps, y=y, success=~end.has_failed, status=where(end.has_failed, -1, 0), message="")
+    status = where(end.has_failed, -1, where(end.has_ended, 1, 0))
+    events = {} if end.log is None else {"t_events": end.log.times, "y_events": end.log.states}
+    return make_result(times, end.steps, y=y, success=~end.has_failed, status=status, message="", **events)

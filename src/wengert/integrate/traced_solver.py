@@ -14,6 +14,7 @@ from wengert.control.branches import cond
 from wengert.control.loops import while_loop
 from wengert.core.array import Array
 from wengert.integrate.controller import Controller
+from wengert.integrate.events import EventLog, Events
 from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.integrate.runge_kutta import Trial
 from wengert.ops.elementwise.choices import maximum, minimum, where
@@ -41,7 +42,8 @@ class Stepper(Protocol):
 class Progress(NamedTuple):
     """Where an integration is: the time and state, the size of the next trial, and whether it goes on.
 
-    `carried` is what the next step needs of the last one. `steps` counts the trials.
+    `carried` is what the next step needs of the last one. `steps` counts the trials. `log` has the events, and
+    `has_ended` says that one of them ended the integration.
     """
 
     t: Any
@@ -51,6 +53,8 @@ class Progress(NamedTuple):
     was_rejected: Any
     has_failed: Any
     steps: Any
+    has_ended: Any
+    log: EventLog | None
 
 
 class LastStep(NamedTuple):
@@ -83,8 +87,8 @@ class Span:
 class Integration:
     """One integration by a method with steps of its own choice."""
 
-    def __init__(self, stepper: Stepper, controller: Controller, span: Span):
-        self.stepper, self.controller, self.span = stepper, controller, span
+    def __init__(self, stepper: Stepper, controller: Controller, span: Span, events: Events | None = None):
+        self.stepper, self.controller, self.span, self.events = stepper, controller, span, events
 
     def begin(self, y: Parts, first_step: float | None) -> Progress:
         """The beginning."""
@@ -95,10 +99,11 @@ class Integration:
             h = self.controller.first_step(self.stepper.equation, t, self.span.end, y, rates)
         else:
             h = np.float64(first_step)
-        return Progress(t, y, carried, h, np.False_, np.False_, np.int64(0))
+        log = None if self.events is None else self.events.begin(t, self.stepper.equation.join(y))
+        return Progress(t, y, carried, h, np.False_, np.False_, np.int64(0), np.False_, log)
 
-    def advance(self, now: Progress) -> tuple[Progress, Trial, Any]:
-        """One trial: where the integration is afterwards, the step, and whether it was accepted."""
+    def advance(self, now: Progress) -> tuple[Progress, Trial, Any, Any]:
+        """One trial: where the integration is afterwards, the step, whether it was accepted, and its length."""
         span, controller = self.span, self.controller
         least = controller.least_step(now.t)
         failed = now.was_rejected & (now.h < least)
@@ -117,12 +122,26 @@ class Integration:
             ~accepts,
             failed,
             now.steps + 1,
+            now.has_ended,
+            now.log,
         )
-        return after, trial, accepts
+        return self.observe(now, after, trial, accepts), trial, accepts, end - now.t
+
+    def observe(self, now: Progress, after: Progress, trial: Trial, accepts: Any) -> Progress:
+        """Where the integration is after a step, with the events in it."""
+        if self.events is None or now.log is None:
+            return after
+        equation, t = self.stepper.equation, self.span.differentiable(now.t)
+        h = self.span.differentiable(after.t) - t
+        at = lambda x: equation.join(self.stepper.at(t, h, now.y, trial.stages, x))
+        log, x = self.events.observe(now.log, t, h, at, equation.join(after.y), accepts)
+        ends = stop_gradient(x) <= 1.0
+        y = [where(ends, a, b) for a, b in zip(equation.split(at(where(ends, x, 1.0))), after.y, strict=True)]
+        return after._replace(t=where(ends, stop_gradient(t + x * h), after.t), y=y, has_ended=ends, log=log)
 
     def is_before(self, now: Progress, t: Any) -> Any:
         """Whether a time is still ahead."""
-        return (self.span.direction * (t - now.t) > 0.0) & ~now.has_failed
+        return (self.span.direction * (t - now.t) > 0.0) & ~now.has_failed & ~now.has_ended
 
     def run(self, start: Progress) -> Progress:
         """The state at the end."""
@@ -138,8 +157,8 @@ class Integration:
         """
         equation, count = self.stepper.equation, points.shape[0]
         numbers = stop_gradient(points) if isinstance(points, Array) else points
-        rows, numbering = np.zeros((count, equation.n), equation.dtype), np.arange(count)[:, None]
-        _, trial, _ = self.advance(start)  # for the shapes of its stages
+        rows, numbering = np.full((count, equation.n), np.nan, equation.dtype), np.arange(count)[:, None]
+        _, trial, _, _ = self.advance(start)  # for the shapes of its stages
         zeros = [[np.zeros(part.shape, part.dtype)[()] for part in stage] for stage in trial.stages]
         last = LastStep(start.t, np.float64(0.0), start.y, zeros)
 
@@ -151,10 +170,10 @@ class Integration:
             return now, last, k + 1, where(numbering == k, y, rows)
 
         def move(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
-            after, trial, accepts = self.advance(now)
+            after, trial, accepts, h = self.advance(now)
             choose = lambda new, old: [where(accepts, a, b) for a, b in zip(new, old, strict=True)]
             stages = [choose(a, b) for a, b in zip(trial.stages, last.stages, strict=True)]
-            length = where(accepts, after.t - now.t, last.h)
+            length = where(accepts, h, last.h)
             return after, LastStep(where(accepts, now.t, last.t), length, choose(now.y, last.y), stages), k, rows
 
         def step(state: tuple) -> Any:
@@ -162,7 +181,10 @@ class Integration:
             is_first = (last.h == 0.0) & self.is_before(now, self.span.end)  # a point at the start is in the first step
             return cond(self.is_before(now, getitem(numbers, minimum(k, count - 1))) | is_first, move, write, *state)
 
-        found = while_loop(
-            lambda state: (state[2] < count) & ~state[0].has_failed, step, (start, last, np.int64(0), rows)
-        )
+        def goes_on(state: tuple) -> Any:
+            now, _, k, _ = state
+            is_ahead = self.span.direction * (getitem(numbers, minimum(k, count - 1)) - now.t) > 0.0
+            return (k < count) & ~now.has_failed & ~(now.has_ended & is_ahead)
+
+        found = while_loop(goes_on, step, (start, last, np.int64(0), rows))
         return found[3], found[0]

@@ -224,8 +224,9 @@ class Symbol(Array):
             raise user_error(
                 TrackedValueError,
                 "The truth of a traced value (`if`, `while`, `and`, `or`, `not`, `assert`) is not known yet",
-                "Choose between values with wg.where(condition, x, y), loop a fixed number of times, or pass what "
-                "decides as a constant (static_argnums).",
+                "Choose between values with wg.where(condition, x, y), branch with wg.cond(condition, f, g), loop with "
+                "wg.while_loop or a fixed number of times, or pass what decides as a constant (static_argnums). The "
+                "statements of functions in files are read (wg.source), those of functions without source are not.",
             ) from None
 
     def numpy(self) -> np.ndarray:

@@ -83,7 +83,7 @@ class Leaf(NamedTuple):
     """One leaf of a value after an `if`: known already (`value`), or an output of both branches."""
 
     value: Any
-    index: int | None = None
+    output: int | None = None
 
 
 class Choice:
@@ -118,7 +118,7 @@ class Choice:
 
     def build(self, structure: tree.Structure, leaves: Sequence[Leaf]) -> Any:
         """A value after the choice."""
-        return tree.unflatten(structure, [x.value if x.index is None else self.results[x.index] for x in leaves])
+        return tree.unflatten(structure, [x.value if x.output is None else self.results[x.output] for x in leaves])
 
     def add(self, first: Node, second: Node) -> Leaf:
         """A new output of both branches."""
@@ -131,7 +131,7 @@ class Choice:
         holds, failure = check
         pair = [make_constant(np.True_), make_constant(np.True_)]
         pair[i] = holds
-        index = self.add(*pair).index
+        index = self.add(*pair).output
         assert index is not None
         return failure, index
 

@@ -1,4 +1,4 @@
-"""Calls in rewritten functions: the user's functions are read too, and some of Python's and NumPy's take traced values."""
+"""Calls in rewritten functions: the user's are read too, and some of Python's and NumPy's take traced values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import builtins
 import functools
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from wengert.source.iterables import count_range, enumerate_items, reverse_items
 from wengert.source.logic import COMPARISONS
 from wengert.source.memory import Memory
 from wengert.source.rows import Rows
-from wengert.source.values import is_number, is_unknown, truth
+from wengert.source.values import is_number, is_unknown, truth, use
 
 UPDATES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "Add": (operator.add, operator.iadd), "Sub": (operator.sub, operator.isub),
@@ -117,8 +118,10 @@ def extreme(function: Callable[..., Any], sign: str, args: tuple[Any, ...], kwar
     best = items[0]
     for x in items[1:]:
         test = COMPARISONS[sign](x, best)
-        arms = (lambda x=x: x), (lambda best=best: best)  # type: ignore[misc]  # defaults
-        best = choose_traced(test, *arms, Memory()) if is_unknown(test) else arms[not test]()
+        if is_unknown(test):
+            best = choose_traced(test, partial(use, x), partial(use, best), Memory())
+        elif test:
+            best = x
     return best
 
 

@@ -4,8 +4,8 @@
     rest              becomes    else: rest; return None
 
 What follows an `if` that may leave moves into the branch that does not, if there is one such branch. Else, and in
-loops, boolean variables say that a loop was left; what follows runs if they are false. An `if` with `is_tail` returns in
-both branches, and a loop has `flags`, which end it.
+loops, boolean variables say that a loop was left; what follows runs if they are false. An `if` with `is_tail` returns
+in both branches, and a loop has `flags`, which end it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Exits:
         new_node = self.inside(node, inner)
         changed = assigned([new_node])
         flags = [flag for flag in (RETURNED, context.broken, context.skipped) if flag in changed]
-        return [new_node, *self.guard(flags, [], rest, context)]
+        return [new_node, *self.guard(flags, rest, context, node)]
 
     def inside(self, node: Any, context: Context) -> Any:
         """A statement with the statements inside it rewritten."""
@@ -105,16 +105,15 @@ class Exits:
         return node
 
     def guard(
-        self, flags: Sequence[str], first: Sequence[ast.stmt], rest: Sequence[ast.stmt], context: Context
+        self, flags: Sequence[str], body: Sequence[ast.stmt], context: Context, place: ast.stmt
     ) -> list[ast.stmt]:
         """What follows a statement that may have left."""
-        body = [*first, *rest]
         if not flags:
             return self.block(body, context)
         if context.flagged:
             return [at(ast.If(none_of(flags), self.block(body, context), []), body[0])] if body else []
-        place = body[0] if body else ast.Pass(lineno=1, col_offset=0)
-        new = ast.If(load(RETURNED), [ast.Return(load(RESULT))], self.block([*body, ast.Return(None)], context))
+        rest = self.block([*body, at(ast.Return(None), place)], context)
+        new = ast.If(load(RETURNED), [at(ast.Return(load(RESULT)), place)], rest)
         new.is_tail = True  # type: ignore[attr-defined]  # a mark for the rewriter
         return [at(new, place)]
 
@@ -126,14 +125,14 @@ class Exits:
         if inner.skipped in self.flags:
             body = [assign(inner.skipped, FALSE, node), *body]
         new: Any = (
-            ast.For(node.target, node.iter, body, []) if isinstance(node, ast.For) else ast.While(node.test, body)
+            ast.For(node.target, node.iter, body, []) if isinstance(node, ast.For) else ast.While(node.test, body, [])
         )
         returned = [RETURNED] if RETURNED in assigned(body) else []
         broken = [inner.broken] if inner.broken in self.flags else []
         new.orelse, new.flags = [], [*broken, *returned]
         before = [assign(flag, FALSE, node) for flag in broken]
         first = [at(ast.If(none_of(broken), node.orelse, []), node)] if broken and node.orelse else node.orelse
-        return [*before, at(new, node), *self.guard(returned, first, rest, context)]
+        return [*before, at(new, node), *self.guard(returned, [*first, *rest], context, node)]
 
 
 def push(node: ast.If, rest: Sequence[ast.stmt]) -> ast.If:

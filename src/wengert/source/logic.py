@@ -6,98 +6,90 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.control.checks import Failure
 from wengert.core.errors import user_line
+from wengert.core.infer import is_elementwise
+from wengert.core.spec import Spec
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 from wengert.source.branches import choose_traced
 from wengert.source.memory import Memory
 from wengert.source.tracing import Inner, register_check
 from wengert.source.values import is_number, is_unknown, truth
 
+BOOLEAN = Spec((), np.dtype(bool))
 Thunk = Callable[[], Any]
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-HARMLESS = frozenset(
-    "add subtract multiply negative positive absolute less less_equal greater greater_equal equal not_equal logical_and "
-    "logical_or logical_not isnan isfinite isinf maximum minimum astype astype_discrete sum square reshape".split()
-)
-"""Operations that can be computed where Python would not."""
 
 
 def all_true(first: Any, *others: Thunk) -> Any:
     """`a and b and ...`, where only the truth matters."""
-    for k, other in enumerate(others):
-        if is_unknown(first):
-            return join_tests(
-                logical_and, truth(first), lambda k=k: all_true(others[k](), *others[k + 1 :]), False, others
-            )  # type: ignore[misc]  # a default
-        if not first:
-            return first
-        first = other()
-    return first
+    if not others:
+        return first
+    rest = lambda: all_true(others[0](), *others[1:])
+    if is_unknown(first):
+        return join_tests(logical_and, truth(first), rest, False, others)
+    return rest() if first else first
 
 
 def any_true(first: Any, *others: Thunk) -> Any:
     """`a or b or ...`, where only the truth matters."""
-    for k, other in enumerate(others):
-        if is_unknown(first):
-            return join_tests(
-                logical_or, truth(first), lambda k=k: any_true(others[k](), *others[k + 1 :]), True, others
-            )  # type: ignore[misc]  # a default
-        if first:
-            return first
-        first = other()
-    return first
+    if not others:
+        return first
+    rest = lambda: any_true(others[0](), *others[1:])
+    if is_unknown(first):
+        return join_tests(logical_or, truth(first), rest, True, others)
+    return first if first else rest()
 
 
 def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
-    """A traced test and the rest, which is computed only if the test does not decide, unless it is cheap and harmless."""
+    """A traced test and the rest, which is computed only if the test does not decide, unless it cannot fail."""
     whole = lambda: truth(x) if is_unknown(x := rest()) else bool(x)
     inner = Inner(Memory(*parts), lambda _: whole(), isolated=True)
     if not inner.changes and not inner.checks and inner.error is None:
         if not is_unknown(inner.result):
             return first if bool(inner.result) is not decided else inner.result
         body, captured = inner.close([], [inner.node_of(inner.result)])
-        if all(node.primitive.name in HARMLESS for node in body.operations):
+        if all(is_elementwise(node.primitive) for node in body.operations):
             return join(first, body.run(captured)[0])
-    arms = (lambda: decided), whole
-    return choose_traced(first, *(arms if decided else arms[::-1]), Memory(*parts))
+    known = lambda: decided
+    return choose_traced(first, known if decided else whole, whole if decided else known, Memory(*parts))
+
+
+def join_values(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
+    """The same where the values of the operands matter: one of them, which must be alike."""
+    if is_boolean(first) and is_boolean(Inner(Memory(*parts), lambda _: rest(), isolated=True).result):
+        return join_tests(join, first, rest, decided, parts)
+    known = lambda: first
+    return choose_traced(first, known if decided else rest, rest if decided else known, Memory(*parts))
 
 
 def last_true(first: Any, *others: Thunk) -> Any:
     """`a and b and ...`: the first operand that is false, or the last one."""
-    for k, other in enumerate(others):
-        if is_unknown(first):
-            rest = lambda k=k: last_true(others[k](), *others[k + 1 :])  # type: ignore[misc]  # a default
-            if is_boolean(first):
-                return join_tests(logical_and, truth(first), rest, False, others)
-            value = first
-            return choose_traced(first, rest, lambda: value, Memory(*others))
-        if not first:
-            return first
-        first = other()
-    return first
+    if not others:
+        return first
+    rest = lambda: last_true(others[0](), *others[1:])
+    if is_unknown(first):
+        return join_values(logical_and, first, rest, False, others)
+    return rest() if first else first
 
 
 def first_true(first: Any, *others: Thunk) -> Any:
     """`a or b or ...`: the first operand that is true, or the last one."""
-    for k, other in enumerate(others):
-        if is_unknown(first):
-            rest = lambda k=k: first_true(others[k](), *others[k + 1 :])  # type: ignore[misc]  # a default
-            if is_boolean(first):
-                return join_tests(logical_or, truth(first), rest, True, others)
-            value = first
-            return choose_traced(first, lambda: value, rest, Memory(*others))
-        if first:
-            return first
-        first = other()
-    return first
+    if not others:
+        return first
+    rest = lambda: first_true(others[0](), *others[1:])
+    if is_unknown(first):
+        return join_values(logical_or, first, rest, True, others)
+    return first if first else rest()
 
 
 def is_boolean(x: Any) -> bool:
-    """Whether a traced value is a boolean."""
-    return is_number(x) and x.dtype.kind == "b"
+    """Whether a value is one boolean."""
+    return is_number(x) and Spec.of(x) == BOOLEAN
 
 
 def negate(x: Any) -> Any:

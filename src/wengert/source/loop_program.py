@@ -15,7 +15,7 @@ from wengert.core.array import Array
 from wengert.core.aspects import primitive_of
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Constant, Input, Node, Operation, make_constant, make_operation
+from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, make_operation
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.predicates import logical_and
 from wengert.ops.shape.joining import stack
@@ -37,6 +37,7 @@ class Carried(NamedTuple):
     before: Node
     after: Node
     initial: Any
+    is_number: bool = False  # it began as a Python number
 
 
 class Appended(NamedTuple):
@@ -79,7 +80,8 @@ class LoopProgram:
         """Carry the numbers of a state."""
         for slot, node, y in zip(state.moving, nodes, state.numbers(after), strict=True):
             assert slot.spec is not None
-            self.carried.append(Carried(node, self.inner.node_of(y, slot.spec.dtype), slot.start()))
+            is_number = slot.initial.__class__ in PYTHON_NUMBERS
+            self.carried.append(Carried(node, self.inner.node_of(y, slot.spec.dtype), slot.start(), is_number))
 
     def run(self) -> None:
         """Run the loop, and put its results into the memory."""
@@ -169,8 +171,7 @@ class LoopProgram:
         found = LOOP.impl(*[c.initial for c in states], *arrays, body=body, condition=None, shape=shape)
         results: dict[int, Any] = {}
         for c, y in zip(states, found, strict=False):
-            weak = c.before.weak
-            results[self.carried.index(c)] = weak(y) if weak is not None else y
+            results[self.carried.index(c)] = y.item() if c.is_number else y[()]
         for node, y in zip(plain, found[len(states) :], strict=True):
             results[len(self.carried) + list(outputs).index(node)] = y
         return results
@@ -185,6 +186,9 @@ class LoopProgram:
             n = self.roller.items.length  # type: ignore[union-attr]  # lists grow in loops over items only
             target = self.memory.places[k].target
             together = join_trees(trees, n)
+            if isinstance(together, np.ndarray) and together.ndim == 1:  # plain numbers stay plain
+                list.extend(target, together.tolist())
+                continue
             if together is not None:
                 trees, n = [together], n * len(trees)
             list.extend(target, [Row(arrays, i, n) for i in range(n) for arrays in trees])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from types import CellType
 from typing import Any
 
@@ -39,7 +40,7 @@ def unrolling(setting: bool | int | None) -> Iterator[None]:
 def is_short(n: int) -> bool:
     """Whether a loop of n steps is written out."""
     setting = UNROLL.get()
-    if setting is None:
+    if setting is None or not n:
         return n <= UNROLLED
     return setting if isinstance(setting, bool) else n <= setting
 
@@ -148,8 +149,7 @@ class ForLoop:
             if items is not None and items.length - k > FEW and self.try_rolling(items.drop(k)) is None:
                 return
             items = None
-            run = lambda item=item: self.step(item)  # type: ignore[misc]  # a default
-            choose_traced(none_true(left), run, lambda: None, Memory(self.step, item))
+            choose_traced(none_true(left), partial(self.step, item), lambda: None, Memory(self.step, item))
 
 
 def none_true(flags: Sequence[Any]) -> Any:
@@ -157,4 +157,4 @@ def none_true(flags: Sequence[Any]) -> Any:
     if not flags:
         return True
     first, *others = flags
-    return all_true(negate(first), *[lambda x=x: negate(x) for x in others])  # type: ignore[misc]  # a default
+    return all_true(negate(first), *[partial(negate, x) for x in others])

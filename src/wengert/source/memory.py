@@ -1,4 +1,4 @@
-"""What a function can change: variables, lists, dictionaries and objects that it can reach, as they were before it ran."""
+"""What a function can change: variables, lists, dictionaries and objects that it can reach, as they were before."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from wengert.source.memory import is_users_module
 from wengert.source.rewriting import GENERATED, Rewriter, is_readable
 from wengert.source.syntax import RUNTIME, arguments, load
 
+FUNCTION = "__function__"
 LIBRARIES = ("numpy", "scipy", "wengert", "math")
 
 
@@ -44,10 +45,15 @@ def read_function(f: Any) -> Any:
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
     if isinstance(f, type | types.BuiltinFunctionType):
         return f
-    call = getattr(type(f), "__call__", None)
+    call = class_function(type(f), "__call__")
     if isinstance(call, types.FunctionType) and is_users_module(call.__module__, call.__code__.co_filename):
         return types.MethodType(read_plain(call), f)
     return f
+
+
+def class_function(kind: type, name: str) -> Any:
+    """The function that a class, or one that it inherits from, defines by this name."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def read_plain(f: types.FunctionType) -> Callable[..., Any]:
@@ -82,11 +88,13 @@ def read_code(f: types.FunctionType) -> Reading | None:
     if not rewriter.has_changed:
         return None
     free = f.__code__.co_freevars
-    outer = ast.FunctionDef("__outer__", arguments(RUNTIME, *free), [new, ast.Return(load(new.name))], [])
+    inner = ast.FunctionDef(FUNCTION, new.args, new.body, [])  # by its own name, it would be a variable of `__outer__`
+    ast.copy_location(inner, new)
+    outer = ast.FunctionDef("__outer__", arguments(RUNTIME, *free), [inner, ast.Return(load(FUNCTION))], [])
     tree = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(tree, f.__code__.co_filename, "exec", dont_inherit=True, flags=future_flags(f))
     (whole,) = [part for part in compiled.co_consts if isinstance(part, types.CodeType)]
-    (code,) = [part for part in whole.co_consts if isinstance(part, types.CodeType) and part.co_name == new.name]
+    (code,) = [part for part in whole.co_consts if isinstance(part, types.CodeType) and part.co_name == FUNCTION]
     return Reading(new, rename(code, f.__name__, f.__qualname__))
 
 
@@ -112,9 +120,9 @@ def rename(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
 def find_node(f: types.FunctionType) -> ast.FunctionDef | None:
     """The syntax tree of a function, with the line numbers of its file; None if there is no source."""
     try:
-        lines, first = inspect.getsourcelines(f)
+        lines, first = inspect.getsourcelines(f.__code__)  # not that of a function that it wraps
         text = textwrap.dedent("".join(lines))
-        if f.__name__ == "<lambda>":
+        if f.__code__.co_name == "<lambda>":
             return find_lambda(f, text, first)
         node = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
@@ -132,8 +140,6 @@ def find_lambda(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef
     if module is None:
         return None
     ast.increment_lineno(module, max(first, 1) - 1)
-    known = f.__code__.co_positions()
-    columns = {(line, column) for line, _, column, _ in known if line is not None and column is not None}
     found = [
         node
         for node in ast.walk(module)
@@ -141,12 +147,11 @@ def find_lambda(f: types.FunctionType, text: str, first: int) -> ast.FunctionDef
         and [a.arg for a in node.args.args] == list(f.__code__.co_varnames[: f.__code__.co_argcount])
         and same_code(node, f)
     ]
-    del columns
     if len({ast.dump(node) for node in found}) != 1:
         return None
     node = found[0]
     body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
-    return ast.copy_location(ast.FunctionDef("__lambda__", node.args, body, []), node)
+    return ast.copy_location(ast.FunctionDef("function", node.args, body, []), node)
 
 
 def same_code(node: ast.Lambda, f: types.FunctionType) -> bool:

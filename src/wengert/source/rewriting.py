@@ -70,7 +70,14 @@ class Rewriter(ast.NodeTransformer):
             name for part in ast.walk(ast.Module(new, [])) if isinstance(part, ast.Nonlocal) for name in part.names
         }
         declared = [at(declaration(name), node) for name in self.local if name in inner and name not in assigned(new)]
+        self.check_returns(new, [n.target.id for n in declared])  # type: ignore[attr-defined]  # declarations of names
         return at(ast.FunctionDef(node.name, node.args, [*declared, *new], [], None), node)
+
+    def check_returns(self, body: Sequence[ast.stmt], names: Sequence[str]) -> None:
+        """Let it be an error to return a variable without a value: those of `names` may have none."""
+        for part in ast.walk(ast.Module(list(body), [])):
+            if isinstance(part, ast.Return) and isinstance(part.value, ast.Name) and part.value.id in names:
+                part.value = at(self.runtime("use", part.value), part)
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of a block, rewritten."""
@@ -157,14 +164,27 @@ class Rewriter(ast.NodeTransformer):
         return at(ast.Expr(self.runtime("check", self.test(node.test), message)), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """`x[i] = v` may give x a new value, if x is an array of this function; `x = []` may become the rows of an array."""
+        """`x[i] = v` may give an array of this function a new value; `x = []` may become the rows of an array."""
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, ast.Subscript) and self.is_fresh(target.value):
             return self.set_item(target, self.visit(node.value), node)
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
-        if isinstance(target, ast.Name) and target.id in self.lists and is_list(node.value):
-            node.value = at(self.runtime("Rows", node.value), node.value)
+        node.value = self.as_rows(target, node.value)
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """`x: list = []`."""
+        if node.value is not None:
+            node.value = self.as_rows(node.target, self.visit(node.value))
+        return node
+
+    def as_rows(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """The value that is assigned to a target, with lists that grow in loops as rows."""
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            value.elts = [self.as_rows(t, v) for t, v in zip(target.elts, value.elts, strict=True)]
+        elif isinstance(target, ast.Name) and target.id in self.lists and is_list(value):
+            return at(self.runtime("Rows", value), value)
+        return value
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x[i] += v` and `x += v` too."""

@@ -121,7 +121,7 @@ class Roller:
         return states
 
     def is_passing(self, k: int, after: Any) -> bool:
-        """Whether a variable has no value before the step, and the next step does not need the one that it has after."""
+        """Whether a variable has no value before the step, and the next step does not need the one that it has."""
         name = self.memory.places[k].name
         if not isinstance(self.memory.before[k], Undefined):
             return False

@@ -30,7 +30,7 @@ class NotRolled(Exception):  # a message from a step to the loop that is being r
 class Rows(list):
     """A list, some elements of which are rows of arrays; they become values when they are used.
 
-    While a loop is rolled, `window` has the last elements that its steps may read, and nothing else of the list is known.
+    While a loop is rolled, `window` has the last elements that its steps may read, and nothing else of it is known.
     """
 
     window: list[Any] | None = None
@@ -98,7 +98,7 @@ class Rows(list):
     def __ne__(self, other: object) -> bool:
         return list(self) != other
 
-    __hash__ = None  # type: ignore[assignment]  # as for lists
+    __hash__ = None
     __rmul__ = __mul__
 
     def copy(self) -> list:

@@ -22,3 +22,4 @@ from wengert.source.logic import raised as raised
 from wengert.source.loops import iterate as iterate
 from wengert.source.loops import repeat as repeat
 from wengert.source.rows import Rows as Rows
+from wengert.source.values import use as use

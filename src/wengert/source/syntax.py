@@ -16,8 +16,11 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def at(node: N, place: ast.AST) -> N:
-    """A node at the line of another."""
-    return ast.fix_missing_locations(ast.copy_location(node, place))
+    """A node at the first line of another."""
+    ast.copy_location(node, place)
+    if isinstance(node, ast.stmt | ast.expr) and not isinstance(node, ast.FunctionDef):
+        node.end_lineno, node.end_col_offset = node.lineno, node.col_offset + 1
+    return ast.fix_missing_locations(node)
 
 
 def load(name: str) -> ast.Name:

@@ -25,12 +25,16 @@ def source(f: Callable[..., Any]) -> str:
     def relu(x):
         return __wengert__.choose(x > 0, lambda: x, lambda: 0.0)
     """
-    from wengert.source.reading import READINGS, read_plain  # which is needed where functions are traced
+    from wengert.source.reading import (  # which is needed where functions are traced
+        READINGS,
+        class_function,
+        read_plain,
+    )
 
     plain = f if isinstance(f, types.FunctionType) else getattr(f, "f", getattr(f, "func", f))
     plain = inspect.unwrap(getattr(plain, "__func__", plain))
     if not isinstance(plain, types.FunctionType):
-        plain = getattr(type(plain), "__call__", None)
+        plain = class_function(type(plain), "__call__")
     if not isinstance(plain, types.FunctionType):
         raise user_error(TypeError, f"wg.source takes a function, and was given a {type(f).__name__}")
     read_plain(plain)

@@ -96,7 +96,7 @@ class Inner:
         return not isinstance(place, ArrayValue) or place.target.value is not self.given.get(id(place.target))
 
     def keep(self, value: Any) -> Any:
-        """A value in which objects that were changed in place, and are as before again, are replaced by what they were."""
+        """A value with the new values of objects that were changed in place, which are as before again."""
         if not self.updated or value is None or isinstance(value, Undefined):
             return value
         leaves, structure = tree.flatten(value)
@@ -161,19 +161,19 @@ def close_graph(inputs: Sequence[Node], outputs: Sequence[Node], values: dict[No
 
     `values` are inputs that stand for captured values.
     """
-    graph = Graph([*inputs, *(values or {})], list(outputs))  # type: ignore[arg-type]  # inputs
+    graph = Graph([*inputs, *(values or {})], list(outputs))  # type: ignore[list-item]  # inputs
     captured: dict[int, tuple[Any, Input]] = {}
     new: dict[Node, Node] = {node: Input(node.spec, None, node.name) for node in inputs}
-    for node in graph.constants:
-        if node.is_captured:
-            value = node.value
-            new[node] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(node))))[1]
+    for constant in graph.constants:
+        if constant.is_captured:
+            value = constant.value
+            new[constant] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(constant))))[1]
     used = {a for node in graph.operations for a in node.args} | set(outputs)
-    for node, value in (values or {}).items():
-        if node in used:
-            new[node] = captured.setdefault(id(value), (value, Input(node.spec, None, node.name)))[1]
-    for node in graph.operations:  # all of them, so that they keep their order
-        new[node] = strong_operation(node, new)
+    for given, value in (values or {}).items():
+        if given in used:
+            new[given] = captured.setdefault(id(value), (value, Input(given.spec, None, given.name)))[1]
+    for operation in graph.operations:  # all of them, so that they keep their order
+        new[operation] = strong_operation(operation, new)
     lifted = [x for _, x in captured.values()]
     return Closed(
         Graph([*[new[node] for node in inputs], *lifted], [new.get(y, y) for y in graph.outputs]),  # type: ignore[list-item]  # inputs

@@ -16,7 +16,7 @@ from wengert.core.spec import Spec
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.symbolic import Symbol
-from wengert.source.syntax import RESULT, RETURNED
+from wengert.source.syntax import RETURNED
 
 NUMBERS = (Array, np.ndarray, np.generic, *PYTHON_NUMBERS)
 FLAGS = (RETURNED, "__broken_", "__skipped_")
@@ -40,13 +40,22 @@ def refuse_use(self: Undefined, *_: Any, **__: Any) -> Any:
     return self.shape
 
 
-for method in (
-    "abs add and array array_function array_ufunc bool call complex contains divmod enter eq float floordiv format ge "
-    "getitem gt iadd imul index int invert isub iter itruediv le len lshift lt matmul mod mul ne neg next or pos pow radd "
-    "rand rdivmod reversed rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setattr "
-    "setitem str sub truediv xor"
-).split():
+OPERATORS = [
+    "abs", "add", "and", "array", "array_function", "array_ufunc", "bool", "call", "complex", "contains", "divmod",
+    "enter", "eq", "float", "floordiv", "format", "ge", "getitem", "gt", "iadd", "imul", "index", "int", "invert",
+    "isub", "iter", "itruediv", "le", "len", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "next", "or",
+    "pos", "pow", "radd", "rand", "rdivmod", "reversed", "rfloordiv", "rlshift", "rmatmul", "rmod", "rmul", "ror",
+    "round", "rpow", "rrshift", "rshift", "rsub", "rtruediv", "rxor", "setattr", "setitem", "str", "sub", "truediv",
+    "xor",
+]  # fmt: skip
+"""The special methods of all that can be done with a value."""
+for method in OPERATORS:
     setattr(Undefined, f"__{method}__", refuse_use)
+
+
+def use(x: Any) -> Any:
+    """The value of a variable; an error if it has none."""
+    return x.shape if isinstance(x, Undefined) else x
 
 
 def is_unknown(x: Any) -> bool:
@@ -107,6 +116,8 @@ def describe(x: Any) -> str:
     """A value in an error message: shape and dtype of arrays, structure of trees."""
     if isinstance(x, Undefined):
         return "without a value"
+    if isinstance(x, Spec):
+        return repr(x)
     leaves, structure = tree.flatten(x)
     if structure is not tree.LEAF:
         return (

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from wengert.source.syntax import own_nodes
+from wengert.source.syntax import SCOPES, own_nodes
 
 CREATION = frozenset(
-    ("array arange copy empty empty_like eye full full_like identity linspace ones ones_like tile zeros zeros_like")
-    .split()
+    ["arange", "array", "copy", "empty", "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones",
+     "ones_like", "tile", "zeros", "zeros_like"]
 )  # fmt: skip
 """Functions of NumPy that return a new array."""
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Assigned(ast.NodeVisitor):
@@ -22,47 +23,28 @@ class Assigned(ast.NodeVisitor):
         for node in nodes:
             self.visit(node)
 
-    def visit_Name(self, node: ast.Name) -> None:
-        """A use of a variable."""
-        if not isinstance(node.ctx, ast.Load):
-            self.names[node.id] = None
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A nested function or class: only its name is assigned here."""
-        self.names[node.name] = None
-        for part in node.decorator_list:
-            self.visit(part)
-
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]  # alike
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        """A function without a name assigns nothing."""
-
-    def visit_comprehension_of(self, node: ast.AST) -> None:
-        """A comprehension has variables of its own, apart from those of `:=`."""
-        for inner in own_nodes([node]):
-            if isinstance(inner, ast.NamedExpr):
-                self.visit(inner.target)
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        """`except ... as e`."""
-        if node.name:
-            self.names[node.name] = None
+    def visit(self, node: ast.AST) -> None:
+        """Note what one node assigns, and what those inside it do."""
+        if isinstance(node, SCOPES):  # of a nested function only its name is assigned here
+            self.names |= {} if isinstance(node, ast.Lambda) else {node.name: None}
+            return
+        if isinstance(node, COMPREHENSIONS):  # it has variables of its own, apart from those of `:=`
+            inner = [part.target for part in own_nodes([node]) if isinstance(part, ast.NamedExpr)]
+            self.names |= dict.fromkeys([target.id for target in inner])
+            return
+        name = name_assigned(node)
+        if name:
+            self.names[name] = None
         self.generic_visit(node)
 
-    def visit_alias(self, node: ast.alias) -> None:
-        """`import a.b as c`."""
-        self.names[node.asname or node.name.partition(".")[0]] = None
 
-    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
-        """`case ... as name`."""
-        if node.name:
-            self.names[node.name] = None
-        self.generic_visit(node)
-
-    visit_MatchStar = visit_MatchAs
+def name_assigned(node: ast.AST) -> str | None:
+    """The name that a node itself assigns, if any."""
+    if isinstance(node, ast.Name):
+        return None if isinstance(node.ctx, ast.Load) else node.id
+    if isinstance(node, ast.alias):
+        return node.asname or node.name.partition(".")[0]
+    return node.name if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) else None
 
 
 def assigned(nodes: Iterable[ast.AST]) -> list[str]:

@@ -17,8 +17,8 @@ from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
-from wengert.modes.forward import zeros_like
 from wengert.modes import recording
+from wengert.modes.forward import zeros_like
 from wengert.modes.taylor import Jet, Run, Series
 from wengert.transforms.boundary import call_function
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from wengert.explain.explanation import Explanation
-from wengert.explain.folding import State, find_loops, find_states
+from wengert.explain.folding import LoopState, find_loops, find_states
 from wengert.explain.steps import TraceStep
 from wengert.graph.ir import Node, Operation
 
@@ -41,7 +41,7 @@ class Group:
     function: str | None
     line: int | None
     code: str
-    states: tuple[State, ...] = ()
+    states: tuple[LoopState, ...] = ()
 
     @property
     def heading(self) -> str:

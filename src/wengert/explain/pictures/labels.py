@@ -9,7 +9,7 @@ from wengert.core.primitive import OUTPUT
 from wengert.core.spec import Spec
 from wengert.explain import aspects  # noqa: F401  # fills `sign`
 from wengert.explain.explanation import Explanation
-from wengert.explain.folding import State
+from wengert.explain.folding import LoopState
 from wengert.explain.pictures.grouping import Group
 from wengert.explain.pictures.signs import sign
 from wengert.explain.steps import TraceStep
@@ -141,7 +141,7 @@ def data_lines(node: Node, x: Any) -> list[Line]:
     return equation(name, x, "name") if name else [Line(brief_value(x), "value")]
 
 
-def state_lines(explanation: Explanation, state: State) -> list[Line]:
+def state_lines(explanation: Explanation, state: LoopState) -> list[Line]:
     """The values of a state before and after a loop, and its adjoints, from after to before."""
     lines = [Line(state_text(explanation, state), "name")]
     adjoints = explanation.adjoints.values if explanation.adjoints is not None else {}
@@ -151,7 +151,7 @@ def state_lines(explanation: Explanation, state: State) -> list[Line]:
     return lines
 
 
-def state_text(explanation: Explanation, state: State) -> str:
+def state_text(explanation: Explanation, state: LoopState) -> str:
     """`h: 0.5 → 0.843`."""
     values = explanation.recording.values
     before, after = brief_value(values[state.before], SHORT), brief_value(values[state.after], SHORT)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wengert.compiler.classify import is_update
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import NO_MEMORY
@@ -19,7 +20,8 @@ from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
 from wengert.graph.costs import count_work
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.ops.indexing.subscripts import gather
 
 if TYPE_CHECKING:
     from wengert.compiler.program_writer import Body, ProgramWriter
@@ -39,7 +41,15 @@ def step_work(graph: Graph) -> int:
     if any(node.primitive is LOOP and node.params["shape"].length is None for node in graph.operations):
         return UNSEEN >> 3
     work = count_work(graph)
-    return max(work.flops + (work.read + work.written) // 16, 1)
+    moved = work.read + work.written - sum(map(untouched_bytes, graph.operations))
+    return max(work.flops + moved // 16, 1)
+
+
+def untouched_bytes(node: Operation) -> int:
+    """The bytes of large operands and results of which an update in place, or a read at an index, uses a few."""
+    if is_update(node):
+        return node.args[0].nbytes + node.nbytes
+    return node.args[0].nbytes if is_a(node, gather) else 0
 
 
 def keeps_states_apart(body: Graph, first: int, states: int) -> bool:

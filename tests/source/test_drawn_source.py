@@ -15,9 +15,9 @@ from tests.source.drawn_source import write_programs
 
 import wengert as wg
 
-COUNT = int(os.environ.get("WENGERT_DRAWN", "60"))
-CHUNK = 20
-EVERY = 10
+COUNT = int(os.environ.get("WENGERT_DRAWN", "40"))
+CHUNK = 10
+EVERY = 20
 """So many programs are evaluated for each that is compiled to native code, batched, and differentiated forward."""
 
 

@@ -212,12 +212,14 @@ def test_one_matrix_for_a_stack_of_them():
     assert sparsity(lambda x: np.linalg.inv(x), x).nnz == 3 * 81
 
 
-def test_control_flow_on_numbers_needs_a_point():
+def test_control_flow_on_numbers_has_the_patterns_of_all_branches():
     def f(x):
         return x * 2.0 if x[0] > 0 else x[::-1] * 1.0
 
-    with pytest.raises(TrackedValueError, match="truth of a traced value") as caught:
-        sparsity(f, X)
+    eye = np.eye(4, dtype=bool)
+    assert np.array_equal(sparsity(f, X).toarray(), eye | eye[::-1])
+    with pytest.raises(TrackedValueError, match="different things") as caught:
+        sparsity(lambda x: x if x[0] > 0 else x[1:], X)
     assert "scope='local'" in caught.value.__notes__[0]
     assert np.array_equal(sparsity(f, X, scope="local").toarray(), np.eye(4, dtype=bool))
     assert np.array_equal(sparsity(f, -X, scope="local").toarray(), np.eye(4, dtype=bool)[::-1])

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.closures import close_over
-from wengert.control.loops import is_in_trace
+from wengert.control.closures import close_over, is_for_graph
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
@@ -79,7 +78,7 @@ def solve_ivp(
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = in_double_precision(state)
     points = None if t_eval is None else as_operand(t_eval)
-    if is_in_trace([*span, points, y, *tree.flatten(values)[0]]):
+    if is_for_graph(lambda t, y, span, points, *args: fun(t, y, *args), (np.float64(0.0), y, span, points, *values)):
         refuse_dense(dense_output, None)
         times, rows, end = solve_in_graph(fun, span, points, y, values, chosen, asked or "discrete", events)
         return traced_result(times, astype(rows, kind).T if kind != rows.dtype else rows.T, end)
@@ -151,7 +150,7 @@ def odeint(
         return form.rows(vector[None])
     span = (points[0], points[-1])
     fun = lambda t, v, *args: form.vector(f(t, form.tree(v), *args))
-    if is_in_trace([points, vector, *tree.flatten(values)[0]]):
+    if is_for_graph(lambda t, y, points, *args: fun(t, y, *args), (np.float64(0.0), vector, points, *values)):
         return form.rows(solve_in_graph(fun, span, points, vector, values, chosen, adjoint or "discrete")[1])
     found = solve_compiled(fun, span, points, vector, values, chosen, way, func, (tfirst, *form.key))
     if found is not None:

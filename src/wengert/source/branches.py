@@ -10,7 +10,7 @@ import numpy as np
 from wengert.control.branches import run_closed
 from wengert.control.checks import Failure
 from wengert.core import tree
-from wengert.core.errors import user_error, user_line
+from wengert.core.errors import TrackedValueError, user_error, user_line
 from wengert.core.spec import Spec
 from wengert.graph.ir import PYTHON_NUMBERS, Node, make_constant
 from wengert.ops.elementwise.predicates import logical_not
@@ -208,17 +208,17 @@ class Choice:
             return None
         return self.add(*[side.node_of(x, spec.dtype) for side, x in zip(self.sides, (a, b), strict=True)])
 
-    def difference(self, name: str, a: Any, b: Any) -> TypeError:
+    def difference(self, name: str, a: Any, b: Any) -> TrackedValueError:
         """The error for values that cannot be merged."""
         second, first = describe_difference(a, b)
         if name in ("", RESULT):
             return user_error(
-                TypeError,
+                TrackedValueError,
                 f"The branches of an `if` on a traced value return different things: {first}, and {second}",
                 "Return the same structure, shapes and dtypes in both.",
             )
         return user_error(
-            TypeError,
+            TrackedValueError,
             f"The variable {name!r} is {first} after one branch of an `if` on a traced value, and {second} after the "
             f"other",
             "Give it the same shape and dtype in both.",

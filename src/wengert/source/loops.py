@@ -9,7 +9,7 @@ from functools import partial
 from types import CellType
 from typing import Any
 
-from wengert.core.errors import user_error
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.source.branches import choose_traced
 from wengert.source.iterables import Items, items_of
 from wengert.source.logic import all_true, negate
@@ -63,12 +63,12 @@ def roll_or_raise(roller: Roller, what: str) -> None:
         roller.run()
     except Changed as change:
         raise user_error(
-            TypeError,
+            TrackedValueError,
             f"In a {what} on traced values {change}",
             f"Give {change.name!r} the same structure, shape and dtype before the loop as it has in it.",
         ) from None
     except NotRolled as why:
-        raise user_error(TypeError, f"A {what} on traced values cannot be compiled: {why}") from None
+        raise user_error(TrackedValueError, f"A {what} on traced values cannot be compiled: {why}") from None
 
 
 def iterate(items: Any, step: Callable[[Any], None], temporary: Sequence[str], flags: Sequence[str]) -> None:

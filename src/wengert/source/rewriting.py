@@ -192,7 +192,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Subscript) and self.is_fresh(target.value):
             assert isinstance(target.value, ast.Name)
             index = self.name("index")
-            before = assign(index, self.visit(as_value(target.slice)), node)
+            before = assign(index, as_value(self.visit(target.slice)), node)
             old = ast.Subscript(load(target.value.id), load(index), ast.Load())
             new = ast.Subscript(target.value, load(index), ast.Store())
             return [before, self.set_item(new, ast.BinOp(old, node.op, self.visit(node.value)), node)]
@@ -212,7 +212,7 @@ class Rewriter(ast.NodeTransformer):
         """`x = set_item(x, i, v)`."""
         assert isinstance(target.value, ast.Name)
         name = target.value.id
-        return assign(name, self.runtime("set_item", load(name), self.visit(as_value(target.slice)), value), place)
+        return assign(name, self.runtime("set_item", load(name), as_value(self.visit(target.slice)), value), place)
 
     # Expressions
 

@@ -427,3 +427,9 @@ TRANSFORMS = {
 def test_transforms_of_updates(program, transform):
     x = GRID if program in (rows, nested) else LINE
     assert_evaluates(TRANSFORMS[transform](lambda a, x: total(program(a, x))), 0.7, x)
+
+
+def test_update_of_a_known_number():
+    """An array of one element may be part of the code; to be updated, it needs memory."""
+    f = lambda v, i: np.sin(wg.tensor(np.array([2.0])).at[i].set(v)) + wg.tensor(np.array([3.0])).at[i].add(v)
+    assert_same(wg.compile(f)(0.5, 0), np.sin(np.array([0.5])) + 3.5)

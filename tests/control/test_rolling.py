@@ -160,6 +160,13 @@ def test_compiled(name):
     assert any("loop of" in step for step in compiled.report(0.7, 0.3, XS).steps)
 
 
+def test_unroll():
+    """What the user wants written out stays so."""
+    f = written_out(PROGRAMS["a recurrence"])
+    found = [wg.compile(f, unroll=unroll).report(0.7, 0.3, XS) for unroll in (True, None)]
+    assert [any("loop of" in step for step in report.steps) for report in found] == [False, True]
+
+
 def test_matrices():
     """A recurrent network, float32, without a source."""
     text = """

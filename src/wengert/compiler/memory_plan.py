@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wengert.compiler.classify import Form
+from wengert.compiler.gather import Written
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
 from wengert.control.residuals import has_unknown_length
@@ -38,6 +39,8 @@ class Memory:
         self.schedule = schedule
         graph = schedule.graph
         read = {a for node, form in schedule.forms.items() if form is Form.LOOP for a in node.args}  # type: ignore[attr-defined]  # an operation
+        scatters = [node for node, form in schedule.forms.items() if form is Form.SCATTER]
+        read |= {base for node in scatters if (base := Written.by(node).base) is not None}  # type: ignore[arg-type]  # operations
         self.constants = [c for c in graph.constants if not is_immediate(c) or c in graph.outputs or c in read]
         self.first_input, self.first_output = 1, 1 + len(graph.inputs)
         self.first_constant = self.first_output + len(graph.outputs)

@@ -19,9 +19,10 @@ TIDY = (fold, merge_common, simplify, merge_views)
 """The passes after the expansion: no reduction may become a contraction again."""
 
 
-def prepare(graph: Graph) -> Graph:
-    """The graph as it is scheduled."""
-    optimised = run_until_stable(roll(inline_calls(graph)), REWRITES)
+def prepare(graph: Graph, rolls: bool = True) -> Graph:
+    """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
+    whole = inline_calls(graph)
+    optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
     expanded = expand(share_exponentials(optimised))
     return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
 

@@ -33,6 +33,10 @@ STACK = 1 << 15
 A larger one is allocated for each call. So is every arena of a program that calls Python, which may keep memory, or
 call the program again.
 """
+STACK_OF_PROGRAM, STACK_OF_BODY = 1 << 11, 1 << 14
+"""Bytes on the stack for the states and intermediate results of all loops of a program, and of a body: a body should
+not allocate memory in each step.
+"""
 STACK_TABLE = 256
 """A table of at most so many pointers is on the stack."""
 
@@ -98,6 +102,7 @@ class ProgramWriter:
         self.pointers: list[OwnPointer] = []
         self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.summary: list[str] = []
+        self.scratch_on_stack = 0
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
         """Whether a step calls NumPy, which may raise an error."""
@@ -364,8 +369,10 @@ class ProgramWriter:
         return self.address(self.memory.target(node))
 
     def allocate_scratch(self, name: str, size: int) -> Lanes:
-        """Memory that one step needs, on the stack if it is small."""
-        return self.allocate(name, max(size, 1), size <= STACK)
+        """Memory that one step needs, on the stack as long as all of it is small."""
+        is_on_stack = self.scratch_on_stack + size <= (STACK_OF_BODY if self.prefix else STACK_OF_PROGRAM)
+        self.scratch_on_stack += size if is_on_stack else 0
+        return self.allocate(name, max(size, 1), is_on_stack)
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""

@@ -45,10 +45,14 @@ LARGE = 1_000
 
 
 def roll(graph: Graph) -> Graph:
-    """The graph with loops for the parts that repeat themselves; small graphs stay as they are."""
+    """The graph with loops for the parts that repeat themselves.
+
+    Small graphs stay as they are, and so do those that would have to read most results of the loops one by one.
+    """
     operations = graph.operations
     repetitions = find_repetitions(operations) if len(operations) >= LARGE else []
-    return Rewriter(graph, repetitions).write() if repetitions else graph
+    rolled = Rewriter(graph, repetitions).write() if repetitions else graph
+    return rolled if 2 * len(rolled.operations) < len(operations) else graph
 
 
 class Rewriter:

@@ -68,7 +68,7 @@ FAMILIES = (
     "control.branches",
     "control.checkpoint",
     "control.custom",
-    "control.loops",
+    "control.iteration",
     "source.text",
     "transforms.curvature",
     "transforms.gradients",

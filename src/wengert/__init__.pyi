@@ -26,11 +26,11 @@ from wengert.control.checkpoint import checkpoint_sequential as checkpoint_seque
 from wengert.control.custom import custom_jvp as custom_jvp
 from wengert.control.custom import custom_vjp as custom_vjp
 from wengert.control.custom import primitive as primitive
-from wengert.control.loops import checkpoint_loop as checkpoint_loop
-from wengert.control.loops import fori_loop as fori_loop
-from wengert.control.loops import map as map
-from wengert.control.loops import scan as scan
-from wengert.control.loops import while_loop as while_loop
+from wengert.control.iteration import checkpoint_loop as checkpoint_loop
+from wengert.control.iteration import fori_loop as fori_loop
+from wengert.control.iteration import map as map
+from wengert.control.iteration import scan as scan
+from wengert.control.iteration import while_loop as while_loop
 from wengert.core.array import Array as Array
 from wengert.core.dtypes import bool as bool
 from wengert.core.dtypes import can_cast as can_cast

@@ -10,7 +10,7 @@ from tests.control.passes import forward, gradients, reverse
 
 import wengert as wg
 from wengert.control.checkpoint import checkpoint, checkpoint_sequential
-from wengert.control.loops import checkpoint_loop
+from wengert.control.iteration import checkpoint_loop
 from wengert.core.definition import Definition
 from wengert.core.levels import new_level
 from wengert.core.primitive import Primitive

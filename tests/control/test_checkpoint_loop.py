@@ -9,7 +9,7 @@ import pytest
 from tests.control.passes import forward, gradients, reverse
 
 import wengert as wg
-from wengert.control.loops import checkpoint_loop
+from wengert.control.iteration import checkpoint_loop
 from wengert.control.snapshots import next_snapshot
 from wengert.core.definition import Definition
 from wengert.core.primitive import Primitive

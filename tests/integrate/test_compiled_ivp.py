@@ -30,7 +30,8 @@ def test_a_function_that_is_called_often(runs):
     assert len(runs) == 2
     for result in results[1:]:
         np.testing.assert_allclose(result.y, results[0].y, rtol=1e-13)
-        assert result.success and isinstance(result.y, np.ndarray)
+        assert result.success
+        assert isinstance(result.y, np.ndarray)
         np.testing.assert_array_equal(result.t, POINTS)
 
 
@@ -67,7 +68,8 @@ def test_what_cannot_be_traced_stays_with_scipy(runs):
 def test_failure_is_reported_as_scipy_does(runs):
     blow_up = lambda t, y: y**2
     results = [solve_ivp(blow_up, (0.0, 2.0), [1.0], t_eval=[0.5, 2.0]) for _ in range(4)]
-    assert runs and all(not r.success and r.message == results[0].message for r in results)
+    assert runs
+    assert all(not r.success and r.message == results[0].message for r in results)
 
 
 def test_rodas5p(runs):

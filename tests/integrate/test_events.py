@@ -39,7 +39,8 @@ def test_a_terminal_event(method):
     (hits, apexes), (states, _), t, y, status = f(10.0, 9.81)
     np.testing.assert_allclose(hits, [flight_time(10.0, 9.81)], rtol=1e-8)
     np.testing.assert_allclose(apexes[:1], [10.0 / 9.81], rtol=1e-8)
-    assert np.isnan(apexes[1:]).all() and status == 1
+    assert np.isnan(apexes[1:]).all()
+    assert status == 1
     np.testing.assert_allclose(t, [0.0, hits[0]])
     np.testing.assert_allclose(y[:, -1], states[0], atol=1e-12)
 
@@ -77,7 +78,8 @@ def test_directions_of_crossings(direction, first):
     wanted = scipy.integrate.solve_ivp(oscillate, (0.0, 4.2), [1.0, 0.0], events=event, **TIGHT).t_events[0]
     found = f(np.array([1.0, 0.0]))
     np.testing.assert_allclose(found[: len(wanted)], wanted, rtol=1e-10)
-    assert np.isnan(found[len(wanted) :]).all() and abs(found[0] - first) < 1e-6
+    assert np.isnan(found[len(wanted) :]).all()
+    assert abs(found[0] - first) < 1e-6
 
 
 def test_an_event_that_ends_the_third_time():

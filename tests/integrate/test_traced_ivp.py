@@ -134,10 +134,13 @@ class TestOptions:
 def test_a_solution_that_blows_up():
     f = wg.compile(lambda y0: (lambda r: (r.y, r.success, r.status))(solve_ivp(lambda t, y: y**2, (0.0, 2.0), y0)))
     y, success, status = f(np.array([1.0]))
-    assert np.isnan(y).all() and not success and status == -1
+    assert np.isnan(y).all()
+    assert not success
+    assert status == -1
     y, success, status = f(np.array([0.1]))
     np.testing.assert_allclose(y[0], [0.1, 0.125], rtol=1e-3)
-    assert success and status == 0
+    assert success
+    assert status == 0
 
 
 def test_odeint_with_a_tree():

@@ -21,7 +21,7 @@ from wengert.control.bodies import (
     specs_of,
     trace_body,
 )
-from wengert.control.loops import is_batched, is_in_trace
+from wengert.control.iteration import is_batched, is_in_trace
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.definition import Definition

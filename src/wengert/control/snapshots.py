@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.control.loops import while_loop
+from wengert.control.iteration import while_loop
 from wengert.ops.elementwise.choices import minimum, where
 from wengert.ops.indexing.subscripts import set_at
 from wengert.ops.reductions.sums import sum as sum_

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.loops import while_loop
+from wengert.control.iteration import while_loop
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import sqrt
 from wengert.ops.reductions.logical import any as any_

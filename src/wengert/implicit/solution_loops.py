@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.loops import while_loop
+from wengert.control.iteration import while_loop
 from wengert.implicit.elimination import Elimination
 from wengert.implicit.krylov_loops import column, dot
 from wengert.ops.elementwise.choices import where

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.branches import cond
-from wengert.control.loops import fori_loop
+from wengert.control.iteration import fori_loop
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.choices import minimum, where
 from wengert.ops.shape.reshaping import reshape

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control.call import ARRAY, Call, call_operation
-from wengert.control.loops import scan
+from wengert.control.iteration import scan
 from wengert.control.values import strip_tensor
 from wengert.core.array import Array
 from wengert.core.primitive import Primitive

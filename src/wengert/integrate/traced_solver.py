@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from wengert.control.branches import cond
-from wengert.control.loops import while_loop
+from wengert.control.iteration import while_loop
 from wengert.core.array import Array
 from wengert.integrate.controller import Controller
 from wengert.integrate.events import EventLog, Events

@@ -81,7 +81,11 @@ def _doubles_for_jax() -> None:
 SYSTEMS = {
     system.name: system
     for system in (
-        System("wengert", "Wengert", to_numpy=lambda value: np.asarray(value.detach() if hasattr(value, "detach") else value)),
+        System(
+            "wengert",
+            "Wengert",
+            to_numpy=lambda value: np.asarray(value.detach() if hasattr(value, "detach") else value),
+        ),
         System("torch", "PyTorch", _all_cores_for_torch, lambda value: value.detach().numpy()),
         System("autograd", "autograd"),
         System("jax", "JAX (jit)", _doubles_for_jax),

@@ -11,7 +11,10 @@ import numpy as np
 import wengert as wg
 
 SOURCES = Path(__file__).parent.parent / "src" / "wengert"
-SHARED = {"__getattr__": "PEP 562 has modules define it"}
+SHARED = {
+    "__getattr__": "PEP 562 has modules define it",
+    "run_in_mode": "each mode has a module that runs loops, which is imported when it is needed",
+}
 """Names that more than two modules define, with a reason."""
 
 

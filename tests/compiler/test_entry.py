@@ -243,7 +243,7 @@ def test_symbols_are_in_the_table():
 def test_safe_call(dtype, release_gil):
     values = [np.asarray(v) for v in (X.astype(dtype), np.ones((), dtype), np.ones((3, 0), dtype))]
     specs = [Spec.of(value) for value in values]
-    call = Caller(load_entry(copies(specs), [], tuple(specs)), specs, specs, release_gil)
+    call = Caller(load_entry(copies(specs), [], tuple(specs), release_gil), specs, specs, release_gil)
     for first in [*layouts(values[0]).values(), values[0].tolist() if dtype.char in "dl?D" else values[0]]:
         status, out = call([first, values[1][()], values[2]])
         assert status == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 
@@ -55,14 +57,18 @@ def test_views_move_nothing_and_keep_what_they_see():
 
 def test_peak_memory_of_a_chain_does_not_grow():
     def chain(n):
-        def f(x):
-            for _ in range(n):
-                x = np.sin(x)
-            return x
-
-        return trace(f, np.ones(10)).stats().peak_memory
+        return trace(lambda x: reduce(lambda y, _: np.sin(y), range(n), x), np.ones(10)).stats().peak_memory
 
     assert chain(3) == chain(30) == 3 * 80
+
+
+def test_peak_memory_of_a_loop_does_not_grow():
+    def loop(n):
+        return trace(lambda x: wg.fori_loop(0, n, lambda _, y: np.sin(np.cos(y)), x), np.ones(10))
+
+    few, many = loop(3), loop(30)
+    assert many.stats().peak_memory - few.stats().peak_memory == 27 * 8  # the numbers of the steps
+    assert few.stats().peak_memory == 3 * 8 + 4 * 80  # x, the result, and two values of a step
 
 
 def test_peak_memory_of_a_gradient_grows():

@@ -121,3 +121,8 @@ class TestFailure:
         ):
             with pytest.raises(wg.GradientError, match="compile the functions that it is given"):
                 wg.compile(f)(4.0)
+
+
+def test_a_solution_of_constants():
+    f = wg.compile(lambda x: x * implicit.root(lambda y: y**2 - 4.0, 1.0, solver="hybr"))
+    np.testing.assert_allclose(f(3.0), 6.0, rtol=1e-9)

@@ -93,7 +93,7 @@ def test_stiff_equation():
     np.testing.assert_allclose(jacobian, differences(lambda s: exact(k * s)[0], np.ones(3), 1e-3), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["RK45"])
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_many_components(method):
     A = np.diag(-np.arange(1.0, 13.0)) + 0.1 * np.eye(12, k=1)
     f = lambda A: solve_ivp(lambda t, y: A @ y, (0.0, 1.0), np.ones(12), method, t_eval=[0.5, 1.0], **TIGHT).y.sum()
@@ -166,3 +166,10 @@ def test_captured_values():
     np.testing.assert_allclose(compiled(np.array([1.0])), f(2.0), rtol=1e-12)
     k[...] = 3.0
     np.testing.assert_allclose(compiled(np.array([1.0])), f(3.0), rtol=1e-12)
+
+
+def test_an_integration_of_constants():
+    bent = lambda t, y: -y if t < 0.5 else -2.0 * y  # looks at numbers
+    constant = solve_ivp(bent, (0.0, 1.0), [1.0]).y[0, -1]
+    f = wg.compile(lambda x: x * solve_ivp(bent, (0.0, 1.0), [1.0]).y[0, -1])
+    np.testing.assert_allclose(f(3.0), 3.0 * constant, rtol=1e-14)

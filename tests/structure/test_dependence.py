@@ -221,8 +221,24 @@ def test_control_flow_on_numbers_has_the_patterns_of_all_branches():
     with pytest.raises(TrackedValueError, match="different things") as caught:
         sparsity(lambda x: x if x[0] > 0 else x[1:], X)
     assert "scope='local'" in caught.value.__notes__[0]
+
+
+def test_control_flow_without_source_needs_a_point():
+    f = eval("lambda x: x * 2.0 if x[0] > 0 else x[::-1] * 1.0")
+    with pytest.raises(TrackedValueError, match="truth of a traced value") as caught:
+        sparsity(f, X)
+    assert "scope='local'" in caught.value.__notes__[0]
     assert np.array_equal(sparsity(f, X, scope="local").toarray(), np.eye(4, dtype=bool))
     assert np.array_equal(sparsity(f, -X, scope="local").toarray(), np.eye(4, dtype=bool)[::-1])
+
+
+def test_control_flow_that_is_read_depends_on_what_any_branch_does():
+    def f(x):
+        return x * 2.0 if x[0] > 0 else x[::-1] * 1.0
+
+    either = np.eye(4, dtype=bool) | np.eye(4, dtype=bool)[::-1]
+    assert np.array_equal(sparsity(f, X).toarray(), either)
+    assert np.array_equal(sparsity(f, X, scope="local").toarray(), np.eye(4, dtype=bool))
 
 
 def test_other_arguments_are_not_known_everywhere():

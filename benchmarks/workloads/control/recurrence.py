@@ -23,7 +23,7 @@ def loss(a: Any, x: Any, face: Face) -> Any:
         x[k] = np.sin(a * x[k - 1]) + 0.1
         return x
 
-    return np.mean(wg.fori_loop(1, len(x), step, x + 0.0))
+    return np.mean(wg.fori_loop(1, len(x), step, wg.zeros(len(x))))
 
 
 def loss_by_scan(a: Any, x: Any, face: Face) -> Any:

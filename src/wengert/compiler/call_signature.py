@@ -66,7 +66,7 @@ class Signature:
             self.captures.add(run.arrays)
         self.has_rules, self.assignments = run.has_rules, run.assignments
         assert run.graph.result is not None
-        self.name, self.result, self.wrap = name, run.graph.result, wrap
+        self.name, self.result, self.wrap, self.rolls = name, run.graph.result, wrap, unroll is not True
         self.graph, self.captured = lift_captured(run.graph)
         positional, keywords = structure.children
         is_flat = all(child is LEAF for child in positional.children) and not keywords.children
@@ -95,7 +95,9 @@ class Signature:
         if self._native is None:
             with LOCK:
                 if self._native is None:
-                    self._native = load_or_compile(self.graph, *self.entry_signature(), self.name, self.updates())
+                    self._native = load_or_compile(
+                        self.graph, *self.entry_signature(), self.name, self.updates(), self.rolls
+                    )
         return self._native
 
     def entry_signature(self) -> tuple[list[Argument] | None, ResultTree | None]:

@@ -1,15 +1,17 @@
 """Loops and choices in native code: a function for each body, called with pointers to what it reads and writes.
 
 States alternate between two buffers, and the first step reads them where the operands are; a state that the body
-updates in place is copied once, to where its final value belongs. A slice of a sequence is read where it is, and an
-output is written where it belongs. A loop with a condition writes its outputs to memory that grows as it runs; such a
-sequence is passed on as a pointer, and its length as the number of steps.
+updates in place is copied once, to where its final value belongs. A body of few scalars becomes part of the loop; its
+states are updated in place on the stack, where LLVM keeps them in registers. A slice of a sequence is read where it is,
+and an output is written where it belongs. A loop with a condition writes its outputs to memory that grows as it runs;
+such a sequence is passed on as a pointer, and its length as the number of steps.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wengert.compiler.classify import is_update
 from wengert.compiler.lanes import I64, PTR, Lanes, Type
 from wengert.compiler.memory_plan import aligned_size
 from wengert.compiler.program import NO_MEMORY
@@ -18,7 +20,8 @@ from wengert.control.loop import LOOP
 from wengert.control.residuals import has_unknown_length
 from wengert.graph.costs import count_work
 from wengert.graph.graph import Graph
-from wengert.graph.ir import Node, Operation
+from wengert.graph.ir import Node, Operation, is_a
+from wengert.ops.indexing.subscripts import gather
 
 if TYPE_CHECKING:
     from wengert.compiler.program_writer import Body, ProgramWriter
@@ -38,7 +41,21 @@ def step_work(graph: Graph) -> int:
     if any(node.primitive is LOOP and node.params["shape"].length is None for node in graph.operations):
         return UNSEEN >> 3
     work = count_work(graph)
-    return max(work.flops + (work.read + work.written) // 16, 1)
+    moved = work.read + work.written - sum(map(untouched_bytes, graph.operations))
+    return max(work.flops + moved // 16, 1)
+
+
+def untouched_bytes(node: Operation) -> int:
+    """The bytes of large operands and results of which an update in place, or a read at an index, uses a few."""
+    if is_update(node):
+        return node.args[0].nbytes + node.nbytes
+    return node.args[0].nbytes if is_a(node, gather) else 0
+
+
+def keeps_states_apart(body: Graph, first: int, states: int) -> bool:
+    """Whether no state becomes the old value of another, so that each can be replaced where it is."""
+    old = body.inputs[first : first + states]
+    return not any(new in old and new is not old[k] for k, new in enumerate(body.outputs[:states]))
 
 
 class ControlWriter:
@@ -144,12 +161,14 @@ class LoopWriter(ControlWriter):
         elif self.condition is None:
             count, *self.operands = self.operands
             self.steps = code.load(count, I64)
-        outputs, in_place = self.body.graph.outputs, self.body.in_place
+        self.is_in_registers = self.body.is_inline and keeps_states_apart(self.body.graph, first, states)
+        outputs = self.body.graph.outputs
+        in_place = frozenset(range(states)) if self.is_in_registers else self.body.in_place
         grows = self.shape.length is None
         self.growing = {k: writer.own_pointer() for k in self.used if grows and states <= k < len(outputs)}
         plain = [k for k in range(states, len(outputs)) if k not in self.used]
         changing = [k for k in range(states) if k not in in_place]
-        owned = [k for k in in_place if k not in self.used]
+        owned = [k for k in in_place if k not in self.used or self.is_in_registers]
         buffers = iter(
             self.scratch(f"{self.name}.states", [outputs[k].nbytes for k in (*changing, *changing, *plain, *owned)])
         )
@@ -167,8 +186,8 @@ class LoopWriter(ControlWriter):
         """Write it; returns a line for the report."""
         code, shape = self.code, self.shape
         first = shape.constants
-        for i, operand in enumerate(self.operands[: first + shape.states]):
-            code.store(operand, self.at(self.reads, i))
+        for n, operand in enumerate(self.operands[: first + shape.states]):
+            code.store(operand, self.at(self.reads, n))
         for k, buffer in self.first.items():
             code.store(buffer, self.at(self.writes, k))
         for k, buffer in self.in_place.items():
@@ -207,7 +226,7 @@ class LoopWriter(ControlWriter):
         """Copy a state to the memory in which it is updated; one that does not change is read where it is."""
         code, i = self.code, self.shape.constants + k
         if not self.is_kept(k):
-            if k not in self.taken:
+            if k not in self.taken or self.is_in_registers:
                 self.copy(buffer, self.operands[i], self.body.graph.outputs[k].nbytes)
             code.store(buffer, self.at(self.reads, i))
             code.store(buffer, self.at(self.writes, k))
@@ -289,7 +308,8 @@ class LoopWriter(ControlWriter):
         code, shape, outputs = self.code, self.shape, self.body.graph.outputs
         for k, target in self.used.items():
             if k < shape.states:
-                if (k in self.in_place and not self.is_kept(k)) or (k in self.taken and self.is_kept(k)):
+                is_updated = k in self.in_place and not self.is_in_registers and not self.is_kept(k)
+                if is_updated or (k in self.taken and self.is_kept(k)):
                     continue  # it is there
                 source = code.load(self.at(self.reads, shape.constants + k), PTR)
                 self.copy(target, source, outputs[k].nbytes)

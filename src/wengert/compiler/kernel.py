@@ -19,7 +19,7 @@ from wengert.compiler.element import Elements
 from wengert.compiler.gather import Written
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.loop_plan import ACCUMULATORS, PIECES, LoopPlan
-from wengert.compiler.memory_plan import Memory, Pointers
+from wengert.compiler.memory_plan import POINTER, Memory, Pointers
 from wengert.compiler.schedule import Kernel, Schedule
 from wengert.graph.ir import Operation
 
@@ -37,6 +37,7 @@ class KernelText(NamedTuple):
     is_large: bool
     combine: str | None
     code: Code
+    is_inline: bool = False
 
     @property
     def length(self) -> int:
@@ -47,6 +48,17 @@ class KernelText(NamedTuple):
     def is_mostly_calls(self) -> bool:
         """Whether vector functions do most of its work."""
         return 12 * sum(self.code.calls.values()) > self.length
+
+    @property
+    def pointers(self) -> list[str]:
+        """The lines that load the addresses of operands and results, three for each."""
+        return [line for line in self.code.hoisted if line.startswith(f"  {POINTER}")]
+
+    @property
+    def core(self) -> str:
+        """All other lines."""
+        hoisted = [line for line in self.code.hoisted if not line.startswith(f"  {POINTER}")]
+        return "\n".join([*hoisted, *self.code.lines, "  ret void", "}"])
 
     @property
     def functions(self) -> list[str]:
@@ -61,9 +73,10 @@ class KernelWriter:
         self.kernel, self.schedule, self.memory, self.name = kernel, schedule, memory, name
         self.plan = LoopPlan(kernel, schedule)
         self.code = Code()
-        self.elements = Elements(
-            self.code, schedule, kernel.stage, Pointers(self.code, memory, schedule.aliases), self.plan.is_flat
-        )
+        pointers = Pointers(self.code, memory, schedule.aliases, not schedule.is_inline)
+        self.elements = Elements(self.code, schedule, kernel.stage, pointers, self.plan.is_flat)
+        if schedule.is_inline:  # new states are written where the old ones were
+            self.elements.overwritten.update(schedule.graph.inputs)
 
     def write(self) -> KernelText:
         """The text of the kernel."""
@@ -95,8 +108,9 @@ class KernelWriter:
         elif outer is not None:
             extent, grain = plan.domain[outer], plan.grain(outer)
         has_threads = (is_cut or outer in plan.kept_axes) and self.kernel.scatter is None and extent >= 2 * grain
-        text = kernel_function(self.name, self.code)
-        return KernelText(self.name, text, extent, grain, plan.is_large and has_threads, combine, self.code)
+        is_inline = self.schedule.is_inline
+        text = kernel_function(self.name, self.code, is_inline)
+        return KernelText(self.name, text, extent, grain, plan.is_large and has_threads, combine, self.code, is_inline)
 
     @contextmanager
     def loop(self, start: Lanes | int, stop: Lanes | int, step: int) -> Iterator[Lanes]:
@@ -213,7 +227,8 @@ class KernelWriter:
         return smaller(start), smaller(start + step)
 
 
-def kernel_function(name: str, code: Code) -> str:
-    """The text of a kernel's function."""
-    head = f"define void @{name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:\n"
+def kernel_function(name: str, code: Code, is_inline: bool = False) -> str:
+    """The text of a kernel's function, which becomes part of its caller if it `is_inline`."""
+    linkage, inlining = ("internal ", "alwaysinline") if is_inline else ("", "noinline")
+    head = f"define {linkage}void @{name}(ptr %table, i64 %begin, i64 %end) {inlining} nounwind {{\nentry:\n"
     return head + "\n".join([*code.hoisted, *code.lines, "  ret void", "}"])

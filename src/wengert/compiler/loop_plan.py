@@ -18,6 +18,8 @@ PIECES = 32
 """The number of pieces of a long reduction."""
 LARGE = 400_000
 """The number of scalar operations from which threads are used."""
+LARGE_IN_LOOP = 4 * LARGE
+"""The same in the body of a loop, where they are started in each step."""
 STACK = 4 << 20
 """Bytes that the values of a very long kernel may take on the stack; with more, fewer lanes are used."""
 ACCUMULATORS = 4
@@ -41,7 +43,7 @@ class LoopPlan:
         self.counters = [Counter(i, n) for i, n in enumerate(self.domain)]
         self.vector_axis, self.lanes = self.choose_vector(vector_bytes() // widest)
         self.counters = [Counter(i, n, self.grain(i)) for i, n in enumerate(self.domain)]
-        self.is_large = self.work >= LARGE
+        self.is_large = self.work >= (LARGE_IN_LOOP if schedule.is_body else LARGE)
         self.cut_axis = self.choose_cut()
         last = lambda i: i == self.vector_axis
         self.kept_axes = sorted([i for i in range(len(self.domain)) if i not in self.axes], key=last)

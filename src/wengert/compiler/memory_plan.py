@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wengert.compiler.classify import Form
+from wengert.compiler.gather import Written
 from wengert.compiler.lanes import PTR, Code, Lanes, Type
 from wengert.compiler.schedule import Schedule
 from wengert.control.residuals import has_unknown_length
@@ -38,6 +39,8 @@ class Memory:
         self.schedule = schedule
         graph = schedule.graph
         read = {a for node, form in schedule.forms.items() if form is Form.LOOP for a in node.args}  # type: ignore[attr-defined]  # an operation
+        scatters = [node for node, form in schedule.forms.items() if form is Form.SCATTER]
+        read |= {base for node in scatters if (base := Written.by(node).base) is not None}  # type: ignore[arg-type]  # operations
         self.constants = [c for c in graph.constants if not is_immediate(c) or c in graph.outputs or c in read]
         self.first_input, self.first_output = 1, 1 + len(graph.inputs)
         self.first_constant = self.first_output + len(graph.outputs)
@@ -164,11 +167,15 @@ def address(code: Code, slot: Slot, is_fixed: bool = True) -> Lanes:
     return code.offset(base, slot.offset, Type("i8"))
 
 
+POINTER = "%pointer."
+"""How the names of addresses begin: other lines of a kernel do not depend on where its operands are."""
+
+
 class Pointers:
     """The addresses that one kernel uses, each loaded once at its start."""
 
-    def __init__(self, code: Code, memory: Memory, aliases: Mapping[Node, Node]):
-        self.code, self.memory, self.aliases = code, memory, aliases
+    def __init__(self, code: Code, memory: Memory, aliases: Mapping[Node, Node], is_fixed: bool = True):
+        self.code, self.memory, self.aliases, self.is_fixed = code, memory, aliases, is_fixed
         self.known: dict[Slot, Lanes] = {}
 
     def source(self, node: Node) -> Lanes:
@@ -186,8 +193,11 @@ class Pointers:
     def at(self, slot: Slot) -> Lanes:
         """The address of a slot."""
         if slot not in self.known:
-            lines, self.code.lines = self.code.lines, []
-            self.known[slot] = address(self.code, slot)
-            self.code.hoisted += self.code.lines
-            self.code.lines = lines
+            name = f"{POINTER}{len(self.known)}"
+            self.code.hoisted += [
+                f"  {name}.entry = getelementptr ptr, ptr %table, i64 {slot.entry}",
+                f"  {name}.base = load ptr, ptr {name}.entry" + (", !invariant.load !0" if self.is_fixed else ""),
+                f"  {name} = getelementptr i8, ptr {name}.base, i64 {slot.offset}",
+            ]
+            self.known[slot] = Lanes(self.code, name, PTR)
         return self.known[slot]

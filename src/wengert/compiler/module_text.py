@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
+from wengert.compiler.memory_plan import POINTER
 from wengert.compiler.program import OperandSource
 from wengert.compiler.python_calls import (
     ADDRESS,
@@ -29,12 +31,20 @@ So are kernels of so many lines that mostly call vector functions: between calls
 VectorFunction = tuple[str, Type]
 
 
+class BodyText(NamedTuple):
+    """The function of a body of a loop, which becomes part of the loop if it `is_inline`."""
+
+    name: str
+    code: Code
+    is_inline: bool = False
+
+
 def write_modules(
     run: Code,
     kernels: Sequence[KernelText],
     constants: int,
     upcall_tables: Sequence[str],
-    bodies: Sequence[tuple[str, Code]] = (),
+    bodies: Sequence[BodyText] = (),
     products: Mapping[str, Code] | None = None,
     keeps_memory: bool = False,
 ) -> tuple[str, str, tuple[VectorFunction, ...]]:
@@ -45,12 +55,14 @@ def write_modules(
             calls[key] = calls.get(key, 0) + count
     inlined = is_inlined(calls)
     is_long = sum(kernel.length for kernel in kernels) > LONG
-    is_quick = lambda k: is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls
+    is_quick = lambda k: (
+        not k.is_inline and (is_long and not k.is_large or k.length > LONG_KERNEL and k.is_mostly_calls)
+    )
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
     products = products or {}
-    others = [*[code for _, code in bodies], *products.values(), run]
+    others = [*[body.code for body in bodies], *products.values(), run]
     declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
     vector_declarations = {vector_symbol(*key): declaration(*key) for key in calls}
@@ -75,8 +87,9 @@ def write_modules(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
     )
     head = "define i32 @wengert.run(ptr %inputs, ptr %outputs) {\nentry:\n"
-    for name, code in bodies:
-        body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) noinline nounwind {{\nentry:\n"
+    for name, code, is_inline in bodies:
+        inlining = "alwaysinline" if is_inline else "noinline"
+        body = f"define internal i32 @{name}(ptr %inputs, ptr %outputs, ptr %arena) {inlining} nounwind {{\nentry:\n"
         functions.append(body + "\n".join([*code.hoisted, *code.lines, "}"]))
     for name, code in products.items():
         start = (
@@ -92,8 +105,23 @@ def write_modules(
 
 
 def kernel_texts(kernels: Sequence[KernelText]) -> list[str]:
-    """The functions of kernels."""
-    return [text for kernel in kernels for text in (kernel.text, kernel.combine) if text]
+    """The functions of kernels. Those that differ only in where their operands are share one function."""
+    groups: dict[tuple[str, int], list[KernelText]] = {}
+    for kernel in kernels:
+        groups.setdefault((kernel.core, len(kernel.pointers)), []).append(kernel)
+    texts = [kernel.combine for kernel in kernels if kernel.combine]
+    for (core, lines), members in groups.items():
+        if len(members) == 1 or members[0].is_inline:
+            texts += [kernel.text for kernel in members]
+            continue
+        name = f"{members[0].name}.core"
+        pointers = "".join([f"ptr {POINTER}{i}, " for i in range(lines // 3)])
+        arguments = f"(ptr %table, {pointers}i64 %begin, i64 %end)"
+        texts.append(f"define internal void @{name}{arguments} noinline nounwind {{\nentry:\n{core}")
+        for kernel in members:
+            head = f"define void @{kernel.name}(ptr %table, i64 %begin, i64 %end) noinline nounwind {{\nentry:"
+            texts.append("\n".join([head, *kernel.pointers, f"  call void @{name}{arguments}", "  ret void", "}"]))
+    return texts
 
 
 def code_declarations(codes: Sequence[Code]) -> dict[str, str]:

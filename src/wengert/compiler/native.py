@@ -125,12 +125,14 @@ def load_or_compile(
     result: entry.ResultTree | None,
     name: str,
     updates: Sequence[tuple[int, int]] = (),
+    rolls: bool = True,
 ) -> NativeProgram:
     """The program of a graph, from disk if it was compiled before; with an entry for Python if it has `arguments`.
 
-    `updates` pairs inputs with the outputs that replace them after a run.
+    `updates` pairs inputs with the outputs that replace them after a run; with `rolls`, parts of the graph that repeat
+    themselves become loops.
     """
-    signature = repr((arguments, result, tuple(updates))) if arguments is not None or updates else ""
+    signature = repr((arguments, result, tuple(updates), rolls))
     around = surroundings() if is_portable(graph) else None
     key = None
     if around is not None:
@@ -139,7 +141,7 @@ def load_or_compile(
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
             return NativeProgram(pickle.loads(stored), arguments, name, True)
-    build = compile_graph(graph, arguments, result, updates)
+    build = compile_graph(graph, arguments, result, updates, rolls)
     if key is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             disk.store(key, pickle.dumps(build))
@@ -151,10 +153,11 @@ def compile_graph(
     arguments: Sequence[entry.Argument] | None,
     result: entry.ResultTree | None,
     updates: Sequence[tuple[int, int]] = (),
+    rolls: bool = True,
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
-    optimised = prepare(graph)
+    optimised = prepare(graph, rolls)
     program = write_program(optimised, updates)
     text = program.text
     if arguments is not None and result is not None:

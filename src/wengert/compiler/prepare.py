@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from wengert.compiler.expand import expand
 from wengert.compiler.inline import inline_calls
+from wengert.compiler.softmax import share_exponentials
+from wengert.control.rolling import roll
 from wengert.graph.graph import Graph
 from wengert.graph.passes import REWRITES, run_until_stable
 from wengert.graph.passes.fold import fold
@@ -17,10 +19,11 @@ TIDY = (fold, merge_common, simplify, merge_views)
 """The passes after the expansion: no reduction may become a contraction again."""
 
 
-def prepare(graph: Graph) -> Graph:
-    """The graph as it is scheduled."""
-    optimised = run_until_stable(inline_calls(graph), REWRITES)
-    expanded = expand(optimised)
+def prepare(graph: Graph, rolls: bool = True) -> Graph:
+    """The graph as it is scheduled; with `rolls`, parts that repeat themselves become loops."""
+    whole = inline_calls(graph)
+    optimised = run_until_stable(roll(whole) if rolls else whole, REWRITES)
+    expanded = expand(share_exponentials(optimised))
     return expanded if expanded.outputs == optimised.outputs else run_until_stable(expanded, TIDY)
 
 

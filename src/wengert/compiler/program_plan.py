@@ -38,7 +38,7 @@ class Plan:
     """
 
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
-        self.schedule = schedule = Schedule(graph, reads_early)
+        self.schedule = schedule = Schedule(graph, reads_early, bool(prefix))
         self.memory = memory = Memory(schedule)
         self.writers: dict[Any, KernelWriter] = {
             step: KernelWriter(step, schedule, memory, f"{prefix}kernel.{i}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import filterfalse
 from typing import NamedTuple
 
 from wengert.compiler import blas_calls
@@ -14,7 +15,7 @@ from wengert.compiler.kept_memory import LARGE_ARENA
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
-from wengert.compiler.module_text import upcall_table, write_modules
+from wengert.compiler.module_text import BodyText, upcall_table, write_modules
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program_plan import Plan, is_read_transposed, make_plan, stored_base
@@ -32,6 +33,10 @@ STACK = 1 << 15
 A larger one is allocated for each call. So is every arena of a program that calls Python, which may keep memory, or
 call the program again.
 """
+STACK_OF_PROGRAM, STACK_OF_BODY = 1 << 11, 1 << 14
+"""Bytes on the stack for the states and intermediate results of all loops of a program, and of a body: a body should
+not allocate memory in each step.
+"""
 STACK_TABLE = 256
 """A table of at most so many pointers is on the stack."""
 
@@ -45,13 +50,18 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
 
 
 class Body(NamedTuple):
-    """The function of a body: its name, its graph, the bytes of intermediate results, and its steps for the report."""
+    """The function of a body.
+
+    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`; the report shows
+    its `summary`.
+    """
 
     name: str
     graph: Graph
     arena: int
     in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
     summary: tuple[str, ...]
+    is_inline: bool
 
 
 class OwnPointer(NamedTuple):
@@ -68,7 +78,7 @@ class Shared:
     def __init__(self) -> None:
         self.constants: list[Constant] = []
         self.kernels: list[KernelText] = []
-        self.bodies: list[tuple[str, Code]] = []
+        self.bodies: list[BodyText] = []
         self.fallbacks: list[Fallback] = []
         self.upcall_tables: list[str] = []
         self.products: dict[str, Code] = {}
@@ -92,6 +102,7 @@ class ProgramWriter:
         self.pointers: list[OwnPointer] = []
         self.returned, self.leave = self.code.variable(I32, 0), self.code.label("leave")
         self.summary: list[str] = []
+        self.scratch_on_stack = 0
 
     def may_call_python(self, step: Kernel | Operation) -> bool:
         """Whether a step calls NumPy, which may raise an error."""
@@ -129,10 +140,15 @@ class ProgramWriter:
             self.in_place,
         )
 
-    def write_steps(self) -> None:
-        """Write all steps."""
+    def write_steps(self, replaced: Collection[int] = ()) -> None:
+        """Write all steps. Those outputs of a body that are `replaced` may share the memory of inputs."""
         memory = self.memory
         table = self.write_table()
+        is_early = lambda copy: (
+            self.schedule.is_inline and copy[0] in memory.given and copy[1].entry - memory.first_output not in replaced
+        )
+        for base, target in filter(is_early, memory.copies):
+            self.copy(memory.slot(base), target, base.nbytes)
         for step, kernel in zip(self.schedule.steps, self.kernels, strict=True):
             if kernel is not None:
                 self.run_kernel(step, kernel, table)
@@ -146,7 +162,7 @@ class ProgramWriter:
                 self.run_triangular(step, table)
             else:
                 self.run_fallback(step, table)
-        for base, target in memory.copies:
+        for base, target in filterfalse(is_early, memory.copies):
             self.copy(memory.slot(base), target, base.nbytes)
         self.finish()
 
@@ -255,7 +271,7 @@ class ProgramWriter:
 
     def address(self, slot: Slot) -> Lanes:
         """The address of a slot; Python may exchange the arena."""
-        return address(self.code, slot, is_fixed=not self.lends_memory)
+        return address(self.code, slot, is_fixed=not (self.lends_memory or self.schedule.is_inline))
 
     def copy(self, source: Slot, target: Slot, size: int) -> None:
         """Copy bytes from one slot to another."""
@@ -336,12 +352,13 @@ class ProgramWriter:
         """Write the function of a body."""
         number, body = len(self.shared.bodies), prepare_body(graph)
         name = f"{self.prefix}body.{number}"
-        self.shared.bodies.append((name, Code()))
+        self.shared.bodies.append(BodyText(name, Code()))
         writer = ProgramWriter(make_plan(body, tuple(updates), f"{name}."), self.shared, f"{name}.")
-        writer.write_steps()
-        self.shared.bodies[number] = name, writer.code
+        writer.write_steps([o for _, o in updates])
+        is_inline = writer.schedule.is_inline
+        self.shared.bodies[number] = BodyText(name, writer.code, is_inline)
         shares = frozenset([o for _, o in writer.in_place])
-        return Body(name, body, writer.memory.size, shares, tuple(writer.summary))
+        return Body(name, body, writer.memory.size, shares, tuple(writer.summary), is_inline)
 
     def operand_address(self, node: Node) -> Lanes:
         """The address of an operand of a loop or choice."""
@@ -352,8 +369,10 @@ class ProgramWriter:
         return self.address(self.memory.target(node))
 
     def allocate_scratch(self, name: str, size: int) -> Lanes:
-        """Memory that one step needs, on the stack if it is small."""
-        return self.allocate(name, max(size, 1), size <= STACK)
+        """Memory that one step needs, on the stack as long as all of it is small."""
+        is_on_stack = self.scratch_on_stack + size <= (STACK_OF_BODY if self.prefix else STACK_OF_PROGRAM)
+        self.scratch_on_stack += size if is_on_stack else 0
+        return self.allocate(name, max(size, 1), is_on_stack)
 
     def run_fallback(self, step: Operation, table: Lanes) -> None:
         """Call NumPy."""

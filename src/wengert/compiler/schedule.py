@@ -69,10 +69,13 @@ class Kernel:
 
 
 class Schedule:
-    """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node."""
+    """The schedule of one graph: its `steps`, its `stored` values, and the form and stage of every node.
 
-    def __init__(self, graph: Graph, reads_early: bool = False):
-        self.graph, self.reads_early = graph, reads_early
+    The graph may be the body of a loop or choice.
+    """
+
+    def __init__(self, graph: Graph, reads_early: bool = False, is_body: bool = False):
+        self.graph, self.reads_early, self.is_body = graph, reads_early, is_body
         self.forms: dict[Node, Form] = {}
         self.rows: tuple[int, ...] = ()
         self.columns: set[Node] = set()  # copies in which the lanes of rows are neighbours
@@ -97,6 +100,11 @@ class Schedule:
             self.store(out)
         self.store_late_uses()
         self.steps = self.ordered_steps()
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether this is a body of few scalars, which becomes part of its loop: states stay in registers."""
+        return self.is_body and self.is_tiny and len(self.steps) <= 1
 
     # Forms and loops
 

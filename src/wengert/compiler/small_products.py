@@ -1,10 +1,10 @@
 """Products of small matrices in the bodies of loops, without BLAS.
 
-A call of BLAS takes longer than a small product itself: it copies its operands and may wait for threads. Here a block of
-the result stays in registers while the sum runs. Rows of the right operand are read as vectors, and elements of the left
-one are broadcast; so each element of the result is summed in order, whatever the vectors. If the right operand is stored
-by columns, it is transposed first if it is tiny; otherwise both operands are read along the sum, and lanes are added up
-at the end.
+A call of BLAS takes longer than a small product itself: it copies its operands and may wait for threads. Here a block
+of the result stays in registers while the sum runs. Rows of the right operand are read as vectors, and elements of the
+left one are broadcast; so each element of the result is summed in order, whatever the vectors. If the right operand is
+stored by columns, it is transposed first if it is tiny; otherwise both operands are read along the sum, and lanes are
+added up at the end.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from wengert.core.levels import find_own, is_own, new_level, strip_level
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
-from wengert.graph.passes.subexpressions import merge_common
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
 from wengert.modes.batch import Batched
@@ -94,10 +93,10 @@ def specs_of(nodes: Sequence[Node]) -> list[Spec]:
     return [node.spec for node in nodes]
 
 
-def check_operands(operands: Sequence[Any], body: Graph) -> None:
-    """Raise if operands have other shapes or dtypes than the inputs of a body; a Python number has any."""
+def check_operands(operands: Sequence[Spec], body: Graph) -> None:
+    """Raise if operands have other shapes or dtypes than the inputs of a body."""
     for i, (spec, given) in enumerate(zip(operands, body.inputs, strict=True)):
-        if isinstance(spec, Spec) and spec != given.spec:
+        if spec != given.spec:
             raise user_error(TypeError, f"Operand {i} of a body is {spec!r}, and its input {given.spec!r}")
 
 
@@ -243,6 +242,8 @@ def split_passes(
     free: set[Input],
 ) -> Pulled:
     """What depends on cotangents belongs to the backward part, and reads or repeats the rest."""
+    from wengert.graph.passes.subexpressions import merge_common  # passes are loaded when they are first used
+
     whole = merge_common(Graph([*inputs, *cotangents], [*primal, *pulled]))
     primal, pulled = whole.outputs[: len(primal)], whole.outputs[len(primal) :]
     late = find_late(whole, cotangents)

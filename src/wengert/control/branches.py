@@ -34,7 +34,6 @@ from wengert.graph.ir import Input
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
-from wengert.modes.symbolic import Symbol
 from wengert.modes.taylor import Jet, Run
 from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.ops.elementwise.choices import clip, where
@@ -133,9 +132,8 @@ def run_switch(index: Any, *operands: Any, branches: Branches) -> tuple[Any, ...
     return tuple(map(as_operand, branches[int(np.clip(index, 0, len(branches) - 1))].run(operands)))
 
 
-def switch_spec(_index: Spec, *operands: Spec, branches: Branches) -> tuple[Spec, ...]:
+def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
     """The specs of the results."""
-    check_operands(operands, branches[0])
     return tuple(specs_of(branches[0].outputs))
 
 
@@ -145,14 +143,13 @@ def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], para
         return trace.run(primitive, args, params)
     index, *operands = args
     branches: Branches = params["branches"]
-    if isinstance(top, Symbol):
+    if not isinstance(top, Dual | Jet | Tensor | Batched):
+        check_operands([Spec.of(x) for x in operands], branches[0])
         return top.process(primitive, top.level, args, params)
     index, level = strip_level(index, top.level) if not isinstance(top, Batched) else index, top.level
     values = [strip_level(x, level) for x in operands]
     if isinstance(top, Batched):
         return batch_branches(index, operands, branches, top)
-    if not isinstance(top, Dual | Jet | Tensor):
-        return top.process(primitive, level, args, params)
     if not recording.is_recording():
         return primitive.op(index, *values, **params)
     if isinstance(top, Tensor):

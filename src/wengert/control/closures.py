@@ -12,11 +12,14 @@ from typing import Any
 from wengert.control.bodies import close_function
 from wengert.core import tree
 from wengert.core.array import Array
+from wengert.core.errors import GradientError, TrackedValueError
 from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
+from wengert.modes import recording
 from wengert.modes.forward import Dual, zeros_like
+from wengert.modes.symbolic import Symbol
 from wengert.modes.tensor import Tensor
 
 
@@ -79,6 +82,22 @@ def close_over(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple
 
     body, captured = close_function(flat, [Spec.of(leaves[i]) for i in arrays], what)
     return ClosedFunction(body, arrays, result[0]), captured
+
+
+def is_for_graph(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether a call of f belongs to the graph that is being traced, by its arguments or by what it captures.
+
+    A function that cannot be traced does not: it runs on numbers, if it is given numbers.
+    """
+    leaves = tree.flatten(args)[0]
+    if any(isinstance(payload, Symbol) for leaf in leaves for payload in iterate_payloads(leaf)):
+        return True
+    if recording.current_trace() is None:
+        return False
+    try:
+        return bool(close_over(f, args, "a function")[1])
+    except (TrackedValueError, GradientError):
+        return False
 
 
 class Closure:

@@ -88,11 +88,8 @@ def run_loop(*operands: Any, body: Graph, condition: Graph | None, shape: Shape)
     return (*map(as_operand, states), *outputs, *steps)
 
 
-def loop_spec(*operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:
+def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Shape) -> tuple[Spec, ...]:
     """The specs of the final states, of the outputs, and of the number of steps."""
-    own = operands if condition is not None or shape.length is not None else operands[1:]
-    slices = [Spec(spec.shape[1:], spec.dtype) for spec in own[shape.last :]]
-    check_operands([*own[: shape.last], *slices], body)
     specs = specs_of(body.outputs)
     length = UNKNOWN if shape.length is None else shape.length
     outputs = [Spec((length, *spec.shape), spec.dtype) for spec in specs[shape.states :]]
@@ -104,9 +101,11 @@ def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], pa
     if (trace := recording.capturing_trace(top.level)) is not None:
         return trace.run(primitive, operands, params)
     module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
-    if module is None:
-        return top.process(primitive, top.level, operands, params)
     loop = Loop.of(operands, **params)
+    if module is None:
+        constants, states, sequences = loop.shape.split([Spec.of(x) for x in loop.operands])
+        check_operands([*constants, *states, *[Spec(x.shape[1:], x.dtype) for x in sequences]], loop.body)
+        return top.process(primitive, top.level, operands, params)
     if not isinstance(top, Batched):  # the number of steps has no derivative
         loop = loop._replace(steps=[strip_level(n, top.level) for n in loop.steps])
         if not recording.is_recording():

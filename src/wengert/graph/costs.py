@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wengert.core.aspects import Aspect
 from wengert.core.infer import is_elementwise
 from wengert.core.primitive import OUTPUT
-from wengert.graph.forms import ENTRIES, Stats, form
+from wengert.graph.forms import Stats, form
 from wengert.graph.graph import Graph
 from wengert.graph.held import Held, graphs_of
 from wengert.graph.ir import Node, Operation
@@ -18,7 +18,7 @@ flops: Aspect[Callable[[Operation], int]] = Aspect(
     "flops",
     "the number of flops of one node, if it is not one for each element",
     rest="it takes one for each element, or none",
-    filled_by=ENTRIES,
+    filled_by=("wengert.graph.flop_counts",),
 )
 
 
@@ -99,7 +99,7 @@ def peak_memory(graph: Graph) -> int:
     for node in graph.operations:
         if not node.primitive.facts.view:
             held += bytes_of(node)
-            peak = max(peak, held + max([peak_memory(part.graph) for part in graphs_of(node)], default=0))
+            peak = max(peak, held + max([inner_memory(part.graph) for part in graphs_of(node)], default=0))
         dead: list[Node] = [] if uses[node] else [node]
         for a in node.args:
             if not node.primitive.facts.view:
@@ -107,6 +107,11 @@ def peak_memory(graph: Graph) -> int:
                 dead += [a] * (not uses[a])
         held -= _free(dead, uses, kept)
     return peak
+
+
+def inner_memory(graph: Graph) -> int:
+    """The most bytes that a graph holds at one time beside its inputs, which belong to the operation that holds it."""
+    return peak_memory(graph) - sum([bytes_of(node) for node in graph.inputs])
 
 
 def _free(dead: list[Node], uses: dict[Node, int], kept: set[Node]) -> int:

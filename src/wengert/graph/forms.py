@@ -26,7 +26,7 @@ MODULES = {
     "validate": "wengert.graph.validation",
 }
 """The module of each form, which `import wengert` leaves out."""
-ENTRIES = "wengert.graph.aspects", "wengert.control.aspects"
+ENTRIES = "wengert.graph.aspects", "wengert.control.aspects.loop_formulas", "wengert.control.aspects.loop_source"
 """The modules that say how operations are written, of the table and of control flow."""
 
 

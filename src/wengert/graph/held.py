@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wengert.core.aspects import Aspect
-from wengert.graph.forms import ENTRIES
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation
 
@@ -38,7 +37,7 @@ class Held(NamedTuple):
 
 
 held_graphs: Aspect[Callable[[Operation], list[Held]]] = Aspect(
-    "held graphs", "the graphs that it holds", rest="it holds none", filled_by=ENTRIES
+    "held graphs", "the graphs that it holds", rest="it holds none", filled_by=("wengert.control.aspects.held",)
 )
 
 

@@ -76,7 +76,7 @@ class SourceWriter:
     """
 
     def __init__(self, graph: Graph, function: str, outer: SourceWriter | None = None):
-        self.graph, self.function = graph, function
+        self.graph, self.function, self.is_inner = graph, function, outer is not None
         self.texts: dict[Node, Text] = {}
         self.parts: dict[Node, dict[int, str]] = {}
         self.reserved: set[str] = {*RESERVED, *called_names(graph)} if outer is None else outer.reserved
@@ -105,6 +105,9 @@ class SourceWriter:
         names = graph.value_names()
         blocks = {node for node in graph.operations if node.primitive in python_block}
         named = {node for node in names if not (is_output(node) and node.args[0] in blocks)}
+        if self.is_inner:  # what only becomes a state or a result is assigned to that at once
+            uses = graph.count_uses()
+            named -= {y for y in graph.outputs if uses[y] == 1}
         lines = choose_lines(graph, named | blocks, LIMIT, is_output)
         numbers = {line: i for i, line in enumerate(lines)}
         last = last_uses(graph, lines)

@@ -73,6 +73,10 @@ def _check_constant(node: Constant, i: str) -> None:
 
 
 def _check_operation(node: Operation, i: str) -> None:
+    held = graphs_of(node)
+    for part in held:
+        _check_inputs(part, node, i)
+        _check_outputs(part, held, node, i)
     expected: Any
     if node.primitive is OUTPUT:
         whole, index = node.args[0].spec, node.params["index"]
@@ -86,10 +90,6 @@ def _check_operation(node: Operation, i: str) -> None:
             raise ValueError(f"{_describe_node(node, i)} cannot be computed: {error}") from error
     if node.spec != expected:
         _raise_invalid(node, i, f"says {type_of(node)}, but it is {expected!r}")
-    held = graphs_of(node)
-    for part in held:
-        _check_inputs(part, node, i)
-        _check_outputs(part, held, node, i)
 
 
 def _check_inputs(held: Held, node: Operation, i: str) -> None:

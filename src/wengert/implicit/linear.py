@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.loops import is_in_trace
+from wengert.control.closures import is_for_graph
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import bottom_array, iterate_payloads
-from wengert.core.tree import flatten
 from wengert.implicit.maps import LinearMap, transpose_of, untraceable_error
 from wengert.implicit.solvers import DENSE, KRYLOV, TOLERANCE, ConvergenceError
 from wengert.implicit.theorem import solve_map
@@ -57,7 +56,7 @@ def linear_solve(
     def product(v: Any) -> Any:
         return flat.vector(matvec(flat.tree(v)))
 
-    if is_in_trace(flatten(b)[0]):
+    if is_for_graph(lambda v, b: product(v), (np.zeros(flat.size, flat.dtype), b)):
         return solve_in_graph(product, flat, b, method, tol, options)
     vector = snapshot(flat.vector(b))
 

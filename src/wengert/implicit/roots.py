@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.closures import close_over
-from wengert.control.loops import is_in_trace
+from wengert.control.closures import close_over, is_for_graph
 from wengert.control.values import match_given
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
@@ -242,7 +241,8 @@ class Equation:
     @property
     def is_traced(self) -> bool:
         """Whether the solution becomes part of a graph."""
-        return is_in_trace(flatten((self.x0, self.theta))[0])
+        x = self.flat.tree(np.zeros(self.flat.size, self.flat.dtype))
+        return is_for_graph(lambda x, x0, *theta: self.f(x, *theta), (x, self.x0, *self.theta))
 
     def solve_in_graph(self, solver: Any, tol: float, options: dict[str, Any], start: Any = None) -> Any:
         """The solution as an operation of a graph; by Newton's method, by iteration, or known already."""

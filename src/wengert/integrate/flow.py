@@ -51,8 +51,8 @@ def strip_derivatives(x: Any) -> Any:
         raise user_error(
             TypeError,
             "An integral cannot be traced into a graph",
-            because="SciPy's solvers choose their steps by looking at numbers. Call it outside the traced or compiled "
-            "function, or compile the function that is integrated.",
+            because="SciPy chooses its points by looking at numbers. Call it outside the traced or compiled function, "
+            "or compile the function that is integrated.",
         )
     if isinstance(x, Batched):
         return Batched(strip_derivatives(x.value), x.level)
@@ -281,7 +281,7 @@ def block_diagonal(matrices: np.ndarray) -> np.ndarray:
     return import_module("scipy.linalg").block_diag(*matrices.reshape(-1, *matrices.shape[-2:]))
 
 
-def make_result(t: np.ndarray, nfev: int, **more: Any) -> Any:
+def make_result(t: Any, nfev: Any, **more: Any) -> Any:
     """A result as SciPy returns it, for an integration that got to the end."""
     known = {
         "t_events": None,

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.closures import close_over
-from wengert.control.loops import is_in_trace
+from wengert.control.closures import close_over, is_for_graph
 from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, TrackedValueError, user_error
 from wengert.core.primitive import SHAPED, as_operand
+from wengert.integrate.compiled_ivp import solve_compiled
 from wengert.integrate.continuous_adjoint import solve_trajectory
 from wengert.integrate.discrete_adjoint import replay
 from wengert.integrate.flow import EXPLICIT, IMPLICIT, ROSENBROCK, Flow, Method, check_completed, has_derivative
@@ -21,6 +21,7 @@ from wengert.integrate.tableau import read_tableau
 from wengert.integrate.traced_ivp import solve_in_graph, traced_result
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.casting import astype
+from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
 
@@ -77,10 +78,17 @@ def solve_ivp(
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
     y = in_double_precision(state)
     points = None if t_eval is None else as_operand(t_eval)
-    if is_in_trace([*span, points, y, *tree.flatten(values)[0]]):
+    if is_for_graph(lambda t, y, span, points, *args: fun(t, y, *args), (np.float64(0.0), y, span, points, *values)):
         refuse_dense(dense_output, None)
         times, rows, end = solve_in_graph(fun, span, points, y, values, chosen, asked or "discrete", events)
         return traced_result(times, astype(rows, kind).T if kind != rows.dtype else rows.T, end)
+    if events is None and not dense_output:
+        found = solve_compiled(fun, span, points, y, values, chosen, adjoint)
+        if found is not None:
+            rows, result = found
+            times = stack(list(span)) if points is None else points
+            result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T)
+            return result
     fun, values, flow = close_equation(fun, span, y, values)
     tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))
     if not tracked and not flow.batch.sizes:
@@ -142,8 +150,11 @@ def odeint(
         return form.rows(vector[None])
     span = (points[0], points[-1])
     fun = lambda t, v, *args: form.vector(f(t, form.tree(v), *args))
-    if is_in_trace([points, vector, *tree.flatten(values)[0]]):
+    if is_for_graph(lambda t, y, points, *args: fun(t, y, *args), (np.float64(0.0), vector, points, *values)):
         return form.rows(solve_in_graph(fun, span, points, vector, values, chosen, adjoint or "discrete")[1])
+    found = solve_compiled(fun, span, points, vector, values, chosen, way, func, (tfirst, *form.key))
+    if found is not None:
+        return form.rows(found[0])
     fun, values, flow = close_equation(fun, span, vector, values)
     tracked = flow.captured or flow.batch.sizes or any(map(has_derivative, (points, vector, *tree.flatten(values)[0])))
     if not tracked and adjoint is None:
@@ -293,6 +304,11 @@ class StateLayout:
         self.dtypes = [leaf.dtype if leaf.dtype.kind in "fc" else np.dtype(float) for leaf in leaves]
         self.dtype = np.dtype(complex if any(d.kind == "c" for d in self.dtypes) else float)
         self.bounds = np.cumsum([0, *[int(np.prod(shape)) for shape in self.shapes]])
+
+    @property
+    def key(self) -> tuple:
+        """What makes two layouts equal."""
+        return self.structure, tuple(self.shapes), tuple(self.dtypes)
 
     def vector(self, state: Any) -> Any:
         """A state as one vector."""

@@ -7,6 +7,7 @@ import random
 import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -253,12 +254,17 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
+PACKAGE = str(Path(__file__).parents[1])
+
+
 def is_users_module(module: str | None, filename: str) -> bool:
     """Whether code is the user's own: not of this package, of the standard library, or of an installed one."""
     root = (module or "").partition(".")[0]
+    if "site-packages" in filename or filename.startswith(PACKAGE):  # a decorator may have the user's module
+        return False
     if root == "__main__":
         return True
-    if root in sys.stdlib_module_names or root == "wengert" or "site-packages" in filename:
+    if root in sys.stdlib_module_names or root == "wengert":
         return False
     found = sys.modules.get(module or "")
     return "site-packages" not in str(getattr(found, "__file__", ""))

@@ -71,7 +71,7 @@ def as_value(index: ast.expr) -> ast.expr:
     """An index as an expression: slices by `slice(...)`."""
     if isinstance(index, ast.Slice):
         parts: list[Any] = [part or ast.Constant(None) for part in (index.lower, index.upper, index.step)]
-        return call("slice", *parts)
+        return at(call("slice", *parts), index)
     if isinstance(index, ast.Tuple):
-        return ast.Tuple([as_value(part) for part in index.elts], ast.Load())
+        return at(ast.Tuple([as_value(part) for part in index.elts], ast.Load()), index)
     return index

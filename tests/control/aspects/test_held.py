@@ -42,7 +42,9 @@ def on(operation, *nodes: Node) -> Operation:
 
 
 def loop(operands, body, condition=None, shape=THREE) -> Graph:
-    node = make_operation(LOOP, operands, body=body, condition=condition, shape=shape)
+    params = {"body": body, "condition": condition, "shape": shape}
+    rows = [Spec((shape.length, *y.shape), y.dtype) for y in body.outputs[shape.states :]]
+    node = Operation(LOOP, tuple(operands), params, (*[y.spec for y in body.outputs[: shape.states]], *rows))
     inputs = [a for a in operands if isinstance(a, Input)]
     return Graph(inputs, [make_operation(OUTPUT, [node], index=0)])
 

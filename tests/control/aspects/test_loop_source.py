@@ -146,3 +146,26 @@ def test_names_of_the_user_do_not_hide_what_the_source_calls():
     args = np.float64(2.0), X
     found = wg.trace(f, *args).python().function()(*args)
     np.testing.assert_array_equal(found[1], f(*args)[1])
+
+
+def test_statements_of_python_come_back_as_statements():
+    def f(x, xs):
+        h = x
+        for u in xs:
+            if h > 0.5:
+                v = h + u
+                h = wg.tanh(v)
+            else:
+                h = h * 2.0
+        while h < 9.0:
+            h = h * h + 1.0
+        return h
+
+    args = 0.3, np.linspace(0.0, 1.0, 100)
+    graph = wg.trace(f, *args)
+    source = graph.python()
+    lines = [line.strip() for line in source.splitlines()]
+    assert any(line.startswith("for ") and line.endswith(" in xs:") for line in lines)
+    assert "if h > 0.5:" in lines
+    assert any(line.startswith("while ") and line.endswith(" < 9.0:") for line in lines)
+    assert source.function()(*args) == graph.evaluate(*args) == f(*args)

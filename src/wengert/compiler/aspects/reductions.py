@@ -75,10 +75,16 @@ def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The exponentials of the distances to the largest term do not overflow."""
     if not x.size:
         return None
+    largest, weights = scaled_exponentials(x, axis)
+    total = log(sum_(weights, axis, keepdims=True)) + largest
+    return total if keepdims else reshape(total, [n for i, n in enumerate(x.shape) if i not in axis])
+
+
+def scaled_exponentials(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
+    """The largest terms, or zero where they are not finite, and exp(x - largest)."""
     largest = max_(x, axis, keepdims=True)
     largest = where(isfinite(largest), largest, x.dtype.type(0))
-    total = log(sum_(exp(x - largest), axis, keepdims=keepdims))
-    return total + (largest if keepdims else reshape(largest, total.shape))
+    return largest, exp(x - largest)
 
 
 @expansion(_norm)

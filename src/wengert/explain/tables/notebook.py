@@ -9,7 +9,7 @@ from wengert.explain.explanation import Explanation, writes
 from wengert.explain.tables.equations import Equation, Equations
 from wengert.explain.tables.names import BAR, DOT
 from wengert.explain.tables.plain_text import columns, natural_width
-from wengert.explain.tables.rows import LIMIT, Row, Table, lay_out_tables, sides
+from wengert.explain.tables.rows import LIMIT, Table, TableRow, lay_out_tables, sides
 
 WIDEST = 120
 LIGHT = "--ink: #202124; --faint: #5f6368; --rule: #dadce0; --value: #137333; --derivative: #8430ce;"
@@ -63,7 +63,7 @@ def write_html_table(table: Table) -> str:
     return "\n".join(["<table>", *rows, "</table>"])
 
 
-def html_row(row: Row, table: Table) -> str:
+def html_row(row: TableRow, table: Table) -> str:
     """One row of a table."""
     if row.left_out:
         note = f'<td colspan="{4 * len(table.titles)}">{row.note}</td>'

@@ -15,7 +15,7 @@ TAIL = 20
 """How many lines at the end of a long trace are shown; the others are at its beginning."""
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """The source line, and one or two equations; or the number of rows that are left out, and what they are."""
 
     line: str = ""
@@ -35,7 +35,7 @@ class Table(NamedTuple):
     """Rows under one or two titles."""
 
     titles: tuple[str, ...]
-    rows: list[Row]
+    rows: list[TableRow]
 
     @property
     def left_out(self) -> int:
@@ -49,9 +49,9 @@ class Pending(NamedTuple):
     first: Callable[[], Equation | None] | None = None
     second: Callable[[], Equation | None] | None = None
 
-    def make(self, equations: Equations) -> Row:
+    def make(self, equations: Equations) -> TableRow:
         line = equations.source_line(self.step) if self.step else ""
-        return Row(line, self.first and self.first(), self.second and self.second())
+        return TableRow(line, self.first and self.first(), self.second and self.second())
 
 
 Rows = list[Pending]
@@ -116,36 +116,36 @@ def backward_rows(equations: Equations) -> Rows:
     return rows
 
 
-def make_rows(equations: Equations, rows: Rows, limit: int | None) -> list[Row]:
+def make_rows(equations: Equations, rows: Rows, limit: int | None) -> list[TableRow]:
     """The rows. If there are too many, loops are folded to their first and last step; then the middle is left out."""
     if limit is None or len(rows) <= limit:
         return [row.make(equations) for row in rows]
     found = fold_loops(equations, rows)
     if len(found) > limit:
         middle = found[limit - TAIL : -TAIL]
-        hidden = sum([row.left_out if isinstance(row, Row) else 1 for row in middle])
-        found = [*found[: limit - TAIL], Row(left_out=hidden), *found[-TAIL:]]
-    return [row if isinstance(row, Row) else row.make(equations) for row in found]
+        hidden = sum([row.left_out if isinstance(row, TableRow) else 1 for row in middle])
+        found = [*found[: limit - TAIL], TableRow(left_out=hidden), *found[-TAIL:]]
+    return [row if isinstance(row, TableRow) else row.make(equations) for row in found]
 
 
-def fold_loops(equations: Equations, rows: Rows) -> list[Pending | Row]:
+def fold_loops(equations: Equations, rows: Rows) -> list[Pending | TableRow]:
     """The rows without those of a loop that belong neither to its first nor to its last step."""
     loops = find_loops(equations.explanation.steps)
     index = {step.node: i for i, step in enumerate(equations.explanation.steps)}
     loop_of = {i: loop for loop in loops for i in range(loop.first + loop.period, loop.end - loop.period)}
-    found: list[Pending | Row] = []
+    found: list[Pending | TableRow] = []
     hidden: TraceLoop | None = None
     for row in rows:
         if row.step is not None:
             here = loop_of.get(index[row.step.node])
             if here is not None and here is not hidden:
-                found.append(Row(what=f"steps 2 to {here.rounds - 1} of {here.rounds}"))
+                found.append(TableRow(what=f"steps 2 to {here.rounds - 1} of {here.rounds}"))
             hidden = here
         if hidden is None:
             found.append(row)
         else:
             last = found[-1]
-            assert isinstance(last, Row)
+            assert isinstance(last, TableRow)
             found[-1] = last._replace(left_out=last.left_out + 1)
     return found
 

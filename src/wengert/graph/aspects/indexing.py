@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.core.primitive import OUTPUT
-from wengert.graph.costs import flops
 from wengert.graph.ir import Node, Operation
 from wengert.graph.mathematics import Expression, Writer, expression
 from wengert.graph.notation import ATOM, write_literal
@@ -73,7 +72,3 @@ def write_at(writer: SourceWriter, node: Operation, target: str, value: Node, fi
     if not node.params["key"].repeats:
         return f"{target}[{key}] += {writer.texts[value][0]}"
     return f"np.add.at({target}, np.s_[{key}], {writer.texts[value][0]})"
-
-
-flops.enter(lambda node: node.args[0].size if node.params["key"].repeats else 0, subscripts._scatter)
-flops.enter(lambda node: node.args[1].size, subscripts._add_at)

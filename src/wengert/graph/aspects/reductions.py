@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.graph.costs import flops, per_element
 from wengert.graph.ir import Operation
 from wengert.graph.mathematics import Expression, Writer, expression
 from wengert.graph.notation import FRACTION, Fence, NamedFunction, notation
@@ -74,21 +73,3 @@ def sympy_min(sympy: Any, x: Any, initial: Any = None, **_: Any) -> Any:
 sympy_form.enter(
     same_number, sums._sum, sums._mean, cumulative._prod, sums._logsumexp, without_nan._nanmax, without_nan._nanmin
 )
-
-flops.enter(
-    per_element(1),
-    sums._sum,
-    sums._mean,
-    cumulative._prod,
-    extremes._max,
-    extremes._min,
-    logical._all,
-    logical._any,
-    logical._count_nonzero,
-    extremes._argmax,
-    extremes._argmin,
-    cumulative._cumsum,
-    cumulative._cumprod,
-)
-flops.enter(per_element(2), norms._norm)
-flops.enter(per_element(3), sums._logsumexp)

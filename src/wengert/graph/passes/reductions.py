@@ -46,6 +46,8 @@ def shorten_reductions(graph: Graph) -> Graph:
             return drop_short_axes(node)
         if not isinstance(x, Operation):
             return None
+        if is_a(x, *REDUCTIONS) and uses[before.args[0]] > 1:
+            return None  # it has fewer elements than its operand, and is computed anyway
         found = shorter_reduction.of(x.primitive)
         if found is not None:
             return found(node, x)

@@ -147,8 +147,9 @@ class LoopSteps(NamedTuple):
 
     @property
     def known(self) -> dict[int, Any]:
-        """The constants that are plain numbers, by index."""
-        return {i: x for i, x in enumerate(self.values[: self.shape.constants]) if not isinstance(x, Array)}
+        """The constants that are plain numbers and do not depend on anything, by index."""
+        constants = enumerate(zip(self.values[: self.shape.constants], self.sets, strict=False))
+        return {i: x for i, (x, sets) in constants if sets is None and not isinstance(x, Array)}
 
     @property
     def smooth(self) -> list[int]:

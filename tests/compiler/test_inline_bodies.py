@@ -1,0 +1,70 @@
+"""Loops over few scalars: the body is part of the loop, and states are replaced where they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+XS = np.linspace(0.1, 1.0, 7)
+
+
+def exchange(a, b):
+    (x, y), ys = wg.scan(lambda s, x: ((s[1], s[0] * x), s[0]), (a, b), XS)
+    return x + 2 * y + (ys * XS).sum()
+
+
+def exchange_only(a, b):
+    (x, y), ys = wg.scan(lambda s, x: ((s[1], s[0]), s[0] * x), (a, b), XS)
+    return x + 2 * y + (ys * XS).sum()
+
+
+def previous_slice(a, b):
+    (x, y, z), ys = wg.scan(lambda s, x: ((x, s[0] * s[1] + b, s[2]), s[0] * 3 + s[2]), (a, b, a * b), XS)
+    return x + 2 * y + (ys * XS).sum() + z
+
+
+def constant_state(a, b):
+    (x, y), ys = wg.scan(lambda s, x: ((b, s[0] * x), s[0] * x + s[1]), (a, b), XS)
+    return x + 2 * y + (ys * XS).sum()
+
+
+def number_state(a, b):
+    step = lambda s, x: ((np.float64(2.0), s[0] * x), (s[0] * x + s[1], s[0], x))
+    (x, y), ys = wg.scan(step, (a, b), XS)
+    return x + 2 * y + (ys[0] * XS).sum() + ys[1].sum() + ys[2][3]
+
+
+def until_large(a, b):
+    x, before = wg.while_loop(lambda s: s[0] < 50.0, lambda s: (s[0] * 1.5 + b, s[0]), (a, b))
+    return x * before
+
+
+def nothing_changes(a, b):
+    (x, y), _ = wg.scan(lambda s, x: (s, None), (a, b), XS)
+    return x * y
+
+
+def short_vector(a, b):
+    s, ys = wg.scan(lambda s, x: (np.roll(s, 1) * x + b, s[::-1]), np.array([1.0, 2.0, 3.0]) * a, XS)
+    return (s * s).sum() + ys.sum()
+
+
+LOOPS = [
+    exchange, exchange_only, previous_slice, constant_state, number_state, until_large, nothing_changes, short_vector,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_states_are_those_of_the_loop_in_python(loop, order):
+    derivative = [loop, wg.grad(loop, (0, 1)), wg.grad(wg.grad(loop, 0), 1)][order]
+    np.testing.assert_allclose(wg.compile(derivative)(0.7, 1.3), derivative(0.7, 1.3), rtol=1e-13)
+
+
+def test_the_body_is_inlined_only_if_it_is_small():
+    small = wg.compile(lambda x: wg.scan(lambda x, _: (np.sin(x), None), x, length=3)[0])
+    assert "alwaysinline nounwind {" in small.report(0.5).llvm
+    large = small.report(np.ones(1000)).llvm
+    assert "@body.0(ptr %inputs, ptr %outputs, ptr %arena) noinline" in large

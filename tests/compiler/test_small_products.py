@@ -1,0 +1,63 @@
+"""Products of small matrices in loops: any shape, stored by rows or by columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiler.small_products import SmallProduct
+
+SIZES = [(16, 64, 64), (7, 13, 21), (33, 5, 37), (3, 64, 48), (17, 32, 129), (32, 4, 32), (5, 128, 40), (1, 50, 9)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("forms", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize(("m", "k", "n"), SIZES)
+def test_products_agree_with_numpy(m, k, n, forms, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((m, k) if forms[0] == "N" else (k, m)).astype(dtype)
+    y = rng.standard_normal((k, n) if forms[1] == "N" else (n, k)).astype(dtype)
+
+    def loop(x, y):
+        def step(state, _):
+            x, y, _ = state
+            out = (x if forms[0] == "N" else x.T) @ (y if forms[1] == "N" else y.T)
+            return (x * dtype(1), y * dtype(1), out), None
+
+        return wg.scan(step, (x, y, np.zeros((m, n), dtype)), length=2)[0][2]
+
+    expected = (x if forms[0] == "N" else x.T).astype(float) @ (y if forms[1] == "N" else y.T).astype(float)
+    f = wg.compile(loop)
+    np.testing.assert_allclose(f(x, y), expected, rtol=0, atol=20 * np.finfo(dtype).eps * k**0.5 * abs(expected).max())
+
+
+def test_small_products_in_loops_do_not_call_blas():
+    W = np.ones((64, 64), np.float32)
+    f = wg.compile(lambda h: wg.scan(lambda h, _: (np.tanh(h @ W), None), h, length=3)[0])
+    report = f.report(np.ones((16, 64), np.float32))
+    assert not report.calls
+    assert any(step.strip().startswith("product") for step in report.steps)
+
+
+@pytest.mark.parametrize(
+    ("product", "is_native"),
+    [
+        (SmallProduct("f64", 16, 64, 64, False, False), True),
+        (SmallProduct("f64", 16, 64, 64, True, False), True),
+        (SmallProduct("f64", 1000, 1000, 1000, False, False), False),
+        (SmallProduct("f64", 1, 200_000, 1, False, False), False),
+        (SmallProduct("f64", 16, 2, 64, False, False), False),
+        (SmallProduct("f64", 16, 64, 65, False, True), False),
+        (SmallProduct("f64", 16, 64, 64, True, True), False),
+    ],
+)
+def test_which_products_are_native(product, is_native):
+    assert product.is_native is is_native
+
+
+def test_stacks_of_products():
+    rng = np.random.default_rng(1)
+    x, y = rng.standard_normal((3, 8, 20)), rng.standard_normal((3, 20, 20))
+    f = wg.compile(lambda x, y: wg.scan(lambda x, _: (x @ y, None), x, length=2)[0])
+    np.testing.assert_allclose(f(x, y), x @ y @ y, rtol=1e-12)

@@ -1,5 +1,8 @@
 """Functions that capture values of some mode: the same derivatives as with these values as arguments."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -66,7 +69,7 @@ CASES = {
     "custom_jvp": (doubled_slope, capturing_jvp),
     "custom_vjp": (doubled_pull, capturing_vjp),
 }
-MODES = {
+MODES: dict[str, Callable[..., Any]] = {
     "grad": lambda f: wg.grad(lambda x, w: f(x, w).sum(), (0, 1)),
     "grad of one": lambda f: wg.grad(lambda w, x: f(x, w).sum()),
     "jvp": lambda f: lambda x, w: wg.jvp(f, (x, w), (np.array([1.0, 2.0]), 0.5)),

@@ -18,7 +18,7 @@ def hit(t, y, g):
     return y[0]
 
 
-hit.terminal, hit.direction = True, -1
+hit.terminal, hit.direction = True, -1  # type: ignore[attr-defined]  # as in SciPy
 
 
 def apex(t, y, g):

@@ -39,7 +39,8 @@ class Program:
 
     def __init__(self, seed: int, name: str = "program"):
         self.draw = random.Random(seed)
-        self.name, self.lines, self.loops, self.budget = name, [], 0, 14
+        self.name, self.loops, self.budget = name, 0, 14
+        self.lines: list[str] = []
         self.counters: list[str] = []
         self.has_list = self.draw.random() < 0.5
 

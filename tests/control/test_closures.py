@@ -80,7 +80,7 @@ MODES: dict[str, Callable[..., Any]] = {
     "vmap of grad of w": lambda f: lambda x, w: wg.vmap(wg.grad(lambda w, x: f(x, w)), in_axes=(None, 0))(w, x),
     "hessian": lambda f: wg.hessian(lambda x, w: f(x, w).sum(), (0, 1)),
     "grad of jvp": lambda f: wg.grad(lambda x, w: wg.jvp(f, (x, w), (X, 0.5))[1].sum(), (0, 1)),
-    "jvp of grad": lambda f: lambda x, w: wg.jvp(wg.grad(lambda x, w: f(x, w).sum(), (0, 1)), (x, w), (X, 0.5)),
+    "jvp of grad": lambda f: lambda x, w: wg.jvp(wg.grad(lambda x, w: f(x, w).sum(), (0, 1)), (x, w), (X, 0.5)),  # type: ignore[misc]  # of a lambda in a lambda
     "grad of grad of w": lambda f: wg.grad(lambda w, x: (wg.grad(lambda x: f(x, w).sum())(x) ** 2).sum()),
 }
 

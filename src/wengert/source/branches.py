@@ -18,7 +18,7 @@ from wengert.ops.shape.casting import astype
 from wengert.source.memory import ArrayValue, Memory, Place, Variable
 from wengert.source.rows import Rows
 from wengert.source.syntax import RESULT, RETURNED
-from wengert.source.tracing import Inner, register_check
+from wengert.source.tracing import Inner, close_graph, register_check
 from wengert.source.values import (
     Undefined,
     describe_difference,
@@ -60,7 +60,7 @@ def choose_traced(
 ) -> Any:
     """The same for a traced test, and functions that may change what is in the memory."""
     test = truth(test)
-    sides = [Inner(memory, lambda _, f=f: f(), isolated=True) for f in (second, first)]  # type: ignore[misc]  # a default
+    sides = [Inner(memory, lambda _, f=f: f()) for f in (second, first)]  # type: ignore[misc]  # a default
     errors = [side.error for side in sides]
     if errors[0] is not None and errors[1] is not None:
         raise errors[1]
@@ -108,7 +108,7 @@ class Choice:
         merged = [(places[k], self.merge_place(k)) for k in changed]
         checks = [self.merge_check(i, check) for i, side in enumerate(self.sides) for check in side.checks]
         if self.outputs[0]:
-            bodies = [side.close([], nodes) for side, nodes in zip(self.sides, self.outputs, strict=True)]
+            bodies = [close_graph([], nodes) for nodes in self.outputs]
             self.results = run_closed(astype(self.test, int), [], bodies)
         for place, parts in merged:
             place.write(self.build(*parts))

@@ -15,7 +15,7 @@ from wengert.core.spec import Spec
 from wengert.ops.elementwise.predicates import logical_and, logical_not, logical_or
 from wengert.source.branches import choose_traced
 from wengert.source.memory import Memory
-from wengert.source.tracing import Inner, register_check
+from wengert.source.tracing import Inner, close_graph, register_check
 from wengert.source.values import is_number, is_unknown, truth
 
 BOOLEAN = Spec((), np.dtype(bool))
@@ -48,11 +48,11 @@ def any_true(first: Any, *others: Thunk) -> Any:
 def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
     """A traced test and the rest, which is computed only if the test does not decide, unless it cannot fail."""
     whole = lambda: truth(x) if is_unknown(x := rest()) else bool(x)
-    inner = Inner(Memory(*parts), lambda _: whole(), isolated=True)
+    inner = Inner(Memory(*parts), lambda _: whole())
     if not inner.changes and not inner.checks and inner.error is None:
         if not is_unknown(inner.result):
             return first if bool(inner.result) is not decided else inner.result
-        body, captured = inner.close([], [inner.node_of(inner.result)])
+        body, captured = close_graph([], [inner.node_of(inner.result)])
         if all(is_elementwise(node.primitive) for node in body.operations):
             return join(first, body.run(captured)[0])
     known = lambda: decided
@@ -61,7 +61,7 @@ def join_tests(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool,
 
 def join_values(join: Callable[..., Any], first: Any, rest: Thunk, decided: bool, parts: Sequence[Thunk]) -> Any:
     """The same where the values of the operands matter: one of them, which must be alike."""
-    if is_boolean(first) and is_boolean(Inner(Memory(*parts), lambda _: rest(), isolated=True).result):
+    if is_boolean(first) and is_boolean(Inner(Memory(*parts), lambda _: rest()).result):
         return join_tests(join, first, rest, decided, parts)
     known = lambda: first
     return choose_traced(first, known if decided else rest, rest if decided else known, Memory(*parts))

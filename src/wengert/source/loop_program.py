@@ -112,12 +112,12 @@ class LoopProgram:
         items = self.roller.items
         length = None if self.roller.condition is not None or items is None else items.length
         inputs = [*[c.before for c in carried], *[x.node for x in self.roller.slices]]
-        body = self.inner.close(inputs, [*[c.after for c in carried], *outputs])
+        body = close_graph(inputs, [*[c.after for c in carried], *outputs])
         closed = [body]
         if self.roller.condition is not None:
             inner, nodes = self.roller.trace_condition()
             others = [Input(c.before.spec) for c in carried[len(nodes) :]]
-            closed.append(inner.close([*nodes, *others], [inner.node_of(inner.result)]))
+            closed.append(close_graph([*nodes, *others], [inner.node_of(inner.result)]))
         graphs, captured = join_constants(closed, [len(inputs), len(carried)])
         shape = Shape(len(captured), len(carried), length)
         condition = graphs[1] if len(graphs) > 1 else None

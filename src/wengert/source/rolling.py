@@ -101,7 +101,7 @@ class Roller:
                 for k in self.lists:
                     del self.memory.places[k].target.window
 
-        return Inner(self.memory, run, isolated=not self.at_least_one)
+        return Inner(self.memory, run)
 
     def next_states(self, inner: Inner) -> list[State]:
         """The states, with those places that the step has changed."""

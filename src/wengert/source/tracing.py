@@ -24,7 +24,7 @@ from wengert.modes.symbolic import Symbol, Trace
 from wengert.ops.shape.casting import _astype, _astype_discrete
 from wengert.source.memory import ArrayValue, Memory
 from wengert.source.rows import Row
-from wengert.source.values import Undefined, weak_type
+from wengert.source.values import Undefined
 
 ASTYPE, ASTYPE_DISCRETE = primitive_of(_astype), primitive_of(_astype_discrete)
 
@@ -42,27 +42,21 @@ class InnerTrace(Trace):
 class Inner:
     """One run of a function in a trace of its own; what it changed is in `changes`, and all is as it was before.
 
-    If it is `isolated`, all traced values that the function can reach are inputs, so that nothing is computed outside
-    of it: a branch may be one that is not taken.
+    Nothing is computed outside of it: a branch may be one that is not taken.
     """
 
-    def __init__(self, memory: Memory, function: Callable[[Inner], Any], isolated: bool = False):
+    def __init__(self, memory: Memory, function: Callable[[Inner], Any]):
         self.level, self.memory = new_level(), memory
-        self.trace = InnerTrace(self.level)
+        self.trace = InnerTrace(self.level, is_held=True)
         self.result: Any = None
         self.changes: dict[int, Any] = {}
         self.error: Exception | None = None
         self.updated: dict[int, Any] = {}  # the new values of objects that were changed in place
-        self.given: dict[int, Node] = {}  # inputs that stand for traced values, by the identity of these
         around = recording.current_trace()
         try:
-            if isolated:
-                self.isolate()
             with recording.override(trace=self.trace, enabled=True, inference=False):
                 result = function(self)
-                self.changes = {
-                    k: self.materialize(k, new) for k, new in memory.changes().items() if self.is_changed(k)
-                }
+                self.changes = {k: self.materialize(k, new) for k, new in memory.changes().items()}
                 places = [(memory.places[k], new) for k, new in self.changes.items()]
                 self.updated = {id(place.target): new for place, new in places if isinstance(place, ArrayValue)}
                 self.result = self.keep(result)
@@ -81,19 +75,6 @@ class Inner:
             )
         if around is not None:
             around.has_rules |= self.trace.has_rules
-
-    def isolate(self) -> None:
-        """Replace the traced values that the function can reach by inputs."""
-        for place, before in zip(self.memory.places, self.memory.before, strict=True):
-            if isinstance(place, ArrayValue):
-                symbol = self.input(Spec.of(before), weak_type(before), name_of(Constant(before)))
-                self.given[id(place.target)] = symbol.node
-                place.write(symbol)
-
-    def is_changed(self, k: int) -> bool:
-        """Whether a place that is not what it was has been changed by the function."""
-        place = self.memory.places[k]
-        return not isinstance(place, ArrayValue) or place.target.value is not self.given.get(id(place.target))
 
     def keep(self, value: Any) -> Any:
         """A value with the new values of objects that were changed in place, which are as before again."""
@@ -116,15 +97,6 @@ class Inner:
         """What must hold when the program runs."""
         return self.trace.checks
 
-    def close(self, inputs: Sequence[Node], outputs: Sequence[Node]) -> Closed:
-        """The graph of a result, with captured values as further inputs."""
-        values = {
-            self.given[id(place.target)]: before
-            for place, before in zip(self.memory.places, self.memory.before, strict=True)
-            if id(place.target) in self.given
-        }
-        return close_graph(inputs, outputs, values)
-
     def input(self, spec: Spec, weak: type | None = None, name: str | None = None) -> Symbol:
         """A value that the function is given."""
         return Symbol(Input(spec, weak, name), self.level, self.trace)
@@ -139,9 +111,7 @@ class Inner:
         """The node of a result; a Python number may take a dtype."""
         if x.__class__ in PYTHON_NUMBERS:
             return make_constant(np.asarray(x, dtype)[()])
-        if id(x) in self.given:
-            node = self.given[id(x)]
-        elif isinstance(x, Symbol) and x.level == self.level:
+        if isinstance(x, Symbol) and x.level == self.level:
             node = x.node
         else:
             if isinstance(x, Array) and x.level > self.level:
@@ -156,22 +126,15 @@ def cast_node(node: Node, dtype: Any) -> Node:
     return make_operation(ASTYPE if smooth else ASTYPE_DISCRETE, [node], dtype=np.dtype(dtype))
 
 
-def close_graph(inputs: Sequence[Node], outputs: Sequence[Node], values: dict[Node, Any] | None = None) -> Closed:
-    """A graph with captured values as further inputs, and these values; nothing in it is a Python number any more.
-
-    `values` are inputs that stand for captured values.
-    """
-    graph = Graph([*inputs, *(values or {})], list(outputs))  # type: ignore[list-item]  # inputs
+def close_graph(inputs: Sequence[Node], outputs: Sequence[Node]) -> Closed:
+    """A graph with captured values as further inputs, and these values; nothing in it is a Python number any more."""
+    graph = Graph(inputs, outputs)  # type: ignore[arg-type]  # inputs
     captured: dict[int, tuple[Any, Input]] = {}
     new: dict[Node, Node] = {node: Input(node.spec, None, node.name) for node in inputs}
     for constant in graph.constants:
         if constant.is_captured:
             value = constant.value
             new[constant] = captured.setdefault(id(value), (value, Input(Spec.of(value), None, name_of(constant))))[1]
-    used = {a for node in graph.operations for a in node.args} | set(outputs)
-    for given, value in (values or {}).items():
-        if given in used:
-            new[given] = captured.setdefault(id(value), (value, Input(given.spec, None, given.name)))[1]
     for operation in graph.operations:  # all of them, so that they keep their order
         new[operation] = strong_operation(operation, new)
     lifted = [x for _, x in captured.values()]

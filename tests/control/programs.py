@@ -53,14 +53,15 @@ def scan_over_input_written_out(x):
 
 
 def until_large(x):
-    y, _ = wg.while_loop(lambda s: s[0] < 4.0, lambda s: (s[0] * 1.5 + s[1] ** 2, np.sin(s[1])), (x[0], x[1]))
+    step = lambda s: (s[0] + np.exp(s[1]) * 0.5, np.sin(s[1]) * x[0])
+    y, _ = wg.while_loop(lambda s: s[0] < 4.0, step, (x[0], x[1]))
     return y
 
 
 def until_large_written_out(x):
     y, z = x[0], x[1]
     while y < 4.0:
-        y, z = y * 1.5 + z**2, np.sin(z)
+        y, z = y + np.exp(z) * 0.5, np.sin(z) * x[0]
     return y
 
 
@@ -104,7 +105,7 @@ def mapped_written_out(x):
 def nested(x):
     def step(y, k):
         y = wg.cond(y > 0.5, lambda y: y * 0.7, lambda y: y + 0.4 * x[0], y)
-        y = wg.while_loop(lambda y: y < 1.5, lambda y: y * 1.3 + 0.1 * x[1] ** 2, y)
+        y = wg.while_loop(lambda y: y < 1.5, lambda y: y + 0.3 * np.exp(x[1]) + 0.1 * np.sin(y), y)
         return np.tanh(y), y * k
 
     y, ys = wg.scan(step, x[0], np.arange(3.0))
@@ -116,7 +117,7 @@ def nested_written_out(x):
     for k in np.arange(3.0):
         y = y * 0.7 if y > 0.5 else y + 0.4 * x[0]
         while y < 1.5:
-            y = y * 1.3 + 0.1 * x[1] ** 2
+            y = y + 0.3 * np.exp(x[1]) + 0.1 * np.sin(y)
         total = total + y * k
         y = np.tanh(y)
     return y + total

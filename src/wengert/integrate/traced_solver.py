@@ -19,7 +19,7 @@ from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.integrate.runge_kutta import Trial
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute
-from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.indexing.subscripts import getitem, set_at
 from wengert.transforms.products import stop_gradient
 
 
@@ -153,21 +153,23 @@ class Integration:
     def run_through(self, start: Progress, points: Any) -> tuple[Any, Progress]:
         """The states at points in time, in rows, and where the integration is after the last of them.
 
-        The loop either tries a step, or writes the state at the next point, if the last step went past that.
+        The loop either tries a step, or writes the state at the next point, if the last step went past that. Behind the
+        span, the interpolant of the last step goes on.
         """
         equation, count = self.stepper.equation, points.shape[0]
         numbers = stop_gradient(points) if isinstance(points, Array) else points
-        rows, numbering = np.full((count, equation.n), np.nan, equation.dtype), np.arange(count)[:, None]
+        numbers = where(self.span.direction * (numbers - self.span.end) > 0.0, self.span.end, numbers)
+        rows = np.full((count, equation.n), np.nan, equation.dtype)
         _, trial, _, _ = self.advance(start)  # for the shapes of its stages
         zeros = [[np.zeros(part.shape, part.dtype)[()] for part in stage] for stage in trial.stages]
         last = LastStep(start.t, np.float64(0.0), start.y, zeros)
 
         def write(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
-            t = self.span.differentiable(last.t)
+            t, row = self.span.differentiable(last.t), minimum(k, count - 1)  # in a batch, one that is done goes on
             h = self.span.differentiable(last.t + last.h) - t
-            x = (getitem(points, k) - t) / where(last.h == 0.0, 1.0, h)
+            x = (getitem(points, row) - t) / where(last.h == 0.0, 1.0, h)
             y = equation.join(self.stepper.at(t, h, last.y, last.stages, x))
-            return now, last, k + 1, where(numbering == k, y, rows)
+            return now, last, k + 1, set_at(rows, row, y)
 
         def move(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
             after, trial, accepts, h = self.advance(now)

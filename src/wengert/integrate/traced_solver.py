@@ -57,15 +57,6 @@ class Progress(NamedTuple):
     log: EventLog | None
 
 
-class LastStep(NamedTuple):
-    """The step that was accepted last: where it began, its length, and its stages."""
-
-    t: Any
-    h: Any
-    y: Parts
-    stages: list[Parts]
-
-
 class Span:
     """The span of an integration: its numbers, and its derivatives with respect to both ends."""
 
@@ -153,40 +144,34 @@ class Integration:
     def run_through(self, start: Progress, points: Any) -> tuple[Any, Progress]:
         """The states at points in time, in rows, and where the integration is after the last of them.
 
-        The loop either tries a step, or writes the state at the next point, if the last step went past that. Behind the
-        span, the interpolant of the last step goes on.
+        After each step an inner loop writes the states at the points in it. Behind the span, the interpolant of the
+        last step goes on.
         """
-        equation, count = self.stepper.equation, points.shape[0]
+        span, equation, count = self.span, self.stepper.equation, points.shape[0]
         numbers = stop_gradient(points) if isinstance(points, Array) else points
-        numbers = where(self.span.direction * (numbers - self.span.end) > 0.0, self.span.end, numbers)
-        rows = np.full((count, equation.n), np.nan, equation.dtype)
-        _, trial, _, _ = self.advance(start)  # for the shapes of its stages
-        zeros = [[np.zeros(part.shape, part.dtype)[()] for part in stage] for stage in trial.stages]
-        last = LastStep(start.t, np.float64(0.0), start.y, zeros)
+        numbers = where(span.direction * (numbers - span.end) > 0.0, span.end, numbers)
+        is_ahead = lambda k, t: (k >= count) | (span.direction * (getitem(numbers, minimum(k, count - 1)) - t) > 0.0)
 
-        def write(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
-            t, row = self.span.differentiable(last.t), minimum(k, count - 1)  # in a batch, one that is done goes on
-            h = self.span.differentiable(last.t + last.h) - t
-            x = (getitem(points, row) - t) / where(last.h == 0.0, 1.0, h)
-            y = equation.join(self.stepper.at(t, h, last.y, last.stages, x))
-            return now, last, k + 1, set_at(rows, row, y)
+        def step(state: tuple) -> tuple:
+            now, k, rows = state
+            after, trial, accepts, length = self.advance(now)
+            t = span.differentiable(now.t)
+            h = span.differentiable(now.t + length) - t
 
-        def move(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
-            after, trial, accepts, h = self.advance(now)
-            choose = lambda new, old: [where(accepts, a, b) for a, b in zip(new, old, strict=True)]
-            stages = [choose(a, b) for a, b in zip(trial.stages, last.stages, strict=True)]
-            length = where(accepts, h, last.h)
-            return after, LastStep(where(accepts, now.t, last.t), length, choose(now.y, last.y), stages), k, rows
+            def write(state: tuple) -> tuple:
+                k, rows = state
+                row = minimum(k, count - 1)  # in a batch, one that is done goes on
+                x = (getitem(points, row) - t) / where(length == 0.0, 1.0, h)
+                return k + 1, set_at(rows, row, equation.join(self.stepper.at(t, h, now.y, trial.stages, x)))
 
-        def step(state: tuple) -> Any:
-            now, last, k, _ = state
-            is_first = (last.h == 0.0) & self.is_before(now, self.span.end)  # a point at the start is in the first step
-            return cond(self.is_before(now, getitem(numbers, minimum(k, count - 1))) | is_first, move, write, *state)
+            write_all = lambda k, rows: while_loop(lambda state: ~is_ahead(state[0], after.t), write, (k, rows))
+            return after, *cond(accepts & ~is_ahead(k, after.t), write_all, lambda k, rows: (k, rows), k, rows)
 
         def goes_on(state: tuple) -> Any:
-            now, _, k, _ = state
-            is_ahead = self.span.direction * (getitem(numbers, minimum(k, count - 1)) - now.t) > 0.0
-            return (k < count) & ~now.has_failed & ~(now.has_ended & is_ahead)
+            now, k, _ = state
+            is_wanted = np.True_ if self.events is not None else k < count
+            return is_wanted & (self.is_before(now, span.end) | (now.steps == 0))  # a span of length zero has one step
 
-        found = while_loop(goes_on, step, (start, last, np.int64(0), rows))
-        return found[3], found[0]
+        rows = np.full((count, equation.n), np.nan, equation.dtype)
+        end, _, rows = while_loop(goes_on, step, (start, np.int64(0), rows))
+        return rows, end

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.implicit.elimination import Elimination
 from wengert.integrate.controller import Controller
 from wengert.integrate.right_hand_side import Parts, RightHandSide
-from wengert.integrate.runge_kutta import Trial, combine
+from wengert.integrate.runge_kutta import Interpolant, Trial, combine
 from wengert.ops.linear_algebra.systems import factors_of, solution
 from wengert.transforms.jacobians import jacfwd
 
@@ -102,12 +102,16 @@ class Rosenbrock:
         error = controller.norm(stages[-1], controller.scale(y, new))
         return Trial(new, [], error, [new, *stages])
 
-    def at(self, t: Any, h: Any, y: Parts, stages: list[Parts], x: Any) -> Parts:  # noqa: ARG002  # the same
-        """The state at the fraction x of a step."""
+    def interpolant(self, t: Any, h: Any, y: Parts, stages: list[Parts]) -> Interpolant:  # noqa: ARG002  # the same
+        """The state as a function of the fraction of a step."""
         new, *stages = stages
         first, second, third = (combine(row, stages) for row in DENSE)
-        between = [a + x * (b + x * c) for a, b, c in zip(first, second, third, strict=True)]
-        return [(1.0 - x) * a + x * (b + (1.0 - x) * c) for a, b, c in zip(y, new, between, strict=True)]
+
+        def at(x: Any) -> Parts:
+            between = [a + x * (b + x * c) for a, b, c in zip(first, second, third, strict=True)]
+            return [(1.0 - x) * a + x * (b + (1.0 - x) * c) for a, b, c in zip(y, new, between, strict=True)]
+
+        return at
 
 
 def add(a: Parts, b: Parts) -> Parts:

@@ -6,6 +6,7 @@ The sizes of the steps are not differentiated; with respect to the ends of the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from wengert.core.array import Array
 from wengert.integrate.controller import Controller
 from wengert.integrate.events import EventLog, Events
 from wengert.integrate.right_hand_side import Parts, RightHandSide
-from wengert.integrate.runge_kutta import Trial
+from wengert.integrate.runge_kutta import Interpolant, Trial
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.indexing.subscripts import getitem, set_at
@@ -35,8 +36,8 @@ class Stepper(Protocol):
     def step(self, t: Any, h: Any, y: Parts, carried: Parts, controller: Controller) -> Trial:
         """One step."""
 
-    def at(self, t: Any, h: Any, y: Parts, stages: list[Parts], x: Any) -> Parts:
-        """The state at the fraction x of a step."""
+    def interpolant(self, t: Any, h: Any, y: Parts, stages: list[Parts]) -> Interpolant:
+        """The state as a function of the fraction of a step."""
 
 
 class Progress(NamedTuple):
@@ -124,11 +125,15 @@ class Integration:
             return after
         equation, t = self.stepper.equation, self.span.differentiable(now.t)
         h = self.span.differentiable(after.t) - t
-        at = lambda x: equation.join(self.stepper.at(t, h, now.y, trial.stages, x))
-        log, x = self.events.observe(now.log, t, h, at, equation.join(after.y), accepts)
+
+        def interpolant() -> Callable[[Any], Any]:
+            at = self.stepper.interpolant(t, h, now.y, trial.stages)
+            return lambda x: equation.join(at(x))
+
+        log, x, y = self.events.observe(now.log, t, h, interpolant, equation.join(after.y), accepts)
         ends = stop_gradient(x) <= 1.0
-        y = [where(ends, a, b) for a, b in zip(equation.split(at(where(ends, x, 1.0))), after.y, strict=True)]
-        return after._replace(t=where(ends, stop_gradient(t + x * h), after.t), y=y, has_ended=ends, log=log)
+        end = where(ends, stop_gradient(t + where(ends, x, 0.0) * h), after.t)
+        return after._replace(t=end, y=equation.split(y), has_ended=ends, log=log)
 
     def is_before(self, now: Progress, t: Any) -> Any:
         """Whether a time is still ahead."""
@@ -158,14 +163,18 @@ class Integration:
             t = span.differentiable(now.t)
             h = span.differentiable(now.t + length) - t
 
-            def write(state: tuple) -> tuple:
-                k, rows = state
-                row = minimum(k, count - 1)  # in a batch, one that is done goes on
-                x = (getitem(points, row) - t) / where(length == 0.0, 1.0, h)
-                return k + 1, set_at(rows, row, equation.join(self.stepper.at(t, h, now.y, trial.stages, x)))
+            def write_rows(k: Any, rows: Any) -> Any:
+                at = self.stepper.interpolant(t, h, now.y, trial.stages)
 
-            write_all = lambda k, rows: while_loop(lambda state: ~is_ahead(state[0], after.t), write, (k, rows))
-            return after, *cond(accepts & ~is_ahead(k, after.t), write_all, lambda k, rows: (k, rows), k, rows)
+                def write(state: tuple) -> tuple:
+                    k, rows = state
+                    row = minimum(k, count - 1)  # in a batch, one that is done goes on
+                    x = (getitem(points, row) - t) / where(length == 0.0, 1.0, h)
+                    return k + 1, set_at(rows, row, equation.join(at(x)))
+
+                return while_loop(lambda state: ~is_ahead(state[0], after.t), write, (k, rows))
+
+            return after, *cond(accepts & ~is_ahead(k, after.t), write_rows, lambda k, rows: (k, rows), k, rows)
 
         def goes_on(state: tuple) -> Any:
             now, k, _ = state

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.implicit.elimination import Elimination
+from wengert.implicit.elimination import solve_small
 from wengert.integrate.controller import Controller
 from wengert.integrate.right_hand_side import Parts, RightHandSide
 from wengert.integrate.runge_kutta import Interpolant, Trial, combine
@@ -79,7 +79,7 @@ class Rosenbrock:
             return lambda b: [solution(matrix, b[0][:, None], factors)[:, 0]]
         rows = self.equation.jacobian(t, y)
         matrix = [[(shift - a) if i == j else -a for j, a in enumerate(row)] for i, row in enumerate(rows)]
-        return Elimination.of(matrix).solve
+        return lambda b: list(solve_small(matrix, b))
 
     def step(self, t: Any, h: Any, y: Parts, carried: Parts, controller: Controller) -> Trial:  # noqa: ARG002  # the same
         """One step."""

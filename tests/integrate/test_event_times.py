@@ -86,5 +86,9 @@ def test_a_span_of_length_zero():
 def test_what_only_compiled_functions_have():
     with pytest.raises(ValueError, match="under vmap"):
         wg.vmap(lambda v: thrown(v, 9.81).t_events[0][0])(np.array([5.0, 10.0]))
+    with pytest.raises(ValueError, match="under vmap"):
+        wg.vmap(lambda k: solve_ivp(fall, (0.0, 1.0), [1.0, 0.0], args=(9.81,), events=lambda t, y, g: y[0] - k).y)(
+            np.array([0.5, 0.6])
+        )
     with pytest.raises(ValueError, match="Rodas5P"):
         solve_ivp(fall, (0.0, 1.0), [1.0, 0.0], "Rodas5P", args=(9.81,), events=hit)

@@ -16,7 +16,7 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
-from wengert.integrate.flow import ROSENBROCK, Flow, Method, check_completed, has_derivative, strip_derivatives
+from wengert.integrate.flow import ROSENBROCK, Batch, Flow, Method, check_completed, has_derivative, strip_derivatives
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
@@ -30,10 +30,7 @@ class PlainEvents:
     """Events for SciPy: functions of plain numbers. `captured` says that one of them met a value with a derivative."""
 
     def __init__(self, events: Sequence[Callable], args: tuple, method: Method, flow: Flow):
-        if flow.batch.sizes:
-            raise user_error(
-                ValueError, "Events under vmap are found in compiled functions only", "Use wg.compile(wg.vmap(f))."
-            )
+        refuse_batch(flow.batch)
         if method.name == ROSENBROCK:
             raise user_error(
                 ValueError,
@@ -50,10 +47,19 @@ class PlainEvents:
         @wraps(event)
         def value(t: float, y: np.ndarray) -> float:
             g = event(t, y, *args)
+            refuse_batch(Batch([g]))
             self.captured = self.captured or has_derivative(g)
             return float(np.reshape(strip_derivatives(g), ()))
 
         return value
+
+
+def refuse_batch(batch: Batch) -> None:
+    """Raise for a batch, whose elements have events at different times."""
+    if batch.sizes:
+        raise user_error(
+            ValueError, "Events under vmap are found in compiled functions only", "Use wg.compile(wg.vmap(f))."
+        )
 
 
 class Observed(NamedTuple):

@@ -69,6 +69,13 @@ def test_points_after_the_end():
     assert np.isnan(y[:, 2]).all()
 
 
+def test_events_after_the_last_point():
+    f = wg.compile(lambda v: (lambda r: (r.y, r.t_events[0]))(thrown(v, 9.81, t_eval=[0.5])))
+    y, hits = f(10.0)
+    assert not np.isnan(y).any()
+    np.testing.assert_allclose(hits, [flight_time(10.0, 9.81)], rtol=1e-8)
+
+
 @pytest.mark.parametrize(("direction", "first"), [(0, 0.5), (1, 1.5), (-1, 0.5)])
 def test_directions_of_crossings(direction, first):
     event = lambda t, y: y[0]

@@ -271,11 +271,6 @@ class TestErrors:
         with pytest.raises(ValueError, match=message):
             wg.grad(lambda y: solve_ivp(lambda t, y: -y, (0.0, 1.0), y, **options).y.sum())(Y0)
 
-    def test_what_has_no_derivative(self):
-        for options in ({"dense_output": True}, {"events": lambda t, y: y[0]}):
-            with pytest.raises(GradientError, match="Use t_eval"):
-                wg.grad(lambda y, o=options: solve_ivp(lambda t, y: -y, (0.0, 1.0), y, **o).y.sum())(Y0)
-
     def test_second_derivatives_of_complex_solutions_by_the_continuous_adjoint(self):
         f = lambda z: abs(
             solve_ivp(lambda t, y, z: z * y, (0.0, 1.0), [1.0 + 0j], args=(z,), adjoint="continuous").y[0, -1]

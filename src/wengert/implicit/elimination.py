@@ -1,7 +1,7 @@
 """Small systems of linear equations, by Gaussian elimination with partial pivoting, written in operations on numbers.
 
 In a graph it becomes straight-line code, native in compiled functions, without a call of LAPACK. It is differentiated
-as it is; the choice of pivots is not.
+as it is, but for the choice of pivots; `solve_small` has the rule of the equation, whose reverse mode is shorter.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from wengert.control.custom import custom_jvp
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.complex_numbers import absolute
 
@@ -61,6 +62,23 @@ class Elimination(NamedTuple):
                 x[i] = x[i] - self.rows[i][j] * x[j]
             x[i] = x[i] / self.rows[i][i]
         return x
+
+
+@custom_jvp
+def solve_small(rows: list[Numbers], b: Numbers) -> Numbers:
+    """The solution of one small system, differentiated as the solution of its equation: dx = A^-1 (db - dA x)."""
+    return Elimination.of(rows).solve(b)
+
+
+@solve_small.defjvp
+def push_solution(primals: tuple, tangents: tuple) -> tuple[Numbers, Numbers]:
+    """The solution and its tangent, by the same factors."""
+    (rows, b), (row_tangents, changes) = primals, tangents
+    factors = Elimination.of(rows)
+    x = factors.solve(b)
+    for j, number in enumerate(x):
+        changes = [change - row[j] * number for change, row in zip(changes, row_tangents, strict=True)]
+    return x, factors.solve(changes)
 
 
 def exchange(first: Numbers, second: Numbers, swaps: Any) -> None:

@@ -56,10 +56,12 @@ class Events:
             [np.full((n, *y.shape), np.nan, y.dtype) for n in lengths],
         )
 
-    def observe(self, log: EventLog, t: Any, h: Any, at: Interpolant, y: Any, accepts: Any) -> tuple[EventLog, Any]:
-        """The log after a step from t of length h, and the fraction of it where the integration ends; infinite if not.
+    def observe(
+        self, log: EventLog, t: Any, h: Any, interpolant: Callable[[], Interpolant], y: Any, accepts: Any
+    ) -> tuple[EventLog, Any, Any]:
+        """The log after a step from t of length h, the fraction of it where the integration ends, and the state there.
 
-        `at` is the interpolant of the step, and y the state at its end.
+        The fraction is infinite if it does not end, and the state then is y, that at the end of the step.
         """
         values = [
             where(accepts, stop_gradient(f(t + h, y)), old) for f, old in zip(self.functions, log.values, strict=True)
@@ -71,28 +73,33 @@ class Events:
         any_happens = happens[0]
         for one in happens[1:]:
             any_happens = any_happens | one
-        fractions = cond(
-            any_happens,
-            lambda: tuple([
+
+        def register(seen: tuple, y: Any) -> tuple:
+            at = interpolant()
+            fractions = [
                 where(one, self.locate(f, t, h, at, old), np.inf)
                 for f, one, old in zip(self.functions, happens, log.values, strict=True)
-            ]),
-            lambda: tuple([np.float64(np.inf) for _ in happens]),
-        )  # fmt: skip
+            ]
+            end = self.end_of(fractions, seen[0])
+            ends = stop_gradient(end) <= 1.0
+            found = [
+                write_down(x, count, times, states, end, t, h, at)
+                for x, count, times, states in zip(fractions, *seen, strict=True)
+            ]
+            return tuple(map(list, zip(*found, strict=True))), end, where(ends, at(where(ends, end, 1.0)), y)
+
+        seen = (log.counts, log.times, log.states)
+        keep = lambda seen, y: (seen, np.float64(np.inf), y)
+        (counts, times, states), end, y = cond(any_happens, register, keep, seen, y)
+        return EventLog(values, counts, times, states), end, y
+
+    def end_of(self, fractions: Sequence[Any], counts: Sequence[Any]) -> Any:
+        """The fraction of a step where the first event ends the integration; infinite if none does."""
         end: Any = np.float64(np.inf)
-        for x, count, limit in zip(fractions, log.counts, self.limits, strict=True):
+        for x, count, limit in zip(fractions, counts, self.limits, strict=True):
             if limit:
                 end = minimum(end, where(count + 1 >= limit, x, np.inf))
-        numbers = stop_gradient(end)
-        counts, times, states = [], [], []
-        for x, count, seen, kept in zip(fractions, log.counts, log.times, log.states, strict=True):
-            counts_now = (stop_gradient(x) <= numbers) & (stop_gradient(x) <= 1.0)
-            here = counts_now & (np.arange(seen.shape[0]) == count)
-            x = where(counts_now, x, 0.0)
-            times.append(where(here, t + x * h, seen))
-            states.append(where(here[:, None], at(x), kept))
-            counts.append(count + counts_now)
-        return EventLog(values, counts, times, states), end
+        return end
 
     def locate(self, f: Callable, t: Any, h: Any, at: Interpolant, first: Any) -> Any:
         """The fraction of a step where an event is zero; `first` is its value at the beginning."""
@@ -110,6 +117,16 @@ class Events:
             g, slope = jvp(value, (x,), (np.float64(1.0),))
             x = x - where(slope == 0.0, 0.0, g / where(slope == 0.0, 1.0, slope))
         return x
+
+
+def write_down(
+    x: Any, count: Any, times: Any, states: Any, end: Any, t: Any, h: Any, at: Interpolant
+) -> tuple[Any, Any, Any]:
+    """How often an event happened, when and in which states, with that at the fraction x if it is not after the end."""
+    happens = (stop_gradient(x) <= stop_gradient(end)) & (stop_gradient(x) <= 1.0)
+    here = happens & (np.arange(times.shape[0]) == count)
+    x = where(happens, x, 0.0)
+    return count + happens, where(here, t + x * h, times), where(here[:, None], at(x), states)
 
 
 def changes_sign(old: Any, new: Any, direction: float) -> Any:

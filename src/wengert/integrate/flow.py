@@ -202,7 +202,7 @@ class Flow:
     def solve(self, method: Method, **wanted: Any) -> Any:
         """SciPy's result."""
         if self.span[0] == self.span[1]:
-            return self.result_at_rest(wanted.get("t_eval"))
+            return self.result_at_rest(wanted.get("t_eval"), wanted.get("events") or ())
         method = self.fit_method(method)
         return method.solve(self.rhs, self.span, self.y.ravel(), self.automatic_jacobian(method), self.batch, **wanted)
 
@@ -237,11 +237,12 @@ class Flow:
         """The longest span in a batch of them."""
         return float(np.abs(self.batch.join(self.length)).max())
 
-    def result_at_rest(self, points: Any) -> Any:
+    def result_at_rest(self, points: Any, events: Sequence[Callable] = ()) -> Any:
         """The result for a span of length zero."""
         y, t = self.y.reshape(-1, 1), np.array(self.span) if points is None else np.asarray(points)
         states = lambda s: np.repeat(y, len(s), axis=1) if np.ndim(s) else y[:, 0]
-        return make_result(t, 0, y=states(t), sol=states)
+        seen = {"t_events": [np.zeros(0) for _ in events], "y_events": [np.zeros(0) for _ in events]} if events else {}
+        return make_result(t, 0, y=states(t), sol=states, **seen)
 
     def automatic_jacobian(self, method: Method) -> Callable | None:
         """The Jacobian for methods that need one, if the function runs on values; else SciPy takes differences."""
@@ -283,18 +284,25 @@ def block_diagonal(matrices: np.ndarray) -> np.ndarray:
 
 def make_result(t: Any, nfev: Any, **more: Any) -> Any:
     """A result as SciPy returns it, for an integration that got to the end."""
+    return import_module("scipy.optimize").OptimizeResult(result_fields(t, nfev, **more))
+
+
+def result_fields(t: Any, nfev: Any, **more: Any) -> dict[str, Any]:
+    """What a result has, for an integration that got to the end."""
     known = {
+        "t": t,
+        "y": None,
+        "sol": None,
         "t_events": None,
         "y_events": None,
+        "nfev": nfev,
         "njev": 0,
         "nlu": 0,
         "status": 0,
+        "message": "The solver successfully reached the end of the integration interval.",
         "success": True,
-        "y": None,
-        "sol": None,
     }
-    message = "The solver successfully reached the end of the integration interval."
-    return import_module("scipy.optimize").OptimizeResult(known | {"message": message} | more, t=t, nfev=nfev)
+    return known | more
 
 
 def stop_at_nonfinite(rhs: Callable) -> Callable:

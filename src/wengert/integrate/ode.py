@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from wengert.control.closures import close_over, is_for_graph
+from wengert.control.closures import is_for_graph
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import GradientError, TrackedValueError, user_error
+from wengert.core.errors import user_error
 from wengert.core.primitive import SHAPED, as_operand
 from wengert.integrate.compiled_ivp import solve_compiled
-from wengert.integrate.continuous_adjoint import solve_trajectory
-from wengert.integrate.discrete_adjoint import replay
-from wengert.integrate.flow import EXPLICIT, IMPLICIT, ROSENBROCK, Flow, Method, check_completed, has_derivative
-from wengert.integrate.tableau import read_tableau
-from wengert.integrate.traced_ivp import solve_in_graph, traced_result
-from wengert.modes.tensor import Tensor
+from wengert.integrate.flow import Method, has_derivative
+from wengert.integrate.problem import Problem, choose_adjoint, close_equation, solve_states
+from wengert.integrate.traced_ivp import solve_in_graph
 from wengert.ops.shape.casting import astype
-from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
-
-ADJOINTS = ("discrete", "continuous")
 
 
 def solve_ivp(
@@ -65,7 +58,7 @@ def solve_ivp(
     True
     """
     chosen = Method(method, rtol, atol, options)
-    asked, adjoint = adjoint, choose_adjoint(chosen, adjoint)
+    choose_adjoint(chosen, adjoint)
     t0, t1 = t_span
     span, values = (as_time(t0), as_time(t1)), as_tuple(args)
     state = as_operand(y0)
@@ -76,33 +69,10 @@ def solve_ivp(
             "Use odeint, or reshape it.",
         )
     kind = state.dtype if state.dtype.kind in "fc" else np.dtype(float)
-    y = in_double_precision(state)
     points = None if t_eval is None else as_operand(t_eval)
-    if is_for_graph(lambda t, y, span, points, *args: fun(t, y, *args), (np.float64(0.0), y, span, points, *values)):
-        refuse_dense(dense_output, None)
-        times, rows, end = solve_in_graph(fun, span, points, y, values, chosen, asked or "discrete", events)
-        return traced_result(times, astype(rows, kind).T if kind != rows.dtype else rows.T, end)
-    if events is None and not dense_output:
-        found = solve_compiled(fun, span, points, y, values, chosen, adjoint)
-        if found is not None:
-            rows, result = found
-            times = stack(list(span)) if points is None else points
-            result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T)
-            return result
-    fun, values, flow = close_equation(fun, span, y, values)
-    tracked = flow.captured or any(map(has_derivative, (*span, points, y, *tree.flatten(values)[0])))
-    if not tracked and not flow.batch.sizes:
-        numbers = None if points is None else flow.solver_times(points)
-        result = flow.solve(chosen, t_eval=numbers, dense_output=dense_output, events=bind_arguments(events, flow.args))
-        if not flow.captured:
-            result.y = np.asarray(result.y, kind)
-            if any(isinstance(x, Array) for x in tree.flatten((span, points, state, values))[0]):
-                result.update(t=Tensor(np.asarray(result.t)), y=Tensor(result.y))
-            return result
-    refuse_dense(dense_output, events)
-    times, rows, result = solve_states(fun, span, points, y, values, chosen, adjoint, flow)
-    result.update(t=times, y=astype(rows, kind).T if kind != rows.dtype else rows.T, sol=None)
-    return result
+    watched = None if events is None else [events] if callable(events) else list(events)
+    y = in_double_precision(state)
+    return Problem(fun, span, points, y, values, chosen, adjoint, watched, kind).solve(dense_output)
 
 
 def odeint(
@@ -163,83 +133,6 @@ def odeint(
     return form.rows(rows)
 
 
-def refuse_dense(dense_output: bool, events: Any) -> None:
-    """Raise for what only plain numbers have."""
-    if dense_output or events is not None:
-        raise user_error(
-            GradientError,
-            f"solve_ivp has no derivative of {('a dense output' if dense_output else 'events')}",
-            "Use t_eval for the times at which the solution is needed.",
-        )
-
-
-def close_equation(fun: Callable, span: tuple, y: Any, args: tuple) -> tuple[Callable, tuple, Flow]:
-    """The function with the values that it captured as a last argument, the arguments with them, and the flow."""
-    flow = Flow(fun, span, y, args)
-    if not (flow.captured or flow.captured_batch):
-        return fun, args, flow
-    try:
-        closed, captured = close_over(fun, (np.float64(0.0), y, *args), "solve_ivp")
-    except (TrackedValueError, GradientError):  # it looks at numbers
-        return fun, args, flow
-    args = (*args, captured)
-    return closed, args, Flow(closed, span, y, args)
-
-
-def solve_states(
-    fun: Callable, span: tuple, points: Any, y0: Any, args: tuple, method: Method, adjoint: str, flow: Flow
-) -> tuple[Any, Any, Any]:
-    """The times, the states in rows, and SciPy's result."""
-    moments = None if points is None else check_order(flow.solver_times(points), flow)
-    result = None
-    times: Any = None
-    if adjoint == "discrete" or points is None:
-        result = flow.steps(method) if adjoint == "discrete" else check_completed(flow.solve(method))
-        steps = result.t
-        low, high = flow.span
-        fractions = (steps - low) / (high - low) if high != low else np.linspace(0.0, 1.0, len(steps))
-        plain = not any(isinstance(t, Array) for t in span)
-        times = steps if plain else span[0] + fractions * (span[1] - span[0])
-    if adjoint == "discrete":
-        rows = replay(
-            read_tableau(method.name),
-            fun,
-            times,
-            y0,
-            args,
-            points,
-            (steps, moments),
-            keep=flow.captured or flow.captured_batch,
-        )
-    else:
-        rows, latest = solve_trajectory(fun, span, times if points is None else points, y0, args, method)
-        result = latest if latest is not None else result
-    return times if points is None else points, rows, result
-
-
-def choose_adjoint(method: Method, adjoint: str | None) -> str:
-    """The adjoint for a method."""
-    known = (*EXPLICIT, *IMPLICIT, ROSENBROCK)
-    if isinstance(method.solver, str) and method.solver not in known:
-        raise user_error(
-            ValueError,
-            f"There is no method {method.solver!r}",
-            f"The methods are {', '.join(known)}, and SciPy's solver classes.",
-        )
-    if adjoint is None:
-        return "continuous" if method.name in IMPLICIT else "discrete"
-    if adjoint not in ADJOINTS:
-        raise user_error(ValueError, f"adjoint={adjoint!r}", "Choose 'discrete' or 'continuous'.")
-    if adjoint == "discrete" and method.name in IMPLICIT:
-        raise user_error(
-            ValueError,
-            f"The discrete adjoint knows the steps of {', '.join(EXPLICIT)} and {ROSENBROCK} only, not those of "
-            f"{method.name}",
-            "Use one of these methods, or adjoint='continuous'.",
-        )
-    return adjoint
-
-
 def as_time(t: Any) -> Any:
     """One end of the span: a value, or a number."""
     if isinstance(t, Array):
@@ -264,28 +157,6 @@ def in_double_precision(y: Any) -> Any:
     """A state in double precision, in which SciPy computes."""
     wanted = np.dtype(complex if y.dtype.kind == "c" else float)
     return y if y.dtype == wanted else astype(y, wanted)
-
-
-def bind_arguments(events: Any, args: tuple) -> Any:
-    """Events as functions of t and y alone."""
-    if events is None or not args:
-        return events
-    if not callable(events):
-        return [bind_arguments(event, args) for event in events]
-    return wraps(events)(lambda t, y: events(t, y, *args))
-
-
-def check_order(moments: np.ndarray, flow: Flow) -> np.ndarray:
-    """Points in time, if they are in order and inside the span."""
-    low, high = sorted(flow.span)
-    forward = flow.span[1] >= flow.span[0]
-    if moments.ndim != 1:
-        raise user_error(ValueError, "`t_eval` must be 1-dimensional")
-    if np.any(moments < low) or np.any(moments > high):
-        raise user_error(ValueError, "Values in `t_eval` are not within `t_span`")
-    if np.any(np.diff(moments) < 0 if forward else np.diff(moments) > 0):
-        raise user_error(ValueError, "Values in `t_eval` are not in the order of `t_span`")
-    return moments
 
 
 class StateLayout:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.implicit.elimination import Elimination
+from wengert.implicit.elimination import solve_small
 from wengert.integrate.controller import Controller
 from wengert.integrate.right_hand_side import Parts, RightHandSide
-from wengert.integrate.runge_kutta import Trial, combine
+from wengert.integrate.runge_kutta import Interpolant, Trial, combine
 from wengert.ops.linear_algebra.systems import factors_of, solution
 from wengert.transforms.jacobians import jacfwd
 
@@ -79,7 +79,7 @@ class Rosenbrock:
             return lambda b: [solution(matrix, b[0][:, None], factors)[:, 0]]
         rows = self.equation.jacobian(t, y)
         matrix = [[(shift - a) if i == j else -a for j, a in enumerate(row)] for i, row in enumerate(rows)]
-        return Elimination.of(matrix).solve
+        return lambda b: list(solve_small(matrix, b))
 
     def step(self, t: Any, h: Any, y: Parts, carried: Parts, controller: Controller) -> Trial:  # noqa: ARG002  # the same
         """One step."""
@@ -102,12 +102,16 @@ class Rosenbrock:
         error = controller.norm(stages[-1], controller.scale(y, new))
         return Trial(new, [], error, [new, *stages])
 
-    def at(self, t: Any, h: Any, y: Parts, stages: list[Parts], x: Any) -> Parts:  # noqa: ARG002  # the same
-        """The state at the fraction x of a step."""
+    def interpolant(self, t: Any, h: Any, y: Parts, stages: list[Parts]) -> Interpolant:  # noqa: ARG002  # the same
+        """The state as a function of the fraction of a step."""
         new, *stages = stages
         first, second, third = (combine(row, stages) for row in DENSE)
-        between = [a + x * (b + x * c) for a, b, c in zip(first, second, third, strict=True)]
-        return [(1.0 - x) * a + x * (b + (1.0 - x) * c) for a, b, c in zip(y, new, between, strict=True)]
+
+        def at(x: Any) -> Parts:
+            between = [a + x * (b + x * c) for a, b, c in zip(first, second, third, strict=True)]
+            return [(1.0 - x) * a + x * (b + (1.0 - x) * c) for a, b, c in zip(y, new, between, strict=True)]
+
+        return at
 
 
 def add(a: Parts, b: Parts) -> Parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from wengert.integrate.tableau import read_tableau
 from wengert.ops.elementwise.choices import where
 from wengert.ops.elementwise.exponential import sqrt
 from wengert.transforms.products import stop_gradient
+
+Interpolant = Callable[[Any], Parts]
 
 
 class Trial(NamedTuple):
@@ -63,17 +65,20 @@ class RungeKutta:
         squares = [controller.mean_square(combine(e, stages), scale) for e in method.errors]
         return Trial(new, stages[-1], stop_gradient(abs(h)) * relative_error(squares), stages)
 
-    def at(self, t: Any, h: Any, y: Parts, stages: list[Parts], x: Any) -> Parts:
-        """The state at the fraction x of a step."""
+    def interpolant(self, t: Any, h: Any, y: Parts, stages: list[Parts]) -> Interpolant:
+        """The state as a function of the fraction of a step."""
         method, stages = self.tableau, list(stages)
         for c, a in method.extra:
             stages.append(self.equation.rate(t + c * h, self.along(y, h, a, stages)))
-        rows = [combine(weights, stages) for weights in method.weights]
-        basis = method.basis(x, len(rows))
-        total = y
-        for k, row in enumerate(rows):
-            total = [a + h * basis[k] * b for a, b in zip(total, row, strict=True)]
-        return total
+        rows = [[h * part for part in combine(weights, stages)] for weights in method.weights]
+
+        def at(x: Any) -> Parts:
+            total = y
+            for factor, row in zip(method.basis(x, len(rows)), rows, strict=True):
+                total = [a + factor * b for a, b in zip(total, row, strict=True)]
+            return total
+
+        return at
 
 
 def relative_error(squares: Sequence[Any]) -> Any:

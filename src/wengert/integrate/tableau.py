@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.integrate.explicit_methods import coefficients_of
 from wengert.integrate.flow import time_derivative
 from wengert.ops.contraction.products import matmul
 from wengert.ops.shape.joining import stack
@@ -35,8 +35,8 @@ class Tableau(NamedTuple):
 
 @cache
 def read_tableau(name: str) -> Tableau:
-    """The coefficients of a method, from the attributes of SciPy's class of that name."""
-    method = getattr(import_module("scipy.integrate"), name)
+    """The coefficients of a method."""
+    method = coefficients_of(name)
     stages = len(method.B)
     a = [np.asarray(row[:i]) for i, row in enumerate(method.A)]
     if name != "DOP853":

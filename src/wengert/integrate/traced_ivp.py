@@ -11,7 +11,7 @@ from wengert.control.closures import close_over
 from wengert.core.errors import user_error
 from wengert.integrate.controller import Controller
 from wengert.integrate.events import Events
-from wengert.integrate.flow import EXPLICIT, Method, make_result
+from wengert.integrate.flow import EXPLICIT, Method, result_fields
 from wengert.integrate.right_hand_side import RightHandSide
 from wengert.integrate.rosenbrock import Rosenbrock
 from wengert.integrate.runge_kutta import RungeKutta
@@ -87,8 +87,20 @@ def make_controller(method: Method, equation: RightHandSide, order: int) -> Cont
     return Controller(rtol, parts, float(method.options.get("max_step", np.inf)), order, equation.n)
 
 
-def traced_result(times: Any, y: Any, end: Progress) -> Any:
+class TracedResult(dict[str, Any]):
+    """A dictionary whose entries are attributes, like SciPy's results; SciPy takes long to load."""
+
+    def __getattr__(self, name: str) -> Any:
+        """The entry of this name."""
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def traced_result(times: Any, y: Any, end: Progress, sol: Any) -> TracedResult:
     """The result as SciPy returns it; whether it succeeded is a value of the graph."""
     status = where(end.has_failed, -1, where(end.has_ended, 1, 0))
     events = {} if end.log is None else {"t_events": end.log.times, "y_events": end.log.states}
-    return make_result(times, end.steps, y=y, success=~end.has_failed, status=status, message="", **events)
+    fields = {"y": y, "success": ~end.has_failed, "status": status, "message": "", "sol": sol}
+    return TracedResult(result_fields(times, end.steps, **fields, **events))

@@ -6,6 +6,7 @@ The sizes of the steps are not differentiated; with respect to the ends of the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,10 +17,10 @@ from wengert.core.array import Array
 from wengert.integrate.controller import Controller
 from wengert.integrate.events import EventLog, Events
 from wengert.integrate.right_hand_side import Parts, RightHandSide
-from wengert.integrate.runge_kutta import Trial
+from wengert.integrate.runge_kutta import Interpolant, Trial
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute
-from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.indexing.subscripts import getitem, set_at
 from wengert.transforms.products import stop_gradient
 
 
@@ -35,8 +36,8 @@ class Stepper(Protocol):
     def step(self, t: Any, h: Any, y: Parts, carried: Parts, controller: Controller) -> Trial:
         """One step."""
 
-    def at(self, t: Any, h: Any, y: Parts, stages: list[Parts], x: Any) -> Parts:
-        """The state at the fraction x of a step."""
+    def interpolant(self, t: Any, h: Any, y: Parts, stages: list[Parts]) -> Interpolant:
+        """The state as a function of the fraction of a step."""
 
 
 class Progress(NamedTuple):
@@ -55,15 +56,6 @@ class Progress(NamedTuple):
     steps: Any
     has_ended: Any
     log: EventLog | None
-
-
-class LastStep(NamedTuple):
-    """The step that was accepted last: where it began, its length, and its stages."""
-
-    t: Any
-    h: Any
-    y: Parts
-    stages: list[Parts]
 
 
 class Span:
@@ -133,11 +125,15 @@ class Integration:
             return after
         equation, t = self.stepper.equation, self.span.differentiable(now.t)
         h = self.span.differentiable(after.t) - t
-        at = lambda x: equation.join(self.stepper.at(t, h, now.y, trial.stages, x))
-        log, x = self.events.observe(now.log, t, h, at, equation.join(after.y), accepts)
+
+        def interpolant() -> Callable[[Any], Any]:
+            at = self.stepper.interpolant(t, h, now.y, trial.stages)
+            return lambda x: equation.join(at(x))
+
+        log, x, y = self.events.observe(now.log, t, h, interpolant, equation.join(after.y), accepts)
         ends = stop_gradient(x) <= 1.0
-        y = [where(ends, a, b) for a, b in zip(equation.split(at(where(ends, x, 1.0))), after.y, strict=True)]
-        return after._replace(t=where(ends, stop_gradient(t + x * h), after.t), y=y, has_ended=ends, log=log)
+        end = where(ends, stop_gradient(t + where(ends, x, 0.0) * h), after.t)
+        return after._replace(t=end, y=equation.split(y), has_ended=ends, log=log)
 
     def is_before(self, now: Progress, t: Any) -> Any:
         """Whether a time is still ahead."""
@@ -153,38 +149,38 @@ class Integration:
     def run_through(self, start: Progress, points: Any) -> tuple[Any, Progress]:
         """The states at points in time, in rows, and where the integration is after the last of them.
 
-        The loop either tries a step, or writes the state at the next point, if the last step went past that.
+        After each step an inner loop writes the states at the points in it. Behind the span, the interpolant of the
+        last step goes on.
         """
-        equation, count = self.stepper.equation, points.shape[0]
+        span, equation, count = self.span, self.stepper.equation, points.shape[0]
         numbers = stop_gradient(points) if isinstance(points, Array) else points
-        rows, numbering = np.full((count, equation.n), np.nan, equation.dtype), np.arange(count)[:, None]
-        _, trial, _, _ = self.advance(start)  # for the shapes of its stages
-        zeros = [[np.zeros(part.shape, part.dtype)[()] for part in stage] for stage in trial.stages]
-        last = LastStep(start.t, np.float64(0.0), start.y, zeros)
+        numbers = where(span.direction * (numbers - span.end) > 0.0, span.end, numbers)
+        is_ahead = lambda k, t: (k >= count) | (span.direction * (getitem(numbers, minimum(k, count - 1)) - t) > 0.0)
 
-        def write(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
-            t = self.span.differentiable(last.t)
-            h = self.span.differentiable(last.t + last.h) - t
-            x = (getitem(points, k) - t) / where(last.h == 0.0, 1.0, h)
-            y = equation.join(self.stepper.at(t, h, last.y, last.stages, x))
-            return now, last, k + 1, where(numbering == k, y, rows)
+        def step(state: tuple) -> tuple:
+            now, k, rows = state
+            after, trial, accepts, length = self.advance(now)
+            t = span.differentiable(now.t)
+            h = span.differentiable(now.t + length) - t
 
-        def move(now: Progress, last: LastStep, k: Any, rows: Any) -> tuple:
-            after, trial, accepts, h = self.advance(now)
-            choose = lambda new, old: [where(accepts, a, b) for a, b in zip(new, old, strict=True)]
-            stages = [choose(a, b) for a, b in zip(trial.stages, last.stages, strict=True)]
-            length = where(accepts, h, last.h)
-            return after, LastStep(where(accepts, now.t, last.t), length, choose(now.y, last.y), stages), k, rows
+            def write_rows(k: Any, rows: Any) -> Any:
+                at = self.stepper.interpolant(t, h, now.y, trial.stages)
 
-        def step(state: tuple) -> Any:
-            now, last, k, _ = state
-            is_first = (last.h == 0.0) & self.is_before(now, self.span.end)  # a point at the start is in the first step
-            return cond(self.is_before(now, getitem(numbers, minimum(k, count - 1))) | is_first, move, write, *state)
+                def write(state: tuple) -> tuple:
+                    k, rows = state
+                    row = minimum(k, count - 1)  # in a batch, one that is done goes on
+                    x = (getitem(points, row) - t) / where(length == 0.0, 1.0, h)
+                    return k + 1, set_at(rows, row, equation.join(at(x)))
+
+                return while_loop(lambda state: ~is_ahead(state[0], after.t), write, (k, rows))
+
+            return after, *cond(accepts & ~is_ahead(k, after.t), write_rows, lambda k, rows: (k, rows), k, rows)
 
         def goes_on(state: tuple) -> Any:
-            now, _, k, _ = state
-            is_ahead = self.span.direction * (getitem(numbers, minimum(k, count - 1)) - now.t) > 0.0
-            return (k < count) & ~now.has_failed & ~(now.has_ended & is_ahead)
+            now, k, _ = state
+            is_wanted = np.True_ if self.events is not None else k < count
+            return is_wanted & (self.is_before(now, span.end) | (now.steps == 0))  # a span of length zero has one step
 
-        found = while_loop(goes_on, step, (start, last, np.int64(0), rows))
-        return found[3], found[0]
+        rows = np.full((count, equation.n), np.nan, equation.dtype)
+        end, _, rows = while_loop(goes_on, step, (start, np.int64(0), rows))
+        return rows, end

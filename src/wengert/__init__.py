@@ -69,7 +69,7 @@ FAMILIES = (
     "control.checkpoint",
     "control.custom",
     "control.iteration",
-    "source.text",
+    "source.shown_source",
     "transforms.curvature",
     "transforms.gradients",
     "transforms.jacobians",

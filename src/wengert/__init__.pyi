@@ -396,7 +396,7 @@ from wengert.ops.shape.splitting import hsplit as hsplit
 from wengert.ops.shape.splitting import split as split
 from wengert.ops.shape.splitting import vsplit as vsplit
 from wengert.ops.special.bessel import i0 as i0
-from wengert.source.text import source as source
+from wengert.source.shown_source import source as source
 from wengert.structure.choice import derivatives as derivatives
 from wengert.structure.coloring import Coloring as Coloring
 from wengert.structure.coloring import color as color

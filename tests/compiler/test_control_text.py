@@ -9,7 +9,8 @@ import pytest
 
 import wengert as wg
 from wengert.core import tree
-from wengert.core.kinds import elementwise
+from wengert.core.definition import Definition
+from wengert.core.primitive import Primitive
 
 rng = np.random.default_rng(14)
 
@@ -219,7 +220,9 @@ def refuse(x):
 
 
 calls: list[int] = []
-refusing = elementwise("refusing", refuse, lambda t, x: t * np.cos(x))
+refusing = Primitive(
+    Definition(name="refusing", impl=refuse, kind="elementwise", inputs=("x",), rules=(lambda t, x: t * np.cos(x),))
+).op
 
 
 def test_exceptions_in_bodies():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.control.programs import PROGRAMS
+from tests.control.held_programs import PROGRAMS
 
 import wengert as wg
 from wengert.core import tree

@@ -36,6 +36,7 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
     of computing them again, for example `lambda name: name == "matmul"`. Captured values have derivatives as arguments
     have; if `f` cannot be traced to find them, all its operations are recorded as without a checkpoint.
 
+    >>> import numpy as np
     >>> x = Tensor(np.float64(2.0)).requires_grad_()
     >>> checkpoint(lambda x: np.sin(np.exp(x)))(x).backward()
     >>> bool(x.grad == np.cos(np.exp(2.0)) * np.exp(2.0))
@@ -62,6 +63,7 @@ def checkpoint_sequential(functions: Sequence[Callable[..., Any]], segments: int
 
     Reverse mode keeps the input of each segment; the last segment is recorded in full.
 
+    >>> import numpy as np
     >>> x = Tensor(np.float64(0.5)).requires_grad_()
     >>> checkpoint_sequential([np.sin, np.exp, np.sqrt], 2, x).backward()
     """

@@ -63,6 +63,7 @@ def close_over(f: Callable[..., Any], args: tuple[Any, ...], what: str) -> tuple
 
     It is traced for arguments like these: their arrays may change, everything else is fixed.
 
+    >>> import numpy as np
     >>> w = Tensor(np.float64(3.0))
     >>> closed, captured = close_over(lambda x: w * x, (np.float64(2.0),), "a function")
     >>> closed(np.float64(2.0), [np.float64(10.0)])

@@ -194,7 +194,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     """Run `state = body_fun(i, state)` for i from `lower` up to, but not including, `upper`.
 
     >>> fori_loop(0, 5, lambda i, total: total + i, 0)
-    10
+    np.int64(10)
     """
     if isinstance(lower, int | np.integer) and isinstance(upper, int | np.integer):
         steps = np.arange(lower, max(lower, upper))

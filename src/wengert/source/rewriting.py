@@ -264,7 +264,7 @@ class Rewriter(ast.NodeTransformer):
         node = self.generic_visit(node)  # type: ignore[assignment]  # the same node
         if known is None:
             node.func = at(self.runtime("read", node.func), node)
-        elif getattr(known, "__module__", "").startswith(HOLDERS):
+        elif (getattr(known, "__module__", None) or "").startswith(HOLDERS):
             node.args = [self.as_read(a) for a in node.args]
             for keyword in node.keywords:
                 keyword.value = self.as_read(keyword.value)

@@ -226,8 +226,7 @@ class TestOtherFunctions:
         comparison = compare(f, 2.0, steps=[1e-6])
         assert comparison["SymPy"].error < 1e-15
         assert comparison["reverse mode"].error < 1e-15
-        assert comparison["reverse mode, compiled"].gradient is None
-        assert "truth" in comparison["reverse mode, compiled"].note
+        assert comparison["reverse mode, compiled"].error < 1e-15
 
     def test_a_kink_has_no_exact_reference(self):
         comparison = compare(lambda x: wg.relu(x), 0.0, steps=[1e-6])

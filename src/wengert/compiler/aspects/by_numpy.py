@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from wengert.compiler.lowering import lowering
+from wengert.control.branches import SWITCH
+from wengert.control.loop import LOOP
 from wengert.ops.calculus import differences
 from wengert.ops.elementwise import arithmetic, bits, choices, complex_numbers, exponential, predicates, trigonometric
 from wengert.ops.indexing import subscripts, taking
@@ -22,6 +24,7 @@ from wengert.ops.shape import joining, rearranging
 from wengert.ops.signal import convolution, fourier
 from wengert.ops.special import bessel, entropy, error, gamma, incomplete, integrals, quantile
 
+lowering.without("a loop or a branch around the native code of what it holds", LOOP, SWITCH)
 lowering.without("its outputs become slices of the operand", rearranging._split, joining._unstack)
 
 lowering.without(

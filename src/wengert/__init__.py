@@ -98,6 +98,7 @@ LAZY = {
     "implicit": "",
     "integrate": "",
     "jacobian_operator": "structure.operators",
+    "nn": "",
     "numeric": "transforms.",
     "optimize": "",
     "random": "",

@@ -1,4 +1,4 @@
-"""Trees: nested tuples, lists, dicts and dataclasses, with arrays, or their specs, as leaves.
+"""Trees: nested tuples, lists, dicts, dataclasses and other branches, with arrays, or their specs, as leaves.
 
 None is a tree without leaves.
 """
@@ -42,6 +42,14 @@ class Structure(NamedTuple):
 LEAF = Structure(None, (), ())
 
 
+class Branch:
+    """A class of objects with named parts that are trees, such as the modules of `wg.nn`."""
+
+    def open_branch(self) -> tuple[Callable[[dict[str, Any]], Any], dict[str, Any]]:
+        """A hashable function that makes an object like this from other parts, and the parts by name."""
+        raise NotImplementedError
+
+
 def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
     """Type, keys and children of a container; None for a leaf."""
     if tree is None:
@@ -50,6 +58,9 @@ def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
         return type(tree), tuple(tree), list(tree.values())
     if isinstance(tree, list | tuple) and not isinstance(tree, Spec):
         return type(tree), tuple(range(len(tree))), list(tree)
+    if isinstance(tree, Branch):
+        make, parts = tree.open_branch()
+        return make, tuple(parts), list(parts.values())
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return type(tree), names, [getattr(tree, name) for name in names]
@@ -98,9 +109,10 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     parts = [_build(child, leaves) for child in children]
     if make is type(None):
         return None
-    if issubclass(make, dict) or dataclasses.is_dataclass(make):
-        named = dict(zip(keys, parts, strict=True))
-        return make(named) if issubclass(make, dict) else make(**named)
+    if not isinstance(make, type) or issubclass(make, dict):
+        return make(dict(zip(keys, parts, strict=True)))
+    if dataclasses.is_dataclass(make):
+        return make(**dict(zip(keys, parts, strict=True)))
     return make(*parts) if hasattr(make, "_fields") else make(parts)
 
 
@@ -129,7 +141,7 @@ def leaf_paths(structure: Structure) -> Iterator[str]:
     if structure is LEAF:
         yield ""
         return
-    indexed = issubclass(structure.make, dict | list | tuple)
+    indexed = isinstance(structure.make, type) and issubclass(structure.make, dict | list | tuple)
     for key, child in zip(structure.keys, structure.children, strict=True):
         for rest in leaf_paths(child):
             yield (f"[{key!r}]" if indexed else f".{key}") + rest

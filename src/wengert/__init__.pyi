@@ -6,6 +6,7 @@ from wengert import fft as fft
 from wengert import implicit as implicit
 from wengert import integrate as integrate
 from wengert import linalg as linalg
+from wengert import nn as nn
 from wengert import optimize as optimize
 from wengert import random as random
 from wengert import signal as signal

@@ -306,3 +306,21 @@ def test_recursion_through_python_is_bounded_by_python():
     np.testing.assert_array_equal(compiled(np.full(4, 40.0)), np.zeros(4))
     with pytest.raises(RecursionError):
         compiled(np.full(4, 1e9))
+
+
+def test_programs_leave_no_classes_for_the_garbage_collector():
+    def run():
+        wg.compile(lambda x: np.sort(np.sin(x)) + 1.0)(np.arange(float(2 * SMALL)))
+
+    run()
+    gc.collect()
+    gc.disable()
+    try:
+        run()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        assert [x for x in gc.garbage if isinstance(x, type)] == []
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -81,3 +84,20 @@ def test_a_new_operation_is_one_edit():
         np.testing.assert_array_equal(h.numpy(), [6.0, 12.0])
     finally:
         del TABLE["cube_for_test"]
+
+
+def test_operations_that_are_registered_late_are_found_by_name():
+    code = """
+        import importlib, pkgutil
+        import wengert
+        from wengert.core.primitive import LATE, TABLE, lookup
+        early = set(TABLE)
+        for name in LATE:
+            assert lookup(name) is TABLE[name]
+        for module in pkgutil.walk_packages(wengert.__path__, "wengert."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+        print(*sorted(set(TABLE) - early - set(LATE)), *sorted(early & set(LATE)))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

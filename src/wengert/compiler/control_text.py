@@ -24,7 +24,8 @@ from wengert.graph.ir import Node, Operation, is_a
 from wengert.ops.indexing.subscripts import gather
 
 if TYPE_CHECKING:
-    from wengert.compiler.program_writer import Body, ProgramWriter
+    from wengert.compiler.module_text import Body
+    from wengert.compiler.program_writer import ProgramWriter
 
 I1, I8, I32, POINTER = Type("i1"), Type("i8"), Type("i32"), Type("ptr")
 FIRST_CAPACITY = 64

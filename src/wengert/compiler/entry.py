@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -314,6 +315,7 @@ def callable_from(
 
 
 NO_TARGETS: Mapping[int, np.ndarray] = {}
+_Run = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Caller:
@@ -324,8 +326,7 @@ class Caller:
 
     def __init__(self, loaded: Loaded, inputs: Sequence[Spec], outputs: Sequence[Spec], release_gil: bool = False):
         self.loaded, self.inputs, self.outputs = loaded, tuple(inputs), tuple(outputs)
-        prototype = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-        self._run = prototype(loaded.address(RUN_RELEASED if release_gil else RUN))
+        self._run = _Run(loaded.address(RUN_RELEASED if release_gil else RUN))
 
     def __call__(
         self, values: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS
@@ -349,4 +350,10 @@ def _usable(value: Any, spec: Spec) -> np.ndarray:
 
 def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array:
     """The addresses of the data, followed by those of the arrays."""
-    return (ctypes.c_void_p * (2 * len(arrays)))(*(array.ctypes.data for array in arrays), *map(id, arrays))
+    return _pointer_table(2 * len(arrays))(*(array.ctypes.data for array in arrays), *map(id, arrays))
+
+
+@cache
+def _pointer_table(length: int) -> Any:
+    """The type of a table of pointers: made once, as classes are cyclic garbage."""
+    return ctypes.c_void_p * length

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.compiler.kept_memory import NEEDED_BY_TAKE, TAKE_AND_RETURN
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import Code, Type
 from wengert.compiler.memory_plan import POINTER
-from wengert.compiler.program import OperandSource
+from wengert.compiler.program import Fallback, OperandSource
 from wengert.compiler.python_calls import (
     ADDRESS,
     INTERRUPTED,
@@ -21,6 +21,8 @@ from wengert.compiler.python_calls import (
 )
 from wengert.compiler.simd.vector_functions import declaration, definitions, is_inlined, vector_symbol
 from wengert.compiler.threads import NEEDED_BY_PARALLEL, PARALLEL
+from wengert.graph.graph import Graph
+from wengert.graph.ir import Constant
 
 LONG, LONG_KERNEL = 4000, 400
 """In a program of so many lines, kernels that are not large are compiled quickly, with few optimisations.
@@ -39,16 +41,37 @@ class BodyText(NamedTuple):
     is_inline: bool = False
 
 
-def write_modules(
-    run: Code,
-    kernels: Sequence[KernelText],
-    constants: int,
-    upcall_tables: Sequence[str],
-    bodies: Sequence[BodyText] = (),
-    products: Mapping[str, Code] | None = None,
-    keeps_memory: bool = False,
-) -> tuple[str, str, tuple[VectorFunction, ...]]:
+class Body(NamedTuple):
+    """The function of a body.
+
+    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`; the report shows
+    its `summary`.
+    """
+
+    name: str
+    graph: Graph
+    arena: int
+    in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
+    summary: tuple[str, ...]
+    is_inline: bool
+
+
+class Shared:
+    """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
+
+    def __init__(self) -> None:
+        self.constants: list[Constant] = []
+        self.kernels: list[KernelText] = []
+        self.bodies: list[BodyText] = []
+        self.fallbacks: list[Fallback] = []
+        self.upcall_tables: list[str] = []
+        self.products: dict[str, Code] = {}
+        self.uses_blas = self.keeps_memory = False
+
+
+def write_modules(run: Code, shared: Shared) -> tuple[str, str, tuple[VectorFunction, ...]]:
     """The module that is optimised, the one that is compiled quickly, and the vector functions that they lack."""
+    kernels, bodies, products = shared.kernels, shared.bodies, shared.products
     calls: dict[VectorFunction, int] = {}
     for kernel in kernels:
         for key, count in kernel.code.calls.items():
@@ -61,7 +84,6 @@ def write_modules(
     quick = [] if inlined else [kernel for kernel in kernels if is_quick(kernel)]
     names = {kernel.name for kernel in quick}
     optimised = [kernel for kernel in kernels if kernel.name not in names]
-    products = products or {}
     others = [*[body.code for body in bodies], *products.values(), run]
     declarations = code_declarations([*[kernel.code for kernel in optimised], *others])
     declarations |= {name: f"declare void @{name}(ptr, i64, i64)" for k in quick for name in k.functions}
@@ -75,14 +97,14 @@ def write_modules(
     looks_at_signals = any("@wengert.interrupted" in line for code in others for line in code.lines)
     for is_needed, texts, needed in (
         (any(kernel.is_large for kernel in kernels), [PARALLEL], NEEDED_BY_PARALLEL),
-        (keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
+        (shared.keeps_memory, [TAKE_AND_RETURN], NEEDED_BY_TAKE),
         (looks_at_signals, [INTERRUPTED], NEEDED_BY_INTERRUPTED),
-        (bool(upcall_tables), [*upcall_tables, UPCALL], NEEDED_BY_UPCALL),
+        (bool(shared.upcall_tables), [*shared.upcall_tables, UPCALL], NEEDED_BY_UPCALL),
     ):
         if is_needed:
             functions += texts
             declarations |= needed
-    counts = {"constants": constants, "upcalls": len(upcall_tables)}
+    counts = {"constants": len(shared.constants), "upcalls": len(shared.upcall_tables)}
     data = "\n".join(
         [f"@wengert.{name} = global [{max(count, 1)} x ptr] zeroinitializer" for name, count in counts.items()]
     )

@@ -15,7 +15,7 @@ from wengert.compiler.kept_memory import LARGE_ARENA
 from wengert.compiler.kernel import KernelText
 from wengert.compiler.lanes import I64, PTR, Code, Lanes, Type
 from wengert.compiler.memory_plan import ALIGNMENT, Slot, address, aligned_size, is_immediate
-from wengert.compiler.module_text import BodyText, upcall_table, write_modules
+from wengert.compiler.module_text import Body, BodyText, Shared, upcall_table, write_modules
 from wengert.compiler.prepare import prepare_body
 from wengert.compiler.program import NO_MEMORY, OUT_OF_BOUNDS, RAISED, Fallback, OperandSource, Program
 from wengert.compiler.program_plan import Plan, is_read_transposed, make_plan, stored_base
@@ -49,40 +49,12 @@ def write_program(graph: Graph, updates: Sequence[tuple[int, int]] = ()) -> Prog
     return ProgramWriter(make_plan(graph, tuple(updates), ""), Shared(), "").write()
 
 
-class Body(NamedTuple):
-    """The function of a body.
-
-    It needs `arena` bytes for intermediate results, and becomes part of its loop if it `is_inline`; the report shows
-    its `summary`.
-    """
-
-    name: str
-    graph: Graph
-    arena: int
-    in_place: frozenset[int]  # the outputs that share the memory of the inputs that they replace
-    summary: tuple[str, ...]
-    is_inline: bool
-
-
 class OwnPointer(NamedTuple):
     """A variable for a pointer to memory of one run, and whether that is kept for the next one."""
 
     name: str
     variable: Lanes
     is_kept: bool
-
-
-class Shared:
-    """What a program and the bodies of its loops have together: one list of constants, kernels and functions."""
-
-    def __init__(self) -> None:
-        self.constants: list[Constant] = []
-        self.kernels: list[KernelText] = []
-        self.bodies: list[BodyText] = []
-        self.fallbacks: list[Fallback] = []
-        self.upcall_tables: list[str] = []
-        self.products: dict[str, Code] = {}
-        self.uses_blas = self.keeps_memory = False
 
 
 class ProgramWriter:
@@ -115,16 +87,7 @@ class ProgramWriter:
         """The program."""
         graph, memory, shared = self.schedule.graph, self.memory, self.shared
         self.write_steps()
-        kernels = shared.kernels
-        text, quick_text, vector_functions = write_modules(
-            self.code,
-            kernels,
-            len(shared.constants),
-            shared.upcall_tables,
-            shared.bodies,
-            shared.products,
-            shared.keeps_memory,
-        )
+        text, quick_text, vector_functions = write_modules(self.code, shared)
         return Program(
             text,
             quick_text,
@@ -133,7 +96,7 @@ class ProgramWriter:
             tuple(shared.fallbacks),
             tuple(node.spec for node in graph.inputs),
             tuple(node.spec for node in graph.outputs),
-            any(kernel.is_large for kernel in kernels),
+            any(kernel.is_large for kernel in shared.kernels),
             shared.uses_blas,
             tuple(self.summary),
             memory.size,

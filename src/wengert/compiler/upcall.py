@@ -62,12 +62,18 @@ class Arena:
             self.free(self.address)
 
 
+@cache
+def memory_type(size: int) -> Any:
+    """The type of memory of this size, which keeps an owner alive: made once, as classes are cyclic garbage."""
+    return type("Memory", (ctypes.c_char * max(size, 1),), {"owner": None})
+
+
 class ResultMemory:
     """The memory of a result, passed as an address."""
 
     def __init__(self, spec: Spec):
         self.shape, self.dtype = spec.shape, spec.dtype
-        self.memory: Any = ctypes.c_char * max(spec.size * spec.dtype.itemsize, 1)
+        self.memory = memory_type(spec.size * spec.dtype.itemsize)
 
     def write(self, address: int, value: Any) -> None:
         """Write the result."""
@@ -112,7 +118,6 @@ class SharedOperand(ResultMemory):
 
     def __init__(self, spec: Spec, owner: int | None):
         super().__init__(spec)
-        self.memory = type("Memory", (self.memory,), {"owner": None})
         self.owner = None if owner is None else 8 * owner
 
     def array(self, address: int, table: int, arena: Arena | None) -> np.ndarray:

@@ -15,8 +15,10 @@ import numpy as np
 
 from wengert.control.residuals import choose_residuals, find_late, find_needed
 from wengert.core.array import Array
+from wengert.core.definition import Definition
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import find_own, is_own, new_level, strip_level
+from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Constant, Input, Node, Operation
@@ -282,6 +284,21 @@ def split_passes(
 def gain_history(operands: Sequence[Any], known: Sequence[Any]) -> bool:
     """Whether a backward pass that is recorded (`create_graph=True`) has given these operands a history."""
     return any(isinstance(x, Tensor) and not isinstance(y, Tensor) for x, y in zip(operands, known, strict=True))
+
+
+def gradient_primitive(name: str) -> Primitive:
+    """An operation that stands on the tape for one that holds bodies; its parameter `gradient` is the backward pass."""
+    return Primitive(
+        Definition(
+            name=name,
+            impl=lambda *_, gradient: None,
+            kind="general",
+            inputs=("*operands",),
+            takes_params=True,
+            outputs=0,
+            vjp=lambda t, operands, gradient: gradient.pull_through(t, operands),
+        )
+    )
 
 
 # Batches.

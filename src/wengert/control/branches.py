@@ -16,6 +16,7 @@ from wengert.control.bodies import (
     check_operands,
     close_function,
     gain_history,
+    gradient_primitive,
     pull_body,
     push_body,
     specs_of,
@@ -274,17 +275,7 @@ class SwitchGradient:
         return run
 
 
-PULL = Primitive(
-    Definition(
-        name="switch_gradient",
-        impl=lambda *_, gradient: None,
-        kind="general",
-        inputs=("*operands",),
-        takes_params=True,
-        outputs=0,
-        vjp=lambda t, operands, gradient: gradient.pull_through(t, operands),
-    )
-)
+PULL = gradient_primitive("switch_gradient")
 """Stands on the tape for a choice that was made."""
 
 

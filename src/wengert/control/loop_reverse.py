@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wengert.control.bodies import Live, Pulled, gain_history, pull_body, specs_of, trace_body
+from wengert.control.bodies import Live, Pulled, gain_history, gradient_primitive, pull_body, specs_of, trace_body
 from wengert.control.loop import Loop
 from wengert.control.snapshots import Snapshots
-from wengert.core.definition import Definition
 from wengert.core.levels import is_own, strip_level
-from wengert.core.primitive import Primitive
 from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.modes.forward import zeros_like
@@ -147,15 +145,5 @@ class LoopGradient:
         return [*new_states, *found]
 
 
-PULL = Primitive(
-    Definition(
-        name="loop_gradient",
-        impl=lambda *_, gradient: None,
-        kind="general",
-        inputs=("*operands",),
-        takes_params=True,
-        outputs=0,
-        vjp=lambda t, operands, gradient: gradient.pull_through(t, operands),
-    )
-)
+PULL = gradient_primitive("loop_gradient")
 """Stands on the tape for a loop that has run."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Any, Protocol
 
@@ -114,8 +115,14 @@ def register(primitive: Primitive) -> OperationFunction:
     return primitive.op
 
 
+LATE = {"counts": "ops.samples.draws", "loop": "control.loop", "switch": "control.branches"}
+"""The modules of operations that are not registered by `import wengert`, but when they are first used."""
+
+
 def lookup(name: str) -> Primitive:
     """The primitive of this name."""
+    if name not in TABLE and name in LATE:
+        import_module(f"wengert.{LATE[name]}")
     return OUTPUT if name == OUTPUT.name else TABLE[name]
 
 

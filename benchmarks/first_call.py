@@ -53,10 +53,11 @@ def in_fresh_process(job: Job, cache: str, started: bool) -> Seconds:
 
 
 def timed(job: Job, started: bool) -> Seconds:
-    named(job.system).prepare()
+    system = named(job.system)
+    system.prepare()
     if started:
         name, size = BEFORE
-        EVERY_WORKLOAD[name].implementations[job.system](*EVERY_WORKLOAD[name].data(size))()
+        EVERY_WORKLOAD[name].implementations[system.compiler or system.name](*EVERY_WORKLOAD[name].data(size))()
     workload = EVERY_WORKLOAD[job.workload]
     run = workload.implementations[job.system](*workload.data(job.size))
     start = perf_counter()

@@ -24,7 +24,7 @@ def cores() -> int:
 class System:
     """A system, by the name of its module where no other is given.
 
-    `prepare` makes it use every core and double precision where asked.
+    `prepare` makes it use every core and double precision where asked. `compiler` is the system that compiles for it.
     """
 
     name: str
@@ -32,6 +32,7 @@ class System:
     prepare: Callable[[], None] = lambda: None
     to_numpy: Callable[[Any], np.ndarray] = np.asarray
     module: str = ""
+    compiler: str = ""
     remedy: str = "`pip install -e .[bench]` installs the peers"
 
     @property
@@ -99,7 +100,7 @@ COMPILED_SYSTEMS = {
     system.name: system
     for system in (
         System("wengert compiled", "Wengert (compile)", module="wengert"),
-        System("diffrax", "diffrax (jit)", _doubles_for_jax),
+        System("diffrax", "diffrax (jit)", _doubles_for_jax, compiler="jax"),
         Program("c", "C (gcc -O3)", module="gcc", remedy=C_REMEDY),
         Program("c-fastmath", "C (gcc -O3 -ffast-math)", module="gcc", remedy=C_REMEDY),
     )

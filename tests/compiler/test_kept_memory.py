@@ -40,4 +40,4 @@ def test_a_large_arena_is_kept_unless_the_user_wants_none(keeps):
     assert run.returncode == 0, run.stderr
     faults, is_kept = run.stdout.split()
     assert is_kept == str(keeps)
-    assert (int(faults) < 1000) is keeps
+    assert (int(faults) < 10) is keeps  # of pages, which may be huge

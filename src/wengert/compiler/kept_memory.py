@@ -2,12 +2,14 @@
 
 The C library returns blocks of more than 32 MiB to the operating system when they are freed, and a loop that keeps
 values for its backward pass would spend more time on getting new pages than on arithmetic. So one block, of a limited
-size, is kept for whichever program asks next. Threads take and return it by an atomic exchange.
+size, is kept for whichever program asks next. Threads take and return it by an atomic exchange. Linux is asked for huge
+pages, as NumPy does for large arrays.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 
 from wengert.core import allocator
 
@@ -23,10 +25,14 @@ def allow_kept_memory() -> None:
     KEPT[1] = allocator.SETTINGS[allocator.TRIM_THRESHOLD] if allocator.may_keep_memory() else 0
 
 
-TAKE_AND_RETURN = """\
+HUGE_PAGE = 1 << 21
+MADV_HUGEPAGE = 14
+ADVISE = f"%advised = call i32 @madvise(ptr %fresh, i64 %whole, i32 {MADV_HUGEPAGE})" if sys.platform == "linux" else ""
+
+TAKE_AND_RETURN = f"""\
 @wengert.kept = external global [2 x i64]
 
-define internal ptr @wengert.take_memory(i64 %size) noinline nounwind {
+define internal ptr @wengert.take_memory(i64 %size) noinline nounwind {{
 entry:
   %old = atomicrmw xchg ptr @wengert.kept, i64 0 seq_cst
   %none = icmp eq i64 %old, 0
@@ -44,18 +50,19 @@ small:
   br label %new
 new:
   %whole = add i64 %size, 64
-  %fresh = call ptr @aligned_alloc(i64 64, i64 %whole)
+  %fresh = call ptr @aligned_alloc(i64 {HUGE_PAGE}, i64 %whole)
   %missing = icmp eq ptr %fresh, null
   br i1 %missing, label %failed, label %made
 failed:
   ret ptr null
 made:
+  {ADVISE}
   store i64 %size, ptr %fresh
   %start = getelementptr i8, ptr %fresh, i64 64
   ret ptr %start
-}
+}}
 
-define internal void @wengert.return_memory(ptr %start) noinline nounwind {
+define internal void @wengert.return_memory(ptr %start) noinline nounwind {{
 entry:
   %block = getelementptr i8, ptr %start, i64 -64
   %size = load i64, ptr %block
@@ -71,8 +78,9 @@ keep:
   %before = inttoptr i64 %old to ptr
   call void @free(ptr %before)
   ret void
-}"""
+}}"""
 NEEDED_BY_TAKE = {
     "@aligned_alloc": "declare ptr @aligned_alloc(i64, i64)",
     "@free": "declare void @free(ptr)",
+    "@madvise": "declare i32 @madvise(ptr, i64, i32)",
 }

@@ -71,8 +71,8 @@ def roll_or_raise(roller: Roller, what: str) -> None:
         raise user_error(
             TrackedValueError,
             f"A {what} on traced values cannot be compiled: {why}",
-            "Make what decides the number of steps a constant (static_argnums), or keep the results in an array of fixed "
-            "length: ys = wg.zeros(n), and ys[k] = y in the loop.",
+            "Make what decides the number of steps a constant (static_argnums), or keep the results in an array of "
+            "fixed length: ys = wg.zeros(n), and ys[k] = y in the loop.",
         ) from None
 
 

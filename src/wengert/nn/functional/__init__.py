@@ -38,11 +38,27 @@ from wengert.nn.functional.convolution import (
     conv_transpose3d,
 )
 from wengert.nn.functional.normalization import batch_norm, group_norm, instance_norm, layer_norm, normalize, rms_norm
+from wengert.nn.functional.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 
 __all__ = [
-    "batch_norm", "bilinear", "celu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "elu", "embedding", "gelu", "glu", "group_norm", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "instance_norm", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mish", "normalize",
-    "prelu", "relu", "relu6", "rms_norm", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
-    "softsign", "tanh", "tanhshrink", "threshold",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "celu", "conv1d",
+    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "elu", "embedding", "gelu", "glu",
+    "group_norm", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "instance_norm", "layer_norm", "leaky_relu",
+    "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "max_pool3d", "mish", "normalize", "prelu",
+    "relu", "relu6", "rms_norm", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign",
+    "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from wengert.core.array import Array
+
 PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset)
 
 
@@ -41,7 +45,7 @@ class Frame:
         return self.cls.__name__
 
     def __call__(self, parts: dict[str, Any]) -> Any:
-        modules = [object.__new__(record.cls) for record in self.records]
+        modules: list[Any] = [object.__new__(record.cls) for record in self.records]
         for module, record in zip(modules, self.records, strict=True):
             attributes = module.__dict__
             for name, value in record.attributes.items():
@@ -85,7 +89,9 @@ def take_apart(modules: dict[str, Any]) -> tuple[Frame, dict[str, Any]]:
         attributes = dict(module.__dict__)
         for name, value in attributes.items():
             if name in module._parameters and value is not None:
-                found = paths.setdefault(id(value), f"{path}.{name}" if path else name)
+                found = f"{path}.{name}" if path else name
+                if isinstance(value, Array | np.ndarray):
+                    found = paths.setdefault(id(value), found)
                 parameters[found] = value
                 attributes[name] = Slot(found)
             elif id(value) in numbers:

@@ -1,64 +1,21 @@
-"""`wg.nn.functional`: layers as functions of their inputs and weights, by the names of PyTorch."""
+"""`wg.nn.functional`: layers and losses as functions of arrays, by the names and with the arguments of PyTorch."""
 
-from wengert.nn.functional.activations import (
-    celu,
-    elu,
-    gelu,
-    glu,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    log_softmax,
-    logsigmoid,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softplus,
-    softshrink,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
-)
-from wengert.nn.functional.affine import bilinear, embedding, linear
-from wengert.nn.functional.convolution import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from wengert.nn.functional.normalization import batch_norm, group_norm, instance_norm, layer_norm, normalize, rms_norm
-from wengert.nn.functional.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
+from wengert.core.namespaces import gather_names
+
+FAMILIES = (
+    "nn.functional.activations",
+    "nn.functional.affine",
+    "nn.functional.attention",
+    "nn.functional.classification",
+    "nn.functional.convolution",
+    "nn.functional.ctc",
+    "nn.functional.distances",
+    "nn.functional.normalization",
+    "nn.functional.pooling",
 )
 
-__all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "celu", "conv1d",
-    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "elu", "embedding", "gelu", "glu",
-    "group_norm", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "instance_norm", "layer_norm", "leaky_relu",
-    "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "max_pool3d", "mish", "normalize", "prelu",
-    "relu", "relu6", "rms_norm", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign",
-    "tanh", "tanhshrink", "threshold",
-]  # fmt: skip
+__all__ = gather_names(globals(), FAMILIES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -102,6 +102,7 @@ LAZY = {
     "map": "control.iteration",
     "nn": "",
     "numeric": "transforms.",
+    "optim": "",
     "optimize": "",
     "random": "",
     "scan": "control.iteration",

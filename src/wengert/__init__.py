@@ -89,6 +89,7 @@ LAZY = {
     "compare": "explain.comparing.compare",
     "compile": "compiler.compiled",
     "cond": "control.branches",
+    "data": "",
     "derivatives": "structure.choice",
     "fisher_operator": "structure.operators",
     "fori_loop": "control.iteration",

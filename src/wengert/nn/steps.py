@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from wengert.autograd.grad_mode import no_grad
@@ -11,6 +11,7 @@ from wengert.core import tree
 from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.nn.module import Module
+from wengert.nn.state import join_names
 
 Step = Callable[[Any], tuple[Any, Any]]
 """A function of a batch that returns the loss and the output of the model."""
@@ -133,16 +134,6 @@ def check_optimizer(model: Module, optimizer: Any) -> None:
     if forgotten:
         raise user_error(
             ValueError,
-            f"The parameters {shorten(forgotten)} of the model are in no optimiser",
+            f"The parameters {join_names(forgotten)} of the model are in no optimiser",
             "Add them to it, or freeze them: p.requires_grad = False.",
         )
-
-
-def shorten(names: Iterable[str], most: int = 5) -> str:
-    """Names in a message.
-
-    >>> shorten("abcdefgh")
-    'a, b, c, d, e and 3 more'
-    """
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.nn.torch_network import STORED, network
 from tests.nn.training_parts import Net
 
 import wengert as wg
@@ -96,3 +97,54 @@ def test_packing():
     assert found["d"][0].tolist() == [1.0, 1.0]
     assert found["d"]["b"] == {}
     assert type(found["n"]) is float
+
+
+# PyTorch.
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return wg.nn.load(STORED)
+
+
+def weights_of(stored):
+    return {name.removeprefix("model."): value for name, value in stored.items() if name.startswith("model.")}
+
+
+def test_a_file_of_pytorch_gives_its_outputs(stored):
+    model = network(wg.nn).eval()
+    model.load_state_dict(weights_of(stored))
+    assert np.allclose(model(stored["x"]).detach(), stored["y"], rtol=1e-4, atol=1e-5)
+    assert wg.nn.load_metadata(STORED) == {"format": "pt", "written by": "PyTorch"}
+
+
+def test_names_and_shapes_are_those_of_pytorch(stored):
+    state = network(wg.nn).state_dict()
+    assert {name: (value.shape, value.dtype) for name, value in state.items()} == {
+        name: (value.shape, value.dtype) for name, value in weights_of(stored).items()
+    }
+
+
+def test_bfloat16_becomes_float32(stored):
+    assert stored["halved"].dtype == np.float32
+    assert np.allclose(stored["halved"], stored["y"], rtol=2**-8)
+    assert not np.any(stored["halved"].view(np.uint32) & 0xFFFF)
+
+
+def test_there_and_back_with_pytorch(tmp_path, stored):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import load_file, save_file
+
+    model = network(wg.nn).train()
+    for _ in range(3):
+        model(np.random.default_rng(0).normal(size=(8, 2, 8, 8)))
+    model.eval()
+    wg.nn.save(tmp_path / "there", model)
+    other = network(torch.nn)
+    other.load_state_dict(load_file(tmp_path / "there"))
+    with torch.no_grad():
+        y = other.eval()(torch.tensor(stored["x"])).numpy()
+    assert np.allclose(model(stored["x"]).detach(), y, rtol=1e-4, atol=1e-5)
+    save_file(other.state_dict(), tmp_path / "back")
+    again = wg.nn.load(tmp_path / "back")
+    assert all(np.array_equal(again[name], value) for name, value in model.state_dict().items())

@@ -33,6 +33,7 @@ from wengert.nn.activations import (
 )
 from wengert.nn.callbacks import Callback, EarlyStopping, Schedule
 from wengert.nn.checkpoints import Checkpoint
+from wengert.nn.clipping import clip_grad_norm_, clip_grad_value_
 from wengert.nn.containers import ModuleDict, ModuleList, ParameterList, Residual, Sequential
 from wengert.nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from wengert.nn.embedding import Embedding
@@ -52,6 +53,6 @@ __all__ = [
     "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "Mish", "Module", "ModuleDict", "ModuleList",
     "NonFiniteLossError", "PReLU", "Parameter", "ParameterList", "RMSNorm", "ReLU", "ReLU6", "Residual", "SELU",
     "Schedule", "Sequential", "SiLU", "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh",
-    "Tanhshrink", "Threshold", "Training", "Unflatten", "fit", "functional", "init", "load", "load_metadata", "metrics",
-    "save",
+    "Tanhshrink", "Threshold", "Training", "Unflatten", "clip_grad_norm_", "clip_grad_value_", "fit", "functional",
+    "init", "load", "load_metadata", "metrics", "save",
 ]  # fmt: skip

@@ -78,8 +78,7 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        with recording.repeating("vmap"):
-            outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
+        outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return moved, out_structure

@@ -36,6 +36,7 @@ from wengert.nn.checkpoints import Checkpoint
 from wengert.nn.clipping import clip_grad_norm_, clip_grad_value_
 from wengert.nn.containers import ModuleDict, ModuleList, ParameterList, Residual, Sequential
 from wengert.nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from wengert.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
 from wengert.nn.embedding import Embedding
 from wengert.nn.fit import fit
 from wengert.nn.history import History
@@ -62,13 +63,13 @@ from wengert.nn.weights import load, load_metadata, save
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
-    "Bilinear", "CELU", "Callback", "Checkpoint", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
-    "ConvTranspose3d", "ELU", "EarlyStopping", "Embedding", "Flatten", "GELU", "GLU", "GroupNorm", "Hardshrink",
-    "Hardsigmoid", "Hardswish", "Hardtanh", "History", "Identity", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid",
-    "LogSoftmax", "MaxPool1d", "MaxPool2d", "MaxPool3d", "Mish", "Module", "ModuleDict", "ModuleList",
-    "NonFiniteLossError", "PReLU", "Parameter", "ParameterList", "RMSNorm", "ReLU", "ReLU6", "Residual", "SELU",
-    "Schedule", "Sequential", "SiLU", "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh",
-    "Tanhshrink", "Threshold", "Training", "Unflatten", "clip_grad_norm_", "clip_grad_value_", "fit", "functional",
-    "init", "load", "load_metadata", "metrics", "save",
+    "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d",
+    "BatchNorm3d", "Bilinear", "CELU", "Callback", "Checkpoint", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
+    "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "EarlyStopping",
+    "Embedding", "Flatten", "GELU", "GLU", "GroupNorm", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "History",
+    "Identity", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MaxPool1d", "MaxPool2d", "MaxPool3d",
+    "Mish", "Module", "ModuleDict", "ModuleList", "NonFiniteLossError", "PReLU", "Parameter", "ParameterList",
+    "RMSNorm", "ReLU", "ReLU6", "Residual", "SELU", "Schedule", "Sequential", "SiLU", "Sigmoid", "Softmax", "Softmin",
+    "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold", "Training", "Unflatten", "clip_grad_norm_",
+    "clip_grad_value_", "fit", "functional", "init", "load", "load_metadata", "metrics", "save",
 ]  # fmt: skip

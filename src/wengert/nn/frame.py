@@ -11,7 +11,7 @@ from wengert.core.array import Array
 PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset)
 
 
-class Slot(NamedTuple):
+class ParameterPath(NamedTuple):
     """Stands for a parameter, by its path."""
 
     path: str
@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 class Frame:
-    """The modules in a module, with a `Slot` for each parameter: makes a module like it from other parameters.
+    """The modules in a module, with a `ParameterPath` in place of each parameter: makes a module like it from other parameters.
 
     Frames are equal if their attributes are: plain ones by value, tensors and other objects by identity. A module or a
     parameter in two places is the same in both places of what the frame makes.
@@ -49,7 +49,7 @@ class Frame:
         for module, record in zip(modules, self.records, strict=True):
             attributes = module.__dict__
             for name, value in record.attributes.items():
-                if value.__class__ is Slot:
+                if value.__class__ is ParameterPath:
                     value = parts[value.path]
                 elif value.__class__ is Part:
                     value = modules[value.number]
@@ -93,7 +93,7 @@ def take_apart(modules: dict[str, Any]) -> tuple[Frame, dict[str, Any]]:
                 if isinstance(value, Array | np.ndarray):
                     found = paths.setdefault(id(value), found)
                 parameters[found] = value
-                attributes[name] = Slot(found)
+                attributes[name] = ParameterPath(found)
             elif id(value) in numbers:
                 attributes[name] = Part(numbers[id(value)])
         records.append(Record(type(module), attributes))

@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "wengert"
 LAYERS = [
     "core", "ops", "graph", "modes", "control", "source", "transforms", "random", "stats", "compiler", "autograd",
-    "structure", "implicit", "integrate", "optimize", "explain",
+    "structure", "implicit", "integrate", "optimize", "nn", "optim", "data", "explain",
 ]  # fmt: skip
 ROOT = {
     "__init__": "explain", "__main__": "cli", "cli": "cli", "fft": "modes", "linalg": "ops", "signal": "ops",

@@ -2,11 +2,13 @@
 
 from numpy import __array_namespace_info__ as __array_namespace_info__
 from wengert import autograd as autograd
+from wengert import data as data
 from wengert import fft as fft
 from wengert import implicit as implicit
 from wengert import integrate as integrate
 from wengert import linalg as linalg
 from wengert import nn as nn
+from wengert import optim as optim
 from wengert import optimize as optimize
 from wengert import random as random
 from wengert import signal as signal

@@ -115,14 +115,15 @@ def register(primitive: Primitive) -> OperationFunction:
     return primitive.op
 
 
-LATE = {"counts": "ops.samples.draws", "loop": "control.loop", "switch": "control.branches"}
-"""The modules of operations that are not registered by `import wengert`, but when they are first used."""
+LATE = ("control.branches", "control.loop", "ops.samples.draws")
+"""The modules whose operations are not registered by `import wengert`, but when they are first used."""
 
 
 def lookup(name: str) -> Primitive:
     """The primitive of this name."""
-    if name not in TABLE and name in LATE:
-        import_module(f"wengert.{LATE[name]}")
+    if name not in TABLE:
+        for module in LATE:
+            import_module(f"wengert.{module}")
     return OUTPUT if name == OUTPUT.name else TABLE[name]
 
 

@@ -122,9 +122,7 @@ class Cell(Module):
         x = to_precision(input, self.weight_ih, name)
         refuse_length(x, -1, self.input_size, name, "input_size")
         states = as_states(hx, step.states, (*x.shape[:-1], self.hidden_size), self.weight_ih, name)
-        new = step.run(
-            linear(x, self.weight_ih, self.bias_ih), linear(states[0], self.weight_hh, self.bias_hh), states
-        )
+        new = step.run(linear(x, self.weight_ih, self.bias_ih), linear(states[0], self.weight_hh, self.bias_hh), states)
         return new if step.states > 1 else new[0]
 
 

@@ -68,7 +68,12 @@ def roll_or_raise(roller: Roller, what: str) -> None:
             f"Give {change.name!r} the same structure, shape and dtype before the loop as it has in it.",
         ) from None
     except NotRolled as why:
-        raise user_error(TrackedValueError, f"A {what} on traced values cannot be compiled: {why}") from None
+        raise user_error(
+            TrackedValueError,
+            f"A {what} on traced values cannot be compiled: {why}",
+            "Make what decides the number of steps a constant (static_argnums), or keep the results in an array of "
+            "fixed length: ys = wg.zeros(n), and ys[k] = y in the loop.",
+        ) from None
 
 
 def iterate(items: Any, step: Callable[[Any], None], temporary: Sequence[str], flags: Sequence[str]) -> None:

@@ -81,7 +81,8 @@ def split(members: Sequence[Member]) -> Iterator[list[Member]]:
             part, count = [], 0
         part.append(member)
         count += needed
-    yield part
+    if part:
+        yield part
 
 
 @lru_cache(256)

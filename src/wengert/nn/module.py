@@ -15,6 +15,7 @@ from wengert.core.errors import user_error
 from wengert.core.tree import Branch
 from wengert.modes.tensor import Tensor, tensor
 from wengert.nn.frame import Frame
+from wengert.nn.training_mode import TrainingMode
 
 
 def Parameter(data: Any, requires_grad: bool = True, dtype: Any = None) -> Tensor:  # noqa: N802  # PyTorch's name
@@ -45,7 +46,7 @@ class Module(Branch):
     tensor(3.)
     """
 
-    training: bool = True
+    training = TrainingMode()
     _parameters: frozenset[str] = frozenset()
     _buffers: frozenset[str] = frozenset()
 
@@ -61,6 +62,9 @@ class Module(Branch):
     # State.
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "training":
+            object.__setattr__(self, name, value)
+            return
         if isinstance(value, Tensor) and name not in self._parameters and name not in self._buffers:
             kind = "_parameters" if value.requires_grad else "_buffers"
             self.__dict__[kind] = getattr(self, kind) | {name}

@@ -13,7 +13,7 @@ from wengert.core.errors import user_error
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
+from wengert.core.tree import LEAF, Structure, children_of, flatten, leaf_paths, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
@@ -95,21 +95,13 @@ def spread_axes(axes: Any, structure: Structure, what: str) -> list[Any]:
     """One axis for each leaf, from a tree of axes that may be less deep than the tree of leaves."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * structure.size
-    if structure is not LEAF and structure.make is not type(None):
-        if isinstance(axes, dict) and set(axes) == set(structure.keys):
-            children = [axes[key] for key in structure.keys]
-        elif isinstance(axes, list | tuple) and issubclass(structure.make, list | tuple):
-            children = list(axes)
-        elif isinstance(axes, structure.make) and not isinstance(axes, dict):
-            children = [getattr(axes, key) for key in structure.keys]
-        else:
-            children = []
-        if len(children) == len(structure.children):
-            return [
-                axis
-                for child, below in zip(children, structure.children, strict=True)
-                for axis in spread_axes(child, below, what)
-            ]
+    given = children_of(axes)
+    if structure is not LEAF and given is not None and given.keys() == set(structure.keys):
+        return [
+            axis
+            for key, below in zip(structure.keys, structure.children, strict=True)
+            for axis in spread_axes(given[key], below, what)
+        ]
     raise user_error(
         ValueError,
         f"{what} has {axes!r} where the {('arguments' if what == 'in_axes' else 'results')} are {structure!r}",

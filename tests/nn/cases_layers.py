@@ -21,7 +21,7 @@ ACTIVATIONS = [
     activation("LogSigmoid"), activation("Tanh"), activation("Tanhshrink"), activation("Softplus"),
     activation("Softplus", beta=2.0, threshold=5.0), activation("Softsign"), activation("Softshrink"),
     activation("Hardshrink"), activation("Hardtanh"), activation("Hardtanh", -0.5, 2.0),
-    LayerCase("Hardsigmoid", "Hardsigmoid", (), {}, (KINKS,), has_dtype=False, tolerance=1e-7),  # PyTorch's 1/6 is a float32
+    LayerCase("Hardsigmoid", "Hardsigmoid", (), {}, (KINKS,), has_dtype=False, tolerance=1e-7),  # its 1/6 is a float32
     activation("Hardswish"), activation("Threshold", 0.5, -1.0), activation("GLU"), activation("Softmax", dim=0),
     activation("Softmin", dim=0), activation("LogSoftmax", dim=0), activation("Identity"),
 ]  # fmt: skip
@@ -93,4 +93,43 @@ NORMALIZATIONS = [
     FunctionCase("instance_norm", "instance_norm", ((2, 3, 4),)),
 ]  # fmt: skip
 
-CASES = by_name(*ACTIVATIONS, *AFFINE, *CONVOLUTIONS, *NORMALIZATIONS)
+
+def pooling(name: str, layer: str, args: tuple, kwargs: dict, shape: tuple) -> LayerCase:
+    return LayerCase(name, layer, args, kwargs, (shape,), has_dtype=False)
+
+
+TIES = Given(np.array([[[[1.0, 1.0, 0.0, 2.0], [1.0, 0.0, 2.0, 2.0], [0.0, 0.0, -1.0, -1.0], [0.0, 0.0, -2.0, -1.0]]]]))
+
+POOLINGS = [
+    pooling("MaxPool1d", "MaxPool1d", (2,), {}, (2, 3, 7)),
+    pooling("MaxPool1d dilated", "MaxPool1d", (3,), {"stride": 1, "dilation": 2, "padding": 1}, (2, 3, 9)),
+    pooling("MaxPool1d of one signal", "MaxPool1d", (2,), {"ceil_mode": True}, (3, 7)),
+    pooling("MaxPool2d", "MaxPool2d", (2,), {}, (2, 3, 6, 8)),
+    pooling("MaxPool2d overlapping", "MaxPool2d", (3,), {"stride": 2, "padding": 1}, (2, 2, 7, 8)),
+    pooling("MaxPool2d ceil", "MaxPool2d", ((3, 2),), {"stride": (2, 3), "ceil_mode": True}, (2, 2, 8, 7)),
+    pooling("MaxPool2d indices", "MaxPool2d", (3,), {"stride": 2, "padding": 1, "return_indices": True}, (2, 2, 7, 6)),
+    LayerCase("MaxPool2d ties", "MaxPool2d", (2,), {}, (TIES,), has_dtype=False),
+    LayerCase("MaxPool2d overlapping ties", "MaxPool2d", (3,), {"stride": 1}, (TIES,), has_dtype=False),
+    pooling("MaxPool3d", "MaxPool3d", (2,), {"stride": (1, 2, 2), "padding": (1, 0, 1)}, (1, 2, 3, 4, 5)),
+    pooling("AvgPool1d", "AvgPool1d", (3,), {"stride": 2, "padding": 1}, (2, 3, 8)),
+    pooling("AvgPool2d", "AvgPool2d", (2,), {}, (2, 3, 6, 8)),
+    pooling("AvgPool2d ceil", "AvgPool2d", (3,), {"stride": 2, "padding": 1, "ceil_mode": True}, (2, 2, 8, 6)),
+    pooling(
+        "AvgPool2d without padding", "AvgPool2d", ((3, 2),),
+        {"stride": 2, "padding": 1, "ceil_mode": True, "count_include_pad": False}, (2, 2, 8, 6),
+    ),
+    pooling("AvgPool2d divisor", "AvgPool2d", (2,), {"padding": 1, "divisor_override": 3}, (2, 2, 5, 6)),
+    pooling("AvgPool3d", "AvgPool3d", (2,), {"padding": 1}, (1, 2, 3, 4, 5)),
+    pooling("AdaptiveMaxPool1d", "AdaptiveMaxPool1d", (3,), {}, (2, 3, 8)),
+    pooling("AdaptiveMaxPool2d", "AdaptiveMaxPool2d", ((2, None),), {"return_indices": True}, (2, 3, 5, 4)),
+    pooling("AdaptiveMaxPool2d of tiles", "AdaptiveMaxPool2d", ((2, 3),), {}, (2, 3, 4, 6)),
+    pooling("AdaptiveMaxPool2d more than there are", "AdaptiveMaxPool2d", ((5, 3),), {}, (2, 1, 3, 4)),
+    pooling("AdaptiveMaxPool3d", "AdaptiveMaxPool3d", (2,), {}, (1, 2, 3, 4, 5)),
+    pooling("AdaptiveAvgPool1d", "AdaptiveAvgPool1d", (3,), {}, (2, 3, 8)),
+    pooling("AdaptiveAvgPool2d", "AdaptiveAvgPool2d", ((2, None),), {}, (2, 3, 5, 4)),
+    pooling("AdaptiveAvgPool2d of tiles", "AdaptiveAvgPool2d", ((2, 3),), {}, (2, 3, 4, 6)),
+    pooling("AdaptiveAvgPool2d whole", "AdaptiveAvgPool2d", (1,), {}, (2, 3, 4, 6)),
+    pooling("AdaptiveAvgPool3d", "AdaptiveAvgPool3d", (2,), {}, (1, 2, 3, 4, 5)),
+]  # fmt: skip
+
+CASES = by_name(*ACTIVATIONS, *AFFINE, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.modes.backward import conform
-from wengert.modes.history import differentiate
+from wengert.modes.history import differentiate, present_values
 from wengert.modes.tape import TapeNode
-from wengert.modes.tensor import Tensor, to_gradient
+from wengert.modes.tensor import Tensor, adopt_array, to_gradient
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -67,7 +68,7 @@ def grad(
             "grad got materialize_grads=True and allow_unused=False",
             "Leave allow_unused out, or pass True.",
         )
-    results, wanted = tensor_list(outputs), tensor_list(inputs)
+    results, wanted = tensor_list(outputs), present_values(tensor_list(inputs))
     found: dict[TapeNode, Any] = {}
     differentiate(results, output_vectors(grad_outputs, results), retain_graph, create_graph, wanted, found.__setitem__)
     gradients: list[Tensor | None] = []
@@ -77,7 +78,7 @@ def grad(
         if t is not None:
             gradients.append(to_gradient(conform(t, x.shape, x.dtype)))
         elif materialize_grads:
-            gradients.append(Tensor(np.zeros(x.shape, x.dtype)))
+            gradients.append(adopt_array(np.zeros(x.shape, x.dtype)))
         elif allow_unused:
             gradients.append(None)
         else:
@@ -91,9 +92,7 @@ def grad(
 
 def tensor_list(tensors: Any) -> list[Tensor]:
     """One tensor or several, as a list."""
-    return (
-        list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Tensor | np.ndarray) else [tensors]
-    )
+    return list(tensors) if isinstance(tensors, Iterable) and not isinstance(tensors, Array | np.ndarray) else [tensors]
 
 
 def output_vectors(gradients: Any, outputs: list[Tensor]) -> list[Any]:

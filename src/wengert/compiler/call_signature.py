@@ -28,7 +28,7 @@ from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.in_place import is_sole_owner
-from wengert.modes.symbolic import Assignment
+from wengert.modes.symbolic import Assignment, Gradient
 from wengert.modes.tensor import Tensor
 from wengert.source.loops import unrolling
 from wengert.transforms.tracing import Traced, input_spec
@@ -67,7 +67,9 @@ class Signature:
         self.has_rules, self.assignments = run.has_rules, run.assignments
         assert run.graph.result is not None
         self.name, self.result, self.wrap, self.rolls = name, run.graph.result, wrap, unroll is not True
-        self.graph, self.captured = lift_captured(run.graph)
+        self.graph, captured = lift_captured(run.graph)
+        self.captured: list[Any] = [*run.gradients, *captured]
+        self.is_taped, self.removed, self.guards = run.is_taped, run.removed, run.guards
         positional, keywords = structure.children
         is_flat = all(child is LEAF for child in positional.children) and not keywords.children
         self.arguments = (
@@ -79,12 +81,43 @@ class Signature:
     @property
     def is_lasting(self) -> bool:
         """Whether it may be used again: not if it has captured a value of a transform."""
-        return all(isinstance(x, Tensor) and not x.level for x in self.captured)
+        return all(isinstance(x, Tensor | Gradient) and not x.level for x in self.captured)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that the trace has read of objects is as it was."""
+        return all(guard.holds for guard in self.guards)
+
+    def can_run(self, leaves: Sequence[Any]) -> bool:
+        """Whether the program does what the function would do with these arguments."""
+        tracked = [x for x in leaves if isinstance(x, Array)]
+        if self.is_taped:
+            return self.can_run_tape(tracked)
+        if self.guards and recording.current_trace() is not None:
+            return False  # the trace around must read what this one has read
+        if self.has_rules and (tracked or self.captured):
+            return False  # the graph does not have the custom derivatives of users
+        if self.assignments and any(x.level for x in tracked):
+            self.refuse_assignments(leaves)
+            return False  # assigned values belong to lower levels
+        return True
+
+    def can_run_tape(self, tracked: Sequence[Array]) -> bool:
+        """The same for a function that uses the tape: if operations are recorded as usual, and none on arguments."""
+        if any(x.level for x in tracked):
+            raise user_error(
+                GradientError,
+                f"{self.name}, which calls backward, is inside a transform",
+                because="there are no leaves whose grad it could fill. Transform a function that returns the loss.",
+            )
+        settings = recording.current()
+        is_usual = settings.enabled and not (settings.inference or settings.check_nan or settings.packing)
+        return is_usual and settings.trace is None and not any(x.has_derivative for x in tracked)
 
     @property
     def is_tracked(self) -> bool:
         """Whether the captured values are recorded or traced at this moment."""
-        if not self.captured:
+        if not self.captured or self.is_taped:
             return False
         has_history = recording.is_recording() and any(x.has_derivative for x in self.captured)
         return has_history or not self.is_lasting or recording.current_trace() is not None
@@ -153,16 +186,18 @@ class Signature:
         for target, _, is_recorded in self.assignments:
             if is_recorded and recording.is_recording() and isinstance(target, Tensor):
                 target._refuse_leaf()  # before anything is written
-        for assignment, new in zip(self.assignments, outs[n:], strict=True):
-            if new is assignment.target.value:  # the program has written it
-                assignment.target._changes = assignment.target._version + 1
-                continue
-            new = new if isinstance(new, Array) else Tensor(new)
-            if assignment.is_recorded:
-                assignment.target._rebind(new)
+        for gradient in self.removed:
+            gradient.tensor._grad = None
+        for (target, _, is_recorded), new in zip(self.assignments, outs[n:], strict=True):
+            if isinstance(target, Gradient):
+                target.assign(new)
+            elif new is target.value:  # the program has written it
+                target._changes = target._version + 1
+            elif is_recorded:
+                target._rebind(new if isinstance(new, Array) else Tensor(new))
             else:
                 with recording.override(enabled=False):
-                    assignment.target._rebind(new)
+                    target._rebind(new if isinstance(new, Array) else Tensor(new))
         return outs[:n]
 
     def derive(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:

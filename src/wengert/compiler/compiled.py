@@ -17,7 +17,7 @@ from wengert.compiler.report import Report
 from wengert.compiler.transformed_call import CompiledCall, operation_of
 from wengert.core.array import Array
 from wengert.core.errors import user_error
-from wengert.core.levels import iterate_payloads
+from wengert.core.levels import iterate_payloads, strip_level
 from wengert.core.primitive import as_constant
 from wengert.core.spec import Spec
 from wengert.core.tree import Structure, flatten, unflatten
@@ -154,7 +154,7 @@ class Compiled(Generic[P, R]):
         self.unroll = unroll
         self.static_positions, self.static_names = static_arguments(f, static_argnums, static_argnames)
         self.name = getattr(f, "__name__", type(f).__name__)
-        self.known: dict[Any, Signature] = {}
+        self.known: dict[Any, list[Signature]] = {}  # for each key those of other states, the last one first
         self.fast: Callable = no_entry
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -175,11 +175,10 @@ class Compiled(Generic[P, R]):
         signature = self.signature(leaves, structure)
         if signature.captures is not None:
             signature.captures.compare(self.name)
-        if (tracked or signature.captured) and signature.has_rules:
-            return recording.as_read(self.f)(*args, **kwargs)  # the graph does not have the custom derivatives of users
-        if signature.assignments and any(x.level for x in tracked):
-            signature.refuse_assignments(leaves)
-            return recording.as_read(self.f)(*args, **kwargs)  # assigned values belong to lower levels
+        if not signature.can_run(leaves):
+            return recording.as_read(self.f)(*args, **kwargs)
+        if signature.is_taped:
+            leaves, tracked = [strip_level(x, 0) for x in leaves], []
         if tracked or signature.is_tracked:
             outs = CompiledCall(signature, leaves)(operation_of(self.name))
         else:
@@ -191,7 +190,7 @@ class Compiled(Generic[P, R]):
                 outs = [Tensor(y) for y in outs]  # without tensors, results are those of NumPy
             if signature.native.entry is not None and not self.check:
                 self.fast = signature.native.entry
-        if signature.assignments:
+        if signature.assignments or signature.removed:
             outs = signature.write_back(outs)
         return unflatten(signature.result, outs)
 
@@ -208,13 +207,15 @@ class Compiled(Generic[P, R]):
         """The signature of calls with arguments like these."""
         key = structure, tuple([leaf_key(x) for x in leaves])
         try:
-            found = self.known.get(key)
+            variants = self.known.get(key, ())
         except TypeError:
             raise unhashable(leaves) from None
-        if found is None:
-            found = Signature(self.f, self.name, leaves, structure, self.check, Compiled, self.unroll)
-            if found.is_lasting:
-                found = self.known.setdefault(key, found)
+        for found in variants:
+            if found.holds:
+                return found
+        found = Signature(self.f, self.name, leaves, structure, self.check, Compiled, self.unroll)
+        if found.is_lasting:
+            self.known[key] = [found, *[other for other in self.known.get(key, ()) if not other.holds]]
         return found
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:

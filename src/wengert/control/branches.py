@@ -140,7 +140,7 @@ def switch_spec(*_operands: Spec, branches: Branches) -> tuple[Spec, ...]:
 
 def switch_in_mode(primitive: Primitive, top: Array, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The choice on values, of which `top` has the highest level."""
-    if (trace := recording.capturing_trace(top.level)) is not None:
+    if (trace := recording.capturing_trace(top.level, args)) is not None:
         return trace.run(primitive, args, params)
     index, *operands = args
     branches: Branches = params["branches"]

@@ -316,7 +316,7 @@ class BatchedCall(Call):
 
 def call_in_mode(primitive: Primitive, top: Array, x: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """A call on values, of which `top` has the highest level."""
-    if (trace := recording.capturing_trace(top.level)) is not None:
+    if (trace := recording.capturing_trace(top.level, x)) is not None:
         return trace.run(primitive, x, params)
     return params["call"].in_mode(primitive, top, x)
 

@@ -98,7 +98,7 @@ def loop_spec(*_operands: Spec, body: Graph, condition: Graph | None, shape: Sha
 
 def loop_in_mode(primitive: Primitive, top: Array, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The loop on values, of which `top` has the highest level."""
-    if (trace := recording.capturing_trace(top.level)) is not None:
+    if (trace := recording.capturing_trace(top.level, operands)) is not None:
         return trace.run(primitive, operands, params)
     module = next((name for mode, name in MODES.items() if isinstance(top, mode)), None)
     loop = Loop.of(operands, **params)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import strip_level
 from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
+from wengert.modes.in_place import is_traced, snapshot
 from wengert.modes.tape import Leaf, TapeNode
 from wengert.modes.tensor import Tensor, accumulate, as_tensor, to_cotangent
 from wengert.ops.shape.casting import astype
@@ -26,11 +29,12 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
         )
     seeds: list[tuple[TapeNode, Any]] = []
     for y, gradient in zip(outputs, gradients, strict=True):
-        if isinstance(y, Array) and y.level:
+        if isinstance(y, Array) and y.level and not is_on_tape(y):
             raise user_error(
                 GradientError,
-                "backward inside a transform",
-                because="there are no leaves whose grad it could fill. Use the transform's own result.",
+                "backward inside a transform, or inside a branch or loop of a compiled function",
+                because="there are no leaves whose grad it could fill. Use the transform's own result, or call "
+                "backward outside.",
             )
         if not isinstance(y, Tensor) or y.node is None:
             raise user_error(
@@ -46,7 +50,7 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                     f"the vector-Jacobian product)",
                     "Only a single number needs none; y.sum().backward() may be what you want.",
                 )
-            t: Any = Tensor(np.ones(y.shape, y.dtype))
+            t: Any = Tensor(np.ones(y.shape, y.dtype), y.level)
         else:
             t = as_tensor(gradient)
             if t.shape != y.shape:
@@ -58,11 +62,22 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                     GradientError, f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}"
                 )
             t = to_cotangent(astype(t, y.dtype) if t.dtype != y.dtype else t)
-        seeds.append((y.node, t if create_graph else t.value))
+        seeds.append((y.node, t if create_graph else strip_level(t, y.level)))
     return seeds
 
 
-def lift(node: TapeNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+def is_on_tape(y: Array) -> bool:
+    """Whether this is a value of a trace with a tape."""
+    trace = recording.current_trace()
+    return trace is not None and trace.tape > 0 and y.level in (trace.level, trace.tape)
+
+
+def present_values(tensors: Sequence[Any]) -> list[Any]:
+    """Tensors, in a trace with their present values."""
+    return [snapshot(x) if isinstance(x, Tensor) and is_traced(x) else x for x in tensors]
+
+
+def lift(node: TapeNode, saved: tuple[Any, ...], level: int = 0) -> tuple[Any, ...]:
     """What a node saved, as tensors with histories, so that the rules that run on them are recorded."""
     primitive = node.primitive
     assert primitive is not None
@@ -74,19 +89,20 @@ def lift(node: TapeNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         if value is None or name.endswith("_spec"):
             lifted.append(value)
         elif name == "out":
-            lifted.append(Tensor(value, 0, node) if primitive.outputs == 1 else output_tensors(node, value))
+            lifted.append(Tensor(value, level, node) if primitive.outputs == 1 else output_tensors(node, value, level))
         elif name in inputs:
             parent = node.parents[inputs.index(name)]
-            lifted.append(value if parent is None else Tensor(value, 0, parent))
+            lifted.append(value if parent is None else Tensor(value, level, parent))
         else:
             parents = node.parents[len(inputs) - 1 :]
-            lifted.append(tuple(v if p is None else Tensor(v, 0, p) for v, p in zip(value, parents, strict=True)))
+            lifted.append(tuple(v if p is None else Tensor(v, level, p) for v, p in zip(value, parents, strict=True)))
     return tuple(lifted)
 
 
-def output_tensors(node: TapeNode, values: Sequence[Any]) -> tuple[Tensor, ...]:
+def output_tensors(node: TapeNode, values: Sequence[Any], level: int) -> tuple[Tensor, ...]:
     """The outputs of an operation that has several, each with its history."""
-    return tuple(Tensor(value, 0, TapeNode(OUTPUT, {"index": i}, (node,), (), value)) for i, value in enumerate(values))
+    nodes = [TapeNode(OUTPUT, {"index": i}, (node,), (), value) for i, value in enumerate(values)]
+    return tuple(Tensor(value, level, output) for value, output in zip(values, nodes, strict=True))
 
 
 def add_to_grad(node: TapeNode, t: Any) -> None:
@@ -154,13 +170,18 @@ def differentiate(
 ) -> None:
     """Run the backward pass from tensors, by default into the `grad` of leaves, or of `inputs`."""
     targets = None
+    trace = recording.current_trace()
+    if trace is not None:
+        trace.tape_holder()
+        outputs = present_values(outputs)
     if inputs is not None:
+        inputs = present_values(inputs)
         targets = find_targets(inputs)
         if sink is add_to_grad:
             sink = add_to_inputs(inputs)
     with recording.override(enabled=True) if create_graph else nullcontext():
         seeds = find_seeds(outputs, gradients, create_graph)
-        checks = recording.active and recording.current().check_nan
+        checks = recording.active and trace is None and recording.current().check_nan
         if checks and any(has_nan(t) for _, t in seeds):
             raise user_error(GradientError, "The gradient to start from has a NaN in it already")
         backward_pass(
@@ -168,7 +189,7 @@ def differentiate(
             sink,
             targets=targets,
             retain=create_graph if retain_graph is None else retain_graph,
-            lift=lift if create_graph else None,
+            lift=partial(lift, level=outputs[0].level) if create_graph else None,
             check=check_nan if checks else None,
         )
 

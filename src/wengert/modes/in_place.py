@@ -27,7 +27,7 @@ def snapshot(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.writeable or value.base is not None else value
     if isinstance(value, Array):
-        return recording.current_trace().symbol(value) if is_traced(value) else copy_value(value)
+        return recording.current_trace().value_of(value) if is_traced(value) else copy_value(value)
     return value
 
 

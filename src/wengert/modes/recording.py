@@ -9,7 +9,7 @@ it is suspended.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NamedTuple
@@ -143,16 +143,12 @@ def current_trace() -> Any:
     return current().trace if active else None
 
 
-def capturing_trace(level: int) -> Any:
-    """The trace to which operations on captured values of this level belong, if any.
-
-    Operations on a user's tensors, at level 0, belong to every trace. Those on values of transforms around it belong to
-    the trace of a function that an operation holds.
-    """
+def capturing_trace(level: int, args: Iterable[Any] = ()) -> Any:
+    """The trace to which an operation on captured values belongs, if any; `level` is the highest among `args`."""
     if not active:
         return None
     trace = current().trace
-    return trace if trace is not None and (not level or (trace.is_held and level < trace.level)) else None
+    return trace if trace is not None and trace.captures(level, args) else None
 
 
 def as_read(f: Any) -> Any:

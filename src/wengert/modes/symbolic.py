@@ -7,7 +7,7 @@ of symbols again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +56,15 @@ class Trace:
     it computes belongs to it, also from values of transforms around the trace.
     """
 
+    tape = -1
+    """The level of tensors with a history, in a trace that has a tape."""
+
     def __init__(self, level: int, is_held: bool = False) -> None:
         self.level, self.is_held = level, is_held
+        self.parent: Trace | None = recording.current_trace() if is_held else None
+        self.guards: dict[tuple[int, Callable[[Any], Any]], Guard] = {}
+        self.gradients: dict[int, Gradient] = {}  # of captured tensors, in a trace that has a tape
+        self.removed: list[Gradient] = []  # those that the program sets to None
         self.known: dict[int, tuple[Any, Any, Node]] = {}
         self.around: list[tuple[Array, Array]] = []  # values of transforms around the trace, and copies of them
         self.assigned: dict[int, Assignment] = {}
@@ -97,6 +104,27 @@ class Trace:
         """A value as a symbol of this trace."""
         return Symbol(self.node_of(value), self.level, self)
 
+    def value_of(self, tensor: Any) -> Any:
+        """The current value of a captured tensor, which later assignments to the tensor do not change."""
+        return self.symbol(tensor)
+
+    def read(self, holder: Any, state: Callable[[Any], Any]) -> Any:
+        """The plain `state` of an object. It decides what is traced: while it is another one, the trace is not used."""
+        if self.parent is not None:
+            return self.parent.read(holder, state)
+        key = id(holder), state
+        if key not in self.guards:
+            self.guards[key] = Guard(holder, state, state(holder))
+        return self.guards[key].value
+
+    def captures(self, level: int, args: Iterable[Any]) -> bool:  # noqa: ARG002  # for traces with a tape
+        """Whether an operation on values up to this level is one on captured values, and so part of the program.
+
+        Operations on a user's tensors, at level 0, belong to every trace. Those on values of transforms around it
+        belong to the trace of a function that an operation holds.
+        """
+        return not level or (self.is_held and level < self.level)
+
     def run(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run an operation on captured values as part of the program."""
         return primitive.op(*[self.symbol(a) if isinstance(a, Array) else a for a in args], **params)
@@ -114,6 +142,29 @@ class Trace:
         node = new.value if is_own_symbol(new, self.level) else self.node_of(new)
         self.assigned[id(tensor)] = Assignment(tensor, node, is_recorded)
 
+    def grad_of(self, tensor: Any) -> Any:
+        """The current gradient of a captured tensor."""
+        return self.tape_holder().grad_of(tensor)
+
+    def set_grad(self, tensor: Any, value: Any) -> None:  # noqa: ARG002  # for traces with a tape
+        """Set the gradient of a captured tensor; the program will write it back."""
+        self.tape_holder()
+        raise user_error(
+            GradientError,
+            "The gradient of a captured tensor was set in a part of a function that a program runs several times, or "
+            "not at all (a branch, a loop, checkpoint)",
+            because="its value afterwards is not defined. Return what was computed, and call backward outside.",
+        )
+
+    def tape_holder(self) -> Trace:
+        """The trace around that has the tape. If there is none, the trace is run again with one."""
+        trace: Trace = self
+        while trace.parent is not None:
+            trace = trace.parent
+        if trace.tape < 0:
+            raise TapeNeeded
+        return trace
+
     def close(self) -> list[Assignment]:
         """End the trace; returns what the program must write back.
 
@@ -128,10 +179,51 @@ class Trace:
         return [a for a in assignments if not (isinstance(a.node, Constant) and a.node.value is a.target)]
 
 
+class TapeNeeded(BaseException):  # no error: code of users must not handle it
+    """Raised in a trace without a tape that needs one; the function is traced again."""
+
+
+class Guard(NamedTuple):
+    """What a trace has read of an object that is not an array, and the value that it relies on."""
+
+    holder: Any
+    state: Callable[[Any], Any]
+    value: Any
+
+    @property
+    def holds(self) -> bool:
+        """Whether the state is still what it was."""
+        return bool(self.state(self.holder) == self.value)
+
+
+class Gradient:
+    """The `grad` of a captured tensor, as a program reads it and assigns to it.
+
+    `given` is the input that stands for it, None if there was no gradient when the function was traced, or if the
+    function replaces it without reading it.
+    """
+
+    level = 0
+    has_derivative = False
+
+    def __init__(self, tensor: Any, given: Input | None = None, current: Any = None):
+        self.tensor, self.given, self.current = tensor, given, current
+
+    @property
+    def value(self) -> Any:
+        """The numbers at this moment."""
+        return self.tensor._grad.value
+
+    def assign(self, new: Any) -> None:
+        """Make numbers the gradient. Who else has the former one keeps it."""
+        if getattr(self.tensor, "_grad", None) is None or new is not self.value:
+            self.tensor._grad = type(self.tensor)(new)
+
+
 class Assignment(NamedTuple):
     """What a program writes into a captured value after its run, and whether a tape records that."""
 
-    target: Array
+    target: Array | Gradient
     node: Node
     is_recorded: bool
 
@@ -196,7 +288,11 @@ class Symbol(Array):
             )
         if len(nodes) > 1:
             current = recording.current_trace()
-            if current is not None and current is not trace and any(isinstance(a, Array) and not a.level for a in args):
+            if (
+                current is not None
+                and (current is not trace or trace.tape > 0)
+                and any(isinstance(a, Array) and not a.level for a in args)
+            ):
                 return current.run(primitive, args, params)  # it has the values of the user's tensors
             make = trace.node_of if trace is not None else make_constant
             nodes = [a if isinstance(a, Node) else make(as_strong(a, primitive)) for a in nodes]
@@ -262,8 +358,13 @@ class Symbol(Array):
         super()._become(new)
 
     def __getattr__(self, name: str) -> Any:
+        if name in OF_TENSORS and self.extra is not None and not self.extra.is_closed:
+            self.extra.tape_holder()
         advice = (
-            "A traced function has no tape: differentiate a function of it with wg.grad." if name in OF_TENSORS else ""
+            "It was not computed from a tensor that requires a gradient, or is inside a branch, loop or transform: "
+            "differentiate a function of it with wg.grad."
+            if name in OF_TENSORS
+            else ""
         )
         raise user_error(AttributeError, f"A traced value has no attribute {name!r}", advice)
 

@@ -13,11 +13,17 @@ import numpy as np
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
 from wengert.core.primitive import OUTPUT
+from wengert.modes import recording
 from wengert.modes.in_place import is_traced, snapshot
 from wengert.modes.tape import Handle, Leaf, TapeNode
 
 RETAIN = -1
 """The key of the hook of `retain_grad`."""
+
+
+def has_node(value: Any) -> bool:
+    """Whether a tensor requires a gradient."""
+    return value.node is not None
 
 
 class TapeValue(Array):
@@ -32,12 +38,15 @@ class TapeValue(Array):
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient flows to this value. For leaves it can be set."""
+        if recording.active and is_traced(self):
+            return bool(recording.current_trace().read(self, has_node))
         return self.node is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
         if wanted == self.requires_grad:
             return
+        self._refuse_trace("A change of requires_grad of")
         if self.node is not None:
             if not self.is_leaf:
                 raise user_error(
@@ -56,7 +65,9 @@ class TapeValue(Array):
             )
         self.node = Leaf(self.value, self)
 
-    is_live = requires_grad
+    @property
+    def is_live(self) -> bool:
+        return self.node is not None
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad`, and return this value."""
@@ -94,8 +105,7 @@ class TapeValue(Array):
             raise user_error(
                 GradientError,
                 f"{what} a captured tensor inside a compiled function",
-                because="later calls would use the one of the first call. Pass it as an argument, compute gradients "
-                "with wg.grad, and copy tensors with x.clone().",
+                because="later calls would not repeat it. Do it before, and copy tensors with x.clone().",
             )
 
     def _refuse_leaf(self) -> None:

@@ -75,7 +75,7 @@ class Tensor(TapeValue):
     @staticmethod
     def process_binary(primitive: Primitive, level: int, x: Any, y: Any) -> Any:
         active = recording.active
-        if active and (trace := recording.capturing_trace(level)) is not None:
+        if active and (trace := recording.capturing_trace(level, (x, y))) is not None:
             return trace.run(primitive, (x, y), NO_PARAMS)
         constant = None
         if isinstance(x, Tensor) and x.level == level:
@@ -108,7 +108,7 @@ class Tensor(TapeValue):
 
     @staticmethod
     def process(primitive: Primitive, level: int, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if recording.active and (trace := recording.capturing_trace(level)) is not None:
+        if recording.active and (trace := recording.capturing_trace(level, args)) is not None:
             return trace.run(primitive, args, params)
         values, parents, constants = split_operands(args, level)
         out = primitive.op(*values, **params) if level else primitive.impl(*values, **params)
@@ -119,12 +119,13 @@ class Tensor(TapeValue):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that `backward` accumulated, for leaves and after `retain_grad`."""
-        self._refuse_trace("The gradient of")
+        if recording.active and is_traced(self):
+            current: Tensor | None = recording.current_trace().grad_of(self)
+            return current
         return getattr(self, "_grad", None)
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        self._refuse_trace("The gradient of")
         if value is not None:
             value = as_tensor(value)
             if value.shape != self.shape:
@@ -132,7 +133,10 @@ class Tensor(TapeValue):
             if not np.can_cast(value.dtype, self.dtype, "same_kind"):
                 raise user_error(TypeError, f"grad of dtype {value.dtype} cannot be cast to the tensor's {self.dtype}")
             value = astype(value, self.dtype) if value.dtype != self.dtype else value
-        self._grad = value
+        if is_traced(self):
+            recording.current_trace().set_grad(self, value)
+        else:
+            self._grad = value
 
     def retain_grad(self) -> None:
         """Let `backward` fill `grad` of this value, although it is not a leaf."""
@@ -319,14 +323,8 @@ def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:
         )
     trace = recording.current_trace()
     if trace is not None:
-        if requires_grad:
-            raise user_error(
-                GradientError,
-                "A tensor that requires a gradient was made inside a traced function",
-                because="its program has no tape. Differentiate a function with wg.grad, or make the tensor outside.",
-            )
-        symbol: Tensor = trace.symbol(value)
-        return symbol
+        made: Tensor = trace.tape_holder().leaf(value) if requires_grad else trace.symbol(value)
+        return made
     new = Tensor(value)
     if requires_grad:
         new.requires_grad = True
@@ -334,8 +332,9 @@ def adopt_array(value: np.ndarray, requires_grad: bool = False) -> Tensor:
 
 
 def as_tensor(value: Any) -> Tensor:
-    """A tensor as it is; anything else as a new tensor."""
-    return value if isinstance(value, Tensor) else tensor(value)
+    """A tensor as it is, in a trace its present value; anything else as a new tensor."""
+    made: Tensor = tensor(value) if not isinstance(value, Tensor) else snapshot(value) if is_traced(value) else value
+    return made
 
 
 # Cotangents follow the transpose convention. Users see gradients: that of a complex value is the direction of steepest
@@ -344,8 +343,9 @@ def as_tensor(value: Any) -> Tensor:
 
 def to_gradient(t: Any) -> Tensor:
     """The gradient of a cotangent."""
-    gradient: Tensor = t if isinstance(t, Tensor) else Tensor(t)
-    return gradient.conj() if gradient.dtype.kind == "c" else gradient
+    new: Any = t if isinstance(t, Array) else adopt_array(t) if recording.active else Tensor(t)
+    gradient: Tensor = new.conj() if new.dtype.kind == "c" else new
+    return gradient
 
 
 to_cotangent = to_gradient  # conjugation is its own inverse
@@ -358,11 +358,15 @@ def replacement(gradient: Any, t: Any, returned: str) -> Any:
         raise user_error(
             GradientError, f"{returned} of shape {new.shape} in place of {t.shape}", "The shapes must be equal."
         )
-    return conform(new if isinstance(t, Tensor) else new.value, t.shape, t.dtype)
+    return conform(new if isinstance(t, Array) else new.value, t.shape, t.dtype)
 
 
 def accumulate(tensor: Tensor, t: Any) -> None:
     """Add a cotangent to `grad`, which has a history only if the cotangent has one."""
+    if recording.active and recording.current_trace() is not None:
+        new, old = to_gradient(conform(t, tensor.shape, tensor.dtype)), tensor.grad
+        tensor.grad = new if old is None else old + new
+        return
     if not isinstance(t, Array) and t.dtype is tensor.dtype and t.dtype.kind == "f" and t.shape == tensor.shape:
         new = Tensor(t)
     else:

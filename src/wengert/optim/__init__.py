@@ -16,6 +16,7 @@ from wengert.optim.methods import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, L
 from wengert.optim.one_cycle import OneCycleLR
 from wengert.optim.optimizer import Optimizer
 from wengert.optim.plateau import ReduceLROnPlateau
+from wengert.optim.second_order import GaussNewton, NewtonCG
 
 __all__ = [
     "LBFGS",
@@ -27,12 +28,14 @@ __all__ = [
     "Adamax",
     "CosineAnnealingLR",
     "ExponentialLR",
+    "GaussNewton",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "Lion",
     "MultiStepLR",
     "NAdam",
+    "NewtonCG",
     "OneCycleLR",
     "Optimizer",
     "RAdam",

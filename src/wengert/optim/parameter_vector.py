@@ -26,9 +26,8 @@ class ParameterVector:
 
     def gradient(self) -> np.ndarray:
         """A copy of the gradients; zeros for parameters without one."""
-        return np.array(
-            self.flat.vector([np.zeros(p.shape, p.dtype) if p.grad is None else bottom_array(p.grad) for p in self.params])
-        )
+        grads = [np.zeros(p.shape, p.dtype) if p.grad is None else bottom_array(p.grad) for p in self.params]
+        return np.array(self.flat.vector(grads))
 
     def assign(self, vector: np.ndarray) -> None:
         """Set the parameters to the elements of a vector."""

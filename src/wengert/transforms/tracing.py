@@ -10,7 +10,7 @@ import numpy as np
 from wengert.control.checks import attach_checks
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import is_own, new_level
+from wengert.core.levels import is_own, new_level, strip_level
 from wengert.core.primitive import OUTPUT, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
@@ -19,8 +19,9 @@ from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import PYTHON_NUMBERS, Constant, Input, Node, Operation, make_constant, topological_order
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass, conform
-from wengert.modes.symbolic import Assignment, Symbol, Trace
+from wengert.modes.symbolic import Assignment, Symbol, TapeNeeded, Trace
 from wengert.modes.tape import Leaf, TapeNode, output_nodes
+from wengert.modes.taped_trace import TapedTrace
 from wengert.modes.tensor import Tensor
 from wengert.ops.shape.reshaping import extents
 
@@ -54,10 +55,10 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
         )
     leaves, structure = flatten((args, kwargs))
     run = Traced(f, leaves, structure)
-    if run.assignments:
+    if run.assignments or run.removed or run.gradients:
         raise user_error(
             GradientError,
-            "The function assigns to a tensor that it captures",
+            "The function assigns to a tensor that it captures, or to its gradient",
             because="a graph is a function of its inputs. Return the new value, or use wg.compile, which writes it "
             "back.",
         )
@@ -65,10 +66,11 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
 
 
 class Traced:
-    """A run of a function on symbols: its `graph`, and the `assignments` to captured tensors.
+    """A run of a function on symbols: its `graph`, and the `assignments` to captured tensors and their gradients.
 
-    The last outputs of the graph are the values that are assigned. `leaves` are those of the positional and keyword
-    arguments; the `fixed` ones are constants. `arrays` are those that the function captured.
+    The last outputs of the graph are the values that are assigned, its last inputs the `gradients` that are read;
+    others are `removed`. `leaves` are those of the positional and keyword arguments; the `fixed` ones are constants.
+    `arrays` are those that the function captured, `guards` what it has read of other objects.
     """
 
     def __init__(
@@ -80,27 +82,42 @@ class Traced:
             input_of(x, name) if is_traced(x) and not still else None
             for x, name, still in zip(leaves, names, fixed, strict=True)
         ]
-        level = new_level()
-        trace = Trace(level)
-        symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
-        args, kwargs = unflatten(structure, symbols)
         self.assignments: list[Assignment] = []
+        self.is_taped = False
+        try:
+            trace, outputs, result = self.run(Trace(new_level()), f, leaves, structure, inputs)
+        except TapeNeeded:
+            self.is_taped = True
+            trace, outputs, result = self.run(TapedTrace(new_level()), f, leaves, structure, inputs)
+        self.has_rules, self.guards = trace.has_rules, list(trace.guards.values())
+        outputs = attach_checks(outputs, trace.checks)
+        self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
+        outputs += [assignment.node for assignment in self.assignments]
+        self.removed = trace.removed
+        self.gradients = [gradient for gradient in trace.gradients.values() if gradient.given is not None]
+        given = [node for node in (*inputs, *[gradient.given for gradient in self.gradients]) if node is not None]
+        self.graph = Graph(given, outputs, structure, result)
+
+    def run(
+        self, trace: Trace, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure, inputs: Sequence[Any]
+    ) -> tuple[Trace, list[Node], Structure]:
+        """Run the function in a trace; returns the outputs and their structure."""
         from wengert.source.reading import hide_frames, read_function  # which is needed for traces only
 
+        level = trace.level
+        symbols = [x if node is None else Symbol(node, level, trace) for x, node in zip(leaves, inputs, strict=True)]
+        args, kwargs = unflatten(structure, symbols)
         try:
             with recording.override(trace=trace, enabled=True, inference=False, reader=read_function):
                 outs, result = flatten(read_function(f)(*args, **kwargs))
+                outs = [strip_level(y, trace.tape) for y in outs]
                 outputs = [y.node if is_own(y, Symbol, level) else output_of(y, level, trace) for y in outs]
         except Exception as error:
             hide_frames(error)
             raise
         finally:
             self.assignments = trace.close()
-        self.has_rules = trace.has_rules
-        outputs = attach_checks(outputs, trace.checks)
-        self.arrays = [value for value, _, _ in trace.known.values() if isinstance(value, np.ndarray)]
-        outputs += [assignment.node for assignment in self.assignments]
-        self.graph = Graph([node for node in inputs if node is not None], outputs, structure, result)
+        return trace, outputs, result
 
 
 def input_of(x: Any, name: str | None) -> Input:

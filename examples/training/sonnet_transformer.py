@@ -57,12 +57,12 @@ def write(model: Writer, start: str, length: int, rng, temperature: float = 0.5)
 
 def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
     codes = np.array([ALPHABET.index(c) for c in TEXT])
-    length = 64
-    windows = np.lib.stride_tricks.sliding_window_view(codes, length + 1)[::8]
+    length = 32
+    windows = np.lib.stride_tricks.sliding_window_view(codes, length + 1)
     batches = wg.data.Batches((windows[:, :-1], windows[:, 1:]), 32, shuffle=True, rng=0, drop_last=True)
 
     model = Writer(length, width=64, heads=4, layers=2, rng=1)
-    epochs = 4 if short else 30
+    epochs = 1 if short else 6
     optimizer = wg.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
     schedule = wg.optim.OneCycleLR(optimizer, max_lr=4e-3, total_steps=epochs * len(batches))
     history = nn.fit(

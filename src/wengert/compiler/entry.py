@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
 from wengert.compiler.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
-from wengert.compiler.python_objects import DATA, NUMBER, NUMBERS, dtype_name, python_symbol
+from wengert.compiler.python_objects import DATA, FLAGS, NUMBER, NUMBERS, OWN, dtype_name, python_symbol
 from wengert.compiler.target import Loaded
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
@@ -81,9 +81,19 @@ def fits_entry(arguments: Sequence[Argument], result: ResultTree) -> bool:
     return len(arguments) + len(list(output_specs(result))) + _count_tuples(result) <= MOST_VALUES
 
 
-def write_entry(arguments: Sequence[Argument], result: ResultTree, release_gil: bool = False) -> str:
-    """The LLVM text of `wengert.entry`, for a module that defines `wengert.run`."""
-    return _EntryWriter(arguments, result, release_gil).write()
+def write_entry(
+    arguments: Sequence[Argument],
+    result: ResultTree,
+    release_gil: bool = False,
+    updates: Sequence[tuple[int, int]] = (),
+    in_place: Sequence[tuple[int, int]] = (),
+) -> str:
+    """The LLVM text of `wengert.entry`, for a module that defines `wengert.run`.
+
+    `updates` pairs arguments with the last outputs, which are not returned but written into these arguments; those that
+    are also `in_place` by the program itself.
+    """
+    return _EntryWriter(arguments, result, release_gil, updates, in_place).write()
 
 
 class _EntryWriter:
@@ -93,12 +103,22 @@ class _EntryWriter:
     Each is kept in a list on the stack; if anything fails, these are dropped.
     """
 
-    def __init__(self, arguments: Sequence[Argument], result: ResultTree, release_gil: bool):
+    def __init__(
+        self,
+        arguments: Sequence[Argument],
+        result: ResultTree,
+        release_gil: bool,
+        updates: Sequence[tuple[int, int]],
+        in_place: Sequence[tuple[int, int]],
+    ):
         self.arguments, self.result, self.release_gil = arguments, result, release_gil
         self.code = Code()
         self.globals: dict[str, str] = {}
-        self.outputs = list(output_specs(result))
-        self.capacity = len(self.outputs) + _count_tuples(result)
+        self.targets = {o: i for i, o in updates}
+        self.copied = {o for i, o in updates if (i, o) not in in_place}
+        returned = list(output_specs(result))
+        self.outputs = [*returned, *[arguments[i].spec for i in self.targets.values()]]
+        self.capacity = len(returned) + len(self.copied) + _count_tuples(result)
         self.list = self.stack_bytes(8 * self.capacity)
         self.length = 0
 
@@ -108,24 +128,40 @@ class _EntryWriter:
         self.require(Lanes(code, "%count", I64).eq(len(self.arguments)), "other")
         inputs_data, outputs_data = self.stack_bytes(16 * len(self.arguments)), self.stack_bytes(16 * len(outputs))
         given, fit = Lanes(code, "%args", PTR), code.constant(True, BOOL)
+        self.given: list[tuple[Lanes, Lanes]] = []
         for i, argument in enumerate(self.arguments):
             value = code.load(code.offset(given, i, PTR), PTR)
             data = self.argument_data(value, argument)
+            self.given.append((value, data))
             code.store(data, code.offset(inputs_data, i, PTR))
             code.store(value, code.offset(inputs_data, len(self.arguments) + i, PTR))
             fit = fit & data.ne(self.null())
         self.require(fit, "other")
+        for i in self.targets.values():
+            self.require(self.is_writeable(self.given[i][0]), "other")
         for i in range(self.capacity):
             code.store(self.null(), code.offset(self.list, i, PTR))
-        arrays = {i: self.keep(self.new_array(spec)) for i, spec in enumerate(outputs) if spec.shape}
-        numbers = {i: self.stack_bytes(spec.dtype.itemsize) for i, spec in enumerate(outputs) if not spec.shape}
+        own = {i: spec for i, spec in enumerate(outputs) if i not in self.targets or i in self.copied}
+        arrays = {i: self.keep(self.new_array(spec)) for i, spec in own.items() if spec.shape}
+        numbers = {i: self.stack_bytes(spec.dtype.itemsize) for i, spec in own.items() if not spec.shape}
         for i in range(len(outputs)):
-            data = numbers[i] if i in numbers else code.load(code.offset(arrays[i], DATA, _I8), PTR)
+            array, data = arrays.get(i, self.null()), numbers.get(i)
+            if i not in own:
+                array, data = self.given[self.targets[i]]
+            elif data is None:
+                data = code.load(code.offset(array, DATA, _I8), PTR)
             code.store(data, code.offset(outputs_data, i, PTR))
-            code.store(arrays.get(i, self.null()), code.offset(outputs_data, len(outputs) + i, PTR))
+            code.store(array, code.offset(outputs_data, len(outputs) + i, PTR))
         self.run(inputs_data, outputs_data)
-        values = arrays | {i: self.new_scalar(outputs[i].dtype, number) for i, number in numbers.items()}
-        self.finish([values[i] for i in range(len(outputs))])
+        for i in sorted(self.copied):
+            self.copy_to_target(i, code.load(code.offset(outputs_data, i, PTR), PTR))
+        returned = range(len(outputs) - len(self.targets))
+        values = arrays | {i: self.new_scalar(outputs[i].dtype, numbers[i]) for i in returned if i in numbers}
+        for k, i in enumerate(arrays):
+            if i in self.copied:
+                code.do(f"call void {python_symbol('Py_DecRef')}({arrays[i].typed})")
+                code.store(self.null(), code.offset(self.list, k, PTR))
+        self.finish([values[i] for i in returned])
         return self.module()
 
     def module(self) -> str:
@@ -205,6 +241,17 @@ class _EntryWriter:
         return self.helper(
             "number_data", given, self.external("float" if kind == "float" else f"{dtype_name(spec.dtype)}.type")
         )
+
+    def is_writeable(self, array: Lanes) -> Lanes:
+        """Whether an array may be written to, and has memory of its own."""
+        flags = self.code.load(self.code.offset(array, FLAGS, _I8), _I32)
+        return (flags & self.code.constant(OWN, _I32)).eq(OWN)
+
+    def copy_to_target(self, output: int, data: Lanes) -> None:
+        """Copy an output into the argument that it updates."""
+        spec, to = self.outputs[output], self.given[self.targets[output]][1]
+        size = self.code.constant(spec.size * spec.dtype.itemsize, I64)
+        self.code.call("@llvm.memcpy.p0.p0.i64", None, to, data, size, self.code.constant(False, BOOL))
 
     def new_array(self, spec: Spec) -> Lanes:
         """A new array."""

@@ -161,7 +161,8 @@ def compile_graph(
     program = write_program(optimised, updates)
     text = program.text
     if arguments is not None and result is not None:
-        text = append_module(text, entry.write_entry(arguments, result, releases_gil(program)))
+        written = entry.write_entry(arguments, result, releases_gil(program), updates, program.in_place)
+        text = append_module(text, written)
     elif releases_gil(program):
         text = append_module(text, RELEASED)
     code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]

@@ -30,6 +30,8 @@ BYTE_ORDER = 26
 
 USABLE = 0x101
 """NumPy's flags of C-contiguous and aligned data."""
+OWN = 0x404
+"""NumPy's flags of data that the array owns, and that may be written."""
 
 _PYTHON = (
     *(

@@ -50,7 +50,7 @@ class Optimizer:
                     "Give each parameter once, in one group: it would be updated twice in each step.",
                 )
             known.add(id(p))
-        self.param_groups.append(ParameterGroup(params, hyperparameters))
+        self.param_groups.append(ParameterGroup(params, hyperparameters, getattr(self, "rule", None)))
 
     def parameters(self) -> Iterator[Tensor]:
         """The parameters of all groups."""

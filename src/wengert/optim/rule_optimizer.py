@@ -7,7 +7,8 @@ program over all parameters. `Adam()`, without parameters, is a pair of function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from wengert.core.errors import user_error
@@ -16,9 +17,12 @@ from wengert.modes.tensor import Tensor
 from wengert.optim.functional import init_state, update_tree
 from wengert.optim.groups import ParameterGroup
 from wengert.optim.optimizer import Optimizer
-from wengert.optim.programs import update_all, update_program
+from wengert.optim.programs import Member, Plan, update_all
 from wengert.optim.rules import Rule, initial_part
 from wengert.optim.state_dicts import load_groups, load_state, save_group
+
+HAS_LLVM = find_spec("llvmlite") is not None
+"""Without it, NumPy runs the operations of the rules."""
 
 
 class RuleOptimizer(Optimizer):
@@ -28,15 +32,15 @@ class RuleOptimizer(Optimizer):
 
     def __init__(self, params: Any, **defaults: Any):
         self.state: dict[Tensor, dict[str, Tensor]] = {}
-        self.programs: dict[Any, Callable[..., Any]] = {}
+        self.plans: dict[Any, Plan] = {}
         super().__init__(params, **defaults)
 
     def state_of(self, p: Tensor, group: ParameterGroup) -> dict[str, Tensor]:
         """The state of a parameter; what is missing is made, also inside a trace, which captures it."""
         state = self.state.setdefault(p, {})
-        for name in self.rule.parts(group):
+        for name in group.settings.parts:
             if name not in state:
-                state[name] = Tensor(initial_part(name, group, p.shape, p.dtype))
+                state[name] = Tensor(initial_part(name, group.values_now(), p.shape, p.dtype))
         return state
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -48,31 +52,30 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with recording.override(enabled=True):
                 loss = closure()
-        grads = [p.grad for p in self.parameters()]
-        with recording.override(enabled=False):
-            if recording.current_trace() is not None:
+        grads = [p.grad for group in self.param_groups for p in group.params]
+        if recording.current_trace() is None and HAS_LLVM:
+            self.plan(grads)([g.value for g in grads if g is not None])
+        else:
+            with recording.override(enabled=False):
                 update_all(self.rule, self.members(grads), [g for g in grads if g is not None])
-            elif any(g is not None for g in grads):
-                self.program(grads)(*[g.value for g in grads if g is not None])
         return loss
 
-    def members(self, grads: list[Tensor | None]) -> list[tuple[ParameterGroup, list[tuple[Tensor, dict]]]]:
-        """The parameters that have a gradient, with their state, for each group."""
-        rest = iter(grads)
+    def members(self, grads: Sequence[Tensor | None]) -> list[Member]:
+        """The parameters that have a gradient, with their states."""
+        pairs = [(group, p) for group in self.param_groups for p in group.params]
         return [
-            (group, [(p, self.state_of(p, group)) for p in group.params if next(rest) is not None])
-            for group in self.param_groups
+            Member(p, self.state_of(p, group), group)
+            for (group, p), g in zip(pairs, grads, strict=True)
+            if g is not None
         ]
 
-    def program(self, grads: list[Tensor | None]) -> Callable[..., Any]:
-        """The program that updates the parameters that have gradients, from these."""
-        key = (
-            tuple([g is None for g in grads]),
-            tuple([(*group.plain.items(), *self.rule.parts(group)) for group in self.param_groups]),
-        )
-        if key not in self.programs:
-            self.programs[key] = update_program(type(self).__name__, self.rule, self.members(grads))
-        return self.programs[key]
+    def plan(self, grads: Sequence[Tensor | None]) -> Plan:
+        """The programs that update the parameters that have gradients."""
+        key = (*[g is None for g in grads], *[group.own_settings for group in self.param_groups])
+        found = self.plans.get(key)
+        if found is None:
+            found = self.plans[key] = Plan(self.rule, self.members(grads))
+        return found
 
     # Functions on trees.
 
@@ -108,4 +111,4 @@ class RuleOptimizer(Optimizer):
         load_state(name, self, params, state_dict["state"])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "programs": {}}
+        return {**self.__dict__, "plans": {}}

@@ -44,7 +44,7 @@ bench: .venv/installed-bench
 	@touch $@
 
 .venv/installed-dev: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,viz]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,nn,viz]"
 	@touch $@
 
 .venv/installed-bench: .venv/installed
@@ -54,7 +54,7 @@ bench: .venv/installed-bench
 .venv-minimum/installed: pyproject.toml tools/portability.py .venv/installed-dev
 	$(PYTHON) -m venv .venv-minimum
 	$(BIN)/python tools/portability.py --minimum > .venv-minimum/constraints.txt
-	.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-minimum/constraints.txt -e ".[dev,viz]"
+	.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-minimum/constraints.txt -e ".[dev,nn,viz]"
 	@touch $@
 
 clean:

@@ -103,6 +103,7 @@ LAZY = {
     "map": "control.iteration",
     "nn": "",
     "numeric": "transforms.",
+    "optim": "",
     "optimize": "",
     "random": "",
     "scan": "control.iteration",

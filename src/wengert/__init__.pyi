@@ -8,6 +8,7 @@ from wengert import implicit as implicit
 from wengert import integrate as integrate
 from wengert import linalg as linalg
 from wengert import nn as nn
+from wengert import optim as optim
 from wengert import optimize as optimize
 from wengert import random as random
 from wengert import signal as signal

@@ -2,7 +2,7 @@
 
 from wengert.core.namespaces import gather_names
 
-FAMILIES = ("ops.signal.convolution", "ops.signal.filtering")
+FAMILIES = ("ops.signal.convolution", "ops.signal.filtering", "ops.signal.windows")
 
 __all__ = gather_names(globals(), FAMILIES)
 

@@ -63,6 +63,11 @@ class Batches:
             )
         return self.source.length - self.source.length % self.batch_size if self.drop_last else self.source.length
 
+    @property
+    def can_restart(self) -> bool:
+        """Whether an epoch can be repeated: not that of an iterator, which can be read once."""
+        return isinstance(self.source, ArraySource) or not hasattr(self.source.data, "__next__")
+
     def __len__(self) -> int:
         return -(-self.samples // self.batch_size)
 
@@ -71,7 +76,10 @@ class Batches:
         if self.position and not self.continues:
             self.epoch, self.position = self.epoch + 1, 0  # an epoch that was left early counts
         self.continues = False
-        epoch, first = self.epoch, self.position
+        return self.run_epoch(self.epoch, self.position)
+
+    def run_epoch(self, epoch: int, first: int) -> Iterator[Any]:
+        """The batches of an epoch from the one with number `first` on."""
         batches = (self.prepare(batch, epoch, number) for number, batch in self.read(epoch, first))
         for number, batch in enumerate(prefetch_items(batches, self.prefetch) if self.prefetch else batches, first):
             self.epoch, self.position = epoch, number + 1

@@ -7,14 +7,19 @@ good: freezing it does not change that. Any other is a buffer. Attributes that a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.core.tree import Branch
+from wengert.modes import recording
 from wengert.modes.tensor import Tensor, tensor
-from wengert.nn.frame import Frame
+from wengert.nn.description import describe_module
+from wengert.nn.error_paths import note_path
+from wengert.nn.frame import Frame, take_apart
+from wengert.nn.state import check_state
 from wengert.nn.training_mode import TrainingMode
 
 
@@ -25,6 +30,13 @@ def Parameter(data: Any, requires_grad: bool = True, dtype: Any = None) -> Tenso
     tensor([1., 2.], requires_grad=True)
     """
     return tensor(data, requires_grad=requires_grad, dtype=dtype)
+
+
+class Keys(NamedTuple):
+    """What `load_state_dict(strict=False)` did not use: names without numbers, and numbers without a name."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
 
 class Module(Branch):
@@ -41,7 +53,7 @@ class Module(Branch):
     ...         return self.slope * x
     >>> model = Line()
     >>> model(3.0)
-    tensor(6., grad_fn=<multiply>)
+    tensor(6., grad_fn=<multiply node>)
     >>> wg.grad(lambda model: model(3.0))(model).slope
     tensor(3.)
     """
@@ -49,15 +61,22 @@ class Module(Branch):
     training = TrainingMode()
     _parameters: frozenset[str] = frozenset()
     _buffers: frozenset[str] = frozenset()
+    _transient: frozenset[str] = frozenset()
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002  # those of the subclass
         """The value of the module; subclasses define it."""
         raise user_error(
             NotImplementedError, f"{type(self).__name__} has no forward", "Define a method forward(self, x)."
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
+        try:
+            if recording.active:
+                return recording.as_read(self.forward)(*args, **kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            note_path(error, self)
+            raise
 
     # State.
 
@@ -65,20 +84,42 @@ class Module(Branch):
         if name == "training":
             object.__setattr__(self, name, value)
             return
-        if isinstance(value, Tensor) and name not in self._parameters and name not in self._buffers:
-            kind = "_parameters" if value.requires_grad else "_buffers"
-            self.__dict__[kind] = getattr(self, kind) | {name}
+        if isinstance(value, Tensor):
+            if name not in self._parameters and name not in self._buffers:
+                kind = "_parameters" if value.requires_grad else "_buffers"
+                self.__dict__[kind] = getattr(self, kind) | {name}
+        elif name in self._parameters:
+            if value is not None and not isinstance(value, Array):
+                raise user_error(
+                    TypeError,
+                    f"{type(self).__name__}.{name} is a parameter and was assigned a {type(value).__name__}",
+                    f"Assign wg.nn.Parameter(...), or new numbers: module.{name}.data = ...",
+                )
+        elif isinstance(value, list | tuple | dict):
+            refuse_hidden(value, f"{type(self).__name__}.{name}")
         self.__dict__[name] = value
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        for kind in ("_parameters", "_buffers"):
+        for kind in ("_parameters", "_buffers", "_transient"):
             self.__dict__[kind] = getattr(self, kind) - {name}
 
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Assign a buffer: a tensor, an array, or None for one that comes later.
+
+        One that is not `persistent` is not part of the state dict.
+        """
+        self._buffers = self._buffers | {name}
+        if not persistent:
+            self._transient = self._transient | {name}
+        setattr(self, name, tensor if tensor is None or isinstance(tensor, Tensor) else Tensor(np.array(tensor)))
+
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules that this one consists of directly, with their names."""
+        """The modules that this one consists of directly, each once, with their names."""
+        seen: set[int] = set()
         for name, value in self.__dict__.items():
-            if isinstance(value, Module):
+            if isinstance(value, Module) and id(value) not in seen:
+                seen.add(id(value))
                 yield name, value
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
@@ -99,7 +140,7 @@ class Module(Branch):
         return (module for _, module in self.named_modules())
 
     def children(self) -> Iterator[Module]:
-        """The modules that this one consists of directly."""
+        """The modules that this one consists of directly, each once."""
         return (module for _, module in self.named_children())
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
@@ -157,28 +198,72 @@ class Module(Branch):
         function(self)
         return self
 
+    def to(self, dtype: Any) -> Self:
+        """Convert all parameters and buffers of floating-point numbers to a precision, in place; returns this module.
+
+        >>> from wengert.nn import Linear
+        >>> Linear(2, 3).to("float64").weight.dtype
+        dtype('float64')
+        """
+        dtype = np.dtype(dtype)
+        if dtype.kind not in "fc":
+            raise user_error(TypeError, f"A module cannot have parameters of dtype {dtype}", "Use a floating dtype.")
+        for t in (*self.parameters(), *self.buffers()):
+            if t.dtype.kind == "f" and t.dtype != dtype:
+                is_live, gradient = t.requires_grad, t.grad
+                t.requires_grad = False
+                t.value, t.grad = t.numpy().astype(dtype), None
+                t.requires_grad = is_live
+                t.grad = None if gradient is None else gradient.astype(dtype)
+        return self
+
     # Weights by name.
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of the numbers of parameters and buffers, by path."""
-        return {name: t.numpy().copy() for name, t in self._named_state()}
+        """Copies of the numbers of parameters and buffers, by path. Shared tensors have each of their paths."""
+        return {path: t.detach().numpy().copy() for path, t in self._named_state()}
 
     def _named_state(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.named_parameters()
-        yield from self.named_buffers()
+        stack: list[tuple[str, Module]] = [("", self)]
+        while stack:
+            prefix, module = stack.pop()
+            names = (module._parameters | module._buffers) - module._transient
+            for name, value in module.__dict__.items():
+                if name in names and value is not None:
+                    yield f"{prefix}{name}", value
+            children = [(f"{prefix}{name}.", c) for name, c in module.__dict__.items() if isinstance(c, Module)]
+            stack += reversed(children)
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Assign the numbers of a `state_dict`. With `strict`, its names must be those of this module."""
-        raise NotImplementedError  # to be written: see the brief
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Keys:
+        """Assign the numbers of a `state_dict`, of Wengert or PyTorch; nothing changes if they do not fit.
+
+        With `strict`, the names must be those of this module. Without, the result says which were not used; the shapes
+        must fit all the same.
+        """
+        known = dict(self._named_state())
+        missing, unexpected, arrays = check_state(type(self).__name__, known, state, strict)
+        for path, numbers in arrays.items():
+            known[path].data = Tensor(numbers)
+        return Keys(missing, unexpected)
 
     # The module as a tree.
 
     def open_branch(self) -> tuple[Frame, dict[str, Any]]:
-        frame = Frame(type(self))
-        parts: dict[str, Any] = {}
-        for name, value in self.__dict__.items():
-            if name in self._parameters or isinstance(value, Module):
-                parts[name] = value
-            else:
-                frame.constants[name] = value
-        return frame, parts
+        return take_apart(dict(self.named_modules()))
+
+    def __repr__(self) -> str:
+        return describe_module(self)
+
+
+def refuse_hidden(container: Any, name: str) -> None:
+    """Raise an error for modules and parameters in a plain container, where they would not be found."""
+    for value in container.values() if isinstance(container, dict) else container:
+        if isinstance(value, Module) or (isinstance(value, Tensor) and value.requires_grad and value.is_leaf):
+            what, kind = ("modules", "ModuleDict" if isinstance(container, dict) else "ModuleList")
+            if isinstance(value, Tensor):
+                what, kind = "parameters", "ParameterList"
+            raise user_error(
+                TypeError,
+                f"{name} is a {type(container).__name__} of {what}, in which they would not be found",
+                f"Use wg.nn.{kind}.",
+            )

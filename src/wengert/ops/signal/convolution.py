@@ -20,8 +20,9 @@ from wengert.core.errors import user_error
 from wengert.core.kinds import case, keep_params, multilinear
 from wengert.core.primitive import as_operand
 from wengert.core.spec import Spec
+from wengert.ops.shape.joining import pad
 
-__all__ = ["convolution"]
+__all__ = ["convolution", "convolution_transpose"]
 
 Lengths = tuple[int, ...]
 Widths = tuple[tuple[int, int], ...]
@@ -342,13 +343,59 @@ def convolution(
     return _convolution(x, w, stride=steps, padding=widths, dilation=gaps, groups=groups)
 
 
-def _each_signal(value: int | Sequence[int], ndim: int, name: str) -> Lengths:
+def convolution_transpose(
+    x: Any,
+    w: Any,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Any:
+    """The transpose of `convolution` with respect to the signals: it maps results to signals, as in neural networks.
+
+    Signals are (batch, channels, *lengths), filters are (channels, filters / groups, *size). `padding` takes so many
+    elements off both ends of the result, and `output_padding` adds some at the last end.
+
+    >>> convolution_transpose(np.ones((1, 1, 2)), np.ones((1, 1, 2)), stride=2).tolist()
+    [[[1.0, 1.0, 1.0, 1.0]]]
+    """
+    x, w = as_operand(x), as_operand(w)
+    ndim = w.ndim - 2
+    if ndim < 1 or x.ndim != w.ndim or x.shape[1] != w.shape[0] or x.shape[1] % groups:
+        raise user_error(
+            ValueError,
+            f"convolution_transpose takes signals (batch, channels, *lengths) and filters (channels, filters, *size), "
+            f"the channels a multiple of the {groups} groups, and got shapes {x.shape} and {w.shape}",
+        )
+    steps, gaps = _each_signal(stride, ndim, "stride"), _each_signal(dilation, ndim, "dilation")
+    off, more = (
+        _each_signal(value, ndim, name, 0) for value, name in ((padding, "padding"), (output_padding, "output_padding"))
+    )
+    if any(m >= max(s, d) for m, s, d in zip(more, steps, gaps, strict=True)):
+        raise user_error(
+            ValueError, f"output_padding={output_padding!r}", "It must be smaller than the stride or the dilation."
+        )
+    added = tuple([max(m - p, 0) for m, p in zip(more, off, strict=True)])  # zeros, which no window reaches
+    widths = tuple([(p, max(p - m, 0)) for m, p in zip(more, off, strict=True)])
+    lengths = tuple(
+        [
+            (n - 1) * s + r - sum(cut)
+            for n, s, r, cut in zip(x.shape[2:], steps, _reach(w.shape[2:], gaps), widths, strict=True)
+        ]
+    )
+    if min(lengths, default=1) < 1:
+        raise user_error(ValueError, f"convolution_transpose of {x.shape} with {w.shape} has no elements", "Pad less.")
+    out = _convolution_signals(x, w, lengths=lengths, stride=steps, padding=widths, dilation=gaps, groups=groups)
+    return pad(out, [(0, 0), (0, 0), *[(0, n) for n in added]]) if any(added) else out
+
+
+def _each_signal(value: int | Sequence[int], ndim: int, name: str, least: int = 1) -> Lengths:
     """One number for each axis."""
     lengths = (index(value),) * ndim if not isinstance(value, Sequence) else tuple(map(index, value))
-    if len(lengths) != ndim or min(lengths) < 1:
-        raise user_error(
-            ValueError, f"{name}={value!r} for {ndim} axes", "Give one positive number, or one for each axis."
-        )
+    if len(lengths) != ndim or min(lengths) < least:
+        kind = "positive number" if least else "number from 0"
+        raise user_error(ValueError, f"{name}={value!r} for {ndim} axes", f"Give one {kind}, or one for each axis.")
     return lengths
 
 

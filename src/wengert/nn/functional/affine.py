@@ -1,0 +1,89 @@
+"""Affine and bilinear maps, and tables of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_error
+from wengert.core.levels import bottom_array
+from wengert.core.primitive import as_operand
+from wengert.modes import recording
+from wengert.ops.contraction.einsum import einsum
+from wengert.ops.contraction.products import matmul
+from wengert.ops.elementwise.arithmetic import add
+from wengert.ops.elementwise.choices import where
+from wengert.ops.indexing.subscripts import getitem
+from wengert.ops.shape.reshaping import swapaxes
+from wengert.transforms.products import stop_gradient
+
+__all__ = ["bilinear", "embedding", "linear"]
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """The affine map x W^T + b of the last axis; W is (out, in).
+
+    >>> linear([1.0, 2.0], [[1.0, 1.0], [0.0, 1.0]], [0.0, 10.0])
+    array([ 3., 12.])
+    """
+    input, weight = as_operand(input), as_operand(weight)
+    if not input.ndim or input.shape[-1] != weight.shape[-1]:
+        raise user_error(
+            ValueError,
+            f"linear: an input of shape {input.shape} and a weight of shape {weight.shape}",
+            f"The last axis of the input must have {weight.shape[-1]} elements.",
+        )
+    out = matmul(input, swapaxes(weight, 0, 1) if weight.ndim == 2 else weight)
+    return out if bias is None else add(out, bias)
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """The bilinear form x^T W y of the last axes, for each matrix of W, which is (out, in1, in2).
+
+    >>> bilinear([1.0, 2.0], [3.0, 4.0], [[[1.0, 0.0], [0.0, 1.0]]])
+    array([11.])
+    """
+    input1, input2, weight = as_operand(input1), as_operand(input2), as_operand(weight)
+    sizes = input1.shape[-1:] + input2.shape[-1:]
+    if weight.ndim != 3 or sizes != weight.shape[1:] or input1.shape[:-1] != input2.shape[:-1]:
+        raise user_error(
+            ValueError,
+            f"bilinear: inputs of shapes {input1.shape} and {input2.shape}, and a weight of shape {weight.shape}",
+            "The last axes of the inputs must be the last two of the weight, and their other axes must be equal.",
+        )
+    out = einsum("...i,oij,...j->...o", input1, weight, input2)
+    return out if bias is None else add(out, bias)
+
+
+def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
+    """The rows of a table with these indices; the row `padding_idx` gets no gradient.
+
+    >>> embedding([1, 0, 1], [[0.0, 0.5], [1.0, 1.5]]).tolist()
+    [[1.0, 1.5], [0.0, 0.5], [1.0, 1.5]]
+    """
+    input, weight = as_operand(input), as_operand(weight)
+    if input.dtype.kind not in "iu":
+        raise user_error(
+            TypeError, f"embedding takes integer indices, and was given {input.dtype}", "Convert with x.astype(int)."
+        )
+    refuse_outside(input, weight.shape[0])
+    rows = getitem(weight, input)
+    if padding_idx is None:
+        return rows
+    is_padding = (input == padding_idx % weight.shape[0])[..., None]
+    return where(is_padding, stop_gradient(rows), rows)
+
+
+def refuse_outside(indices: Any, n: int) -> None:
+    """Raise an error for indices that are not from 0 to n - 1, where their numbers are known."""
+    numbers = bottom_array(indices)
+    if not isinstance(numbers, np.ndarray) or not numbers.size or recording.current_trace() is not None:
+        return
+    lowest, highest = numbers.min(), numbers.max()
+    if lowest < 0 or highest >= n:
+        raise user_error(
+            IndexError,
+            f"embedding: the index {lowest if lowest < 0 else highest} in a table of {n} rows",
+            f"Indices are from 0 to {n - 1}.",
+        )

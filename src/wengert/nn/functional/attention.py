@@ -1,0 +1,91 @@
+"""Attention: averages of values, weighted by how well their keys match a query."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_error
+from wengert.core.primitive import as_operand
+from wengert.nn.functional.dropout import dropout
+from wengert.ops.contraction.products import matmul
+from wengert.ops.elementwise.choices import where
+from wengert.ops.elementwise.exponential import exp
+from wengert.ops.elementwise.predicates import equal
+from wengert.ops.reductions.sums import logsumexp
+from wengert.ops.shape.casting import astype
+from wengert.ops.shape.rearranging import repeat
+from wengert.ops.shape.reshaping import swapaxes
+
+__all__ = ["scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    rng: Any = None,
+) -> Any:
+    """softmax(scale Q K^T + mask) V for queries (..., L, E), keys (..., S, E) and values (..., S, D).
+
+    A boolean mask is true where a query may see a key; numbers are added to the scores. With `is_causal`, query i sees
+    the keys up to i. A query that sees no key gets zeros. `scale` is 1 / sqrt(E) unless given. With `enable_gqa`,
+    several heads (axis -3) of queries share one of keys and values. `rng` draws what `dropout_p` leaves out.
+
+    >>> x = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> scaled_dot_product_attention(x, x, x, is_causal=True)[0]
+    array([1., 0.])
+    """
+    query, key, value = as_operand(query), as_operand(key), as_operand(value)
+    check_shapes(query, key, value)
+    if enable_gqa:
+        shared = query.shape[-3] // key.shape[-3]
+        key, value = repeat(key, shared, -3), repeat(value, shared, -3)
+    weights = attention_weights(query, key, attn_mask, is_causal, scale)
+    if dropout_p:
+        weights = dropout(weights, dropout_p, rng=rng)
+    return matmul(weights, value)
+
+
+def check_shapes(query: Any, key: Any, value: Any) -> None:
+    """Raise an error unless keys fit the queries and the values."""
+    shapes = f"queries of shape {query.shape}, keys {key.shape} and values {value.shape}"
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise user_error(ValueError, f"Attention with {shapes}", "Each has at least two axes, (..., length, size).")
+    if query.shape[-1] != key.shape[-1]:
+        raise user_error(ValueError, f"Attention with {shapes}", "Queries and keys must have the same last axis.")
+    if key.shape[-2] != value.shape[-2]:
+        raise user_error(ValueError, f"Attention with {shapes}", "There must be one value for each key.")
+
+
+def attention_weights(
+    query: Any, key: Any, mask: Any = None, is_causal: bool = False, scale: float | None = None
+) -> Any:
+    """The weights (..., L, S) of keys for each query; they sum to one, or are zero if all keys are masked."""
+    scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = matmul(query * scale, swapaxes(key, -1, -2))
+    if mask is not None:
+        mask = as_operand(mask)
+        scores = where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + astype(mask, scores.dtype)
+    if is_causal:
+        scores = where(causal_mask(*scores.shape[-2:]), scores, -np.inf)
+    total = logsumexp(scores, axis=-1, keepdims=True)
+    return exp(scores - where(equal(total, -np.inf), 0.0, total))
+
+
+def causal_mask(length: int, keys: int) -> np.ndarray:
+    """True where query i may see key j: j <= i.
+
+    >>> causal_mask(2, 2)
+    array([[ True, False],
+           [ True,  True]])
+    """
+    return np.tri(length, keys, dtype=bool)

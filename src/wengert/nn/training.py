@@ -1,0 +1,244 @@
+"""The loop of training, with a state that a checkpoint can keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import user_line
+from wengert.nn.callbacks import Callback, Schedule
+from wengert.nn.history import VALIDATION, History
+from wengert.nn.module import Module
+from wengert.nn.packing import pack_state, unpack_state
+from wengert.nn.progress import Progress
+from wengert.nn.snapshot import restore_snapshot, take_snapshot
+from wengert.nn.steps import Step, count_samples, input_and_target, plain_output
+
+Metrics = Mapping[str, Callable[[Any, Any], Any]]
+
+
+class NonFiniteLossError(FloatingPointError):
+    """The loss of a batch, `batch`, is infinite or not a number."""
+
+    def __init__(self, message: str, batch: Any):
+        super().__init__(message)
+        self.batch = batch
+
+
+class Training:
+    """What `fit` does, and what callbacks are given.
+
+    `epoch` and `step` count from 1, `batch` is the number of batches of this epoch so far, and `loss` that of the last.
+    """
+
+    def __init__(
+        self,
+        model: Module,
+        data: Any,
+        optimizer: Any,
+        epochs: int,
+        validation: Any,
+        metrics: Metrics,
+        callbacks: Sequence[Callback],
+        steps: tuple[Step, Step],
+    ):
+        self.model, self.data, self.optimizer, self.epochs = model, data, optimizer, epochs
+        self.validation, self.metrics, self.callbacks = validation, metrics, callbacks
+        self.train_step, self.evaluate = steps
+        self.history, self.means = History(), Means()
+        self.epoch, self.batch, self.step, self.loss = 0, 0, 0, float("nan")
+        self.reason: str | None = None
+
+    def stop(self, reason: str) -> None:
+        """End after this epoch, or after this step if there is one in progress."""
+        self.reason = reason
+
+    def run(self, shown: Any) -> None:
+        """Train until all epochs are done, or until `stop`."""
+        with Modes(self.model), Progress(shown, self.epochs) as progress:
+            if not any(module.training for module in self.model.modules()):
+                self.model.train()
+            for callback in self.callbacks:
+                callback.begin(self)
+            while self.epoch - bool(self.batch) < self.epochs and self.reason is None:
+                self.run_epoch(progress)
+            for callback in self.callbacks:
+                callback.end(self)
+
+    def run_epoch(self, progress: Progress) -> None:
+        """Train on all batches, or on the rest of an epoch that a checkpoint has left; then validate."""
+        began = perf_counter()
+        if not self.batch:
+            self.epoch, self.means = self.epoch + 1, Means()
+        batches = iter(self.data)
+        length = length_of(self.data)
+        before = self.snapshot()
+        for batch in batches:
+            value, output = self.train_step(batch)
+            self.step, self.batch, self.loss = self.step + 1, self.batch + 1, float(value.item())
+            if not np.isfinite(self.loss):
+                self.fail(batch, before)
+            n = count_samples(batch)
+            self.means.add(n, {"loss": self.loss, **self.measure(output, batch)})
+            for callback in self.callbacks:
+                callback.after_step(self)
+            progress.after_step(self.epoch, self.batch, length, n, self.loss)
+            if self.reason is not None:
+                return
+        numbers = {**self.means.values(), **self.validate(), "seconds": perf_counter() - began}
+        self.history.add(numbers)
+        steps, self.batch = self.batch, 0
+        for callback in self.callbacks:
+            callback.after_epoch(self)
+        progress.after_epoch(self.epoch, steps, numbers)
+
+    def validate(self) -> dict[str, float]:
+        """The numbers of the validation data, with the model in the mode of evaluation."""
+        if self.validation is None:
+            return {}
+        means = Means()
+        with Modes(self.model):
+            self.model.eval()
+            for batch in self.validation:
+                value, output = self.evaluate(batch)
+                means.add(count_samples(batch), {"loss": float(value.item()), **self.measure(output, batch)})
+        return {VALIDATION + name: value for name, value in means.values().items()}
+
+    def measure(self, output: Any, batch: Any) -> dict[str, float]:
+        """The metrics of a batch."""
+        if not self.metrics:
+            return {}
+        arrays, (_, target) = plain_output(output), input_and_target(batch)
+        return {name: float(metric(arrays, target)) for name, metric in self.metrics.items()}
+
+    # A loss that is not finite.
+
+    def snapshot(self) -> Any:
+        """What the steps of an epoch start from, if they can be repeated."""
+        if not getattr(self.data, "can_restart", False):
+            return None
+        schedules = [callback.state_dict() for callback in self.callbacks if isinstance(callback, Schedule)]
+        parts = {"optimizer": self.optimizer.state_dict(), "schedules": schedules, "data": self.data.state_dict()}
+        packed, arrays = pack_state(parts)
+        return take_snapshot(self.model), packed, {name: array.copy() for name, array in arrays.items()}
+
+    def fail(self, batch: Any, before: Any) -> None:
+        """Raise an error that names the batch, with the weights from before its step if they can be computed again."""
+        number, state = self.batch, "The parameters have already taken this step."
+        if before is not None:
+            number, batch = self.repeat(before)
+            state = (
+                "The model has the parameters from before this batch, so that the first such operation can be found."
+            )
+        raise NonFiniteLossError(
+            f"The loss became {self.loss} in batch {self.batch} of epoch {self.epoch}, at {user_line()}: "
+            f"batch {number} makes it or the parameters not finite. {state} Catch the error as e, and call "
+            f"wg.why_nan(lambda model, x, y: loss(model(x), y), model, *e.batch).",
+            batch,
+        )
+
+    def repeat(self, before: Any) -> tuple[int, Any]:
+        """Repeat the steps of this epoch up to the first that is not finite, and undo that: its number and batch."""
+        model, packed, arrays = before
+        parts = unpack_state(packed, arrays)
+        restore_snapshot(self.model, model)
+        self.optimizer.load_state_dict(parts["optimizer"])
+        self.data.load_state_dict(parts["data"])
+        schedules = [callback for callback in self.callbacks if isinstance(callback, Schedule)]
+        for schedule, state in zip(schedules, parts["schedules"], strict=True):
+            schedule.load_state_dict(state)
+        number = parts["data"]["position"]
+        for batch in self.data:
+            number += 1
+            model = take_snapshot(self.model)
+            value, _ = self.train_step(batch)
+            if number >= self.batch or not (np.isfinite(value.item()) and is_finite(self.model)):
+                restore_snapshot(self.model, model)
+                return number, batch
+            for schedule in schedules:
+                schedule.after_step(self)
+        raise AssertionError("the epoch has the batch that failed")
+
+    # For checkpoints.
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the following steps depend on."""
+        return {
+            "model": take_snapshot(self.model),
+            "optimizer": self.optimizer.state_dict(),
+            "data": self.data.state_dict(),
+            "callbacks": {name: callback.state_dict() for name, callback in self.named_callbacks()},
+            "history": dict(self.history),
+            "means": self.means.totals,
+            "position": {"epoch": self.epoch, "batch": self.batch, "step": self.step, "reason": self.reason},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue where `state_dict` was called."""
+        restore_snapshot(self.model, state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.data.load_state_dict(state["data"])
+        for name, callback in self.named_callbacks():
+            if name in state["callbacks"]:
+                callback.load_state_dict(state["callbacks"][name])
+        self.history, self.means = History(state["history"]), Means(state["means"])
+        position = state["position"]
+        self.epoch, self.batch, self.step = position["epoch"], position["batch"], position["step"]
+        self.reason = position["reason"]
+
+    def named_callbacks(self) -> Iterator[tuple[str, Callback]]:
+        """The callbacks with the names of their classes, and numbers for those of the same class."""
+        counts = Counter[str]()
+        for callback in self.callbacks:
+            name = type(callback).__name__
+            yield f"{name}-{counts[name]}", callback
+            counts[name] += 1
+
+
+class Means:
+    """Means of numbers over samples, from those over batches."""
+
+    def __init__(self, totals: Mapping[str, Sequence[float]] | None = None):
+        self.totals = {name: list(pair) for name, pair in (totals or {}).items()}
+
+    def add(self, samples: int, numbers: Mapping[str, float]) -> None:
+        """Add the numbers of a batch."""
+        for name, value in numbers.items():
+            total = self.totals.setdefault(name, [0.0, 0])
+            total[0] += samples * value
+            total[1] += samples
+
+    def values(self) -> dict[str, float]:
+        """The means so far."""
+        return {name: total / samples for name, (total, samples) in self.totals.items()}
+
+
+class Modes:
+    """Sets the modes of all modules, training or evaluation, as they were when the block ends."""
+
+    def __init__(self, model: Module):
+        self.modes = [(module, module.training) for module in model.modules()]
+
+    def __enter__(self) -> Modes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for module, training in self.modes:
+            module.training = training
+
+
+def length_of(data: Any) -> int | None:
+    """The number of batches of an epoch, if it is known."""
+    try:
+        return len(data)
+    except TypeError:
+        return None
+
+
+def is_finite(model: Module) -> bool:
+    """Whether all parameters are finite."""
+    return all(np.isfinite(p.detach().numpy()).all() for p in model.parameters())

@@ -1,0 +1,48 @@
+"""Optimisers: update rules on tensors, as in PyTorch, and on trees of arrays; schedules; methods of second order."""
+
+from wengert.nn.clipping import clip_by_norm, clip_by_value
+from wengert.optim.lbfgs import LBFGS
+from wengert.optim.lr_scheduler import (
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    MultiStepLR,
+    SequentialLR,
+    StepLR,
+)
+from wengert.optim.methods import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Lion, NAdam, RAdam, RMSprop
+from wengert.optim.one_cycle import OneCycleLR
+from wengert.optim.optimizer import Optimizer
+from wengert.optim.plateau import ReduceLROnPlateau
+from wengert.optim.second_order import GaussNewton, NewtonCG
+
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "CosineAnnealingLR",
+    "ExponentialLR",
+    "GaussNewton",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "Lion",
+    "MultiStepLR",
+    "NAdam",
+    "NewtonCG",
+    "OneCycleLR",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "clip_by_norm",
+    "clip_by_value",
+]

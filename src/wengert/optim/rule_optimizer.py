@@ -1,0 +1,114 @@
+"""Optimisers that consist of an update rule, with two faces.
+
+`Adam(params)` changes tensors: `step()` reads their gradients, and writes parameters and state in place, as one native
+program over all parameters. `Adam()`, without parameters, is a pair of functions on trees: `init(params)`, and
+`update(params, grads, state)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+from wengert.core.errors import user_error
+from wengert.modes import recording
+from wengert.modes.tensor import Tensor
+from wengert.optim.functional import init_state, update_tree
+from wengert.optim.groups import ParameterGroup
+from wengert.optim.optimizer import Optimizer
+from wengert.optim.programs import Member, Plan, update_all
+from wengert.optim.rules import Rule, initial_part
+from wengert.optim.state_dicts import load_groups, load_state, save_group
+
+HAS_LLVM = find_spec("llvmlite") is not None
+"""Without it, NumPy runs the operations of the rules."""
+
+
+class RuleOptimizer(Optimizer):
+    """An optimiser of one `rule`. `state[p]` has the state of a parameter, made when it first has a gradient."""
+
+    rule: ClassVar[Rule]
+
+    def __init__(self, params: Any, **defaults: Any):
+        self.state: dict[Tensor, dict[str, Tensor]] = {}
+        self.plans: dict[Any, Plan] = {}
+        super().__init__(params, **defaults)
+
+    def state_of(self, p: Tensor, group: ParameterGroup) -> dict[str, Tensor]:
+        """The state of a parameter; what is missing is made, also inside a trace, which captures it."""
+        state = self.state.setdefault(p, {})
+        for name in group.settings.parts:
+            if name not in state:
+                state[name] = Tensor(initial_part(name, group.values_now(), p.shape, p.dtype))
+        return state
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update all parameters that have a gradient. A `closure` computes them first; its loss is returned.
+
+        In a function that is traced, such as a compiled training step, the update becomes part of the program.
+        """
+        loss = None
+        if closure is not None:
+            with recording.override(enabled=True):
+                loss = closure()
+        grads = [p.grad for group in self.param_groups for p in group.params]
+        if recording.current_trace() is None and HAS_LLVM:
+            self.plan(grads)([g.value for g in grads if g is not None])
+        else:
+            with recording.override(enabled=False):
+                update_all(self.rule, self.members(grads), [g for g in grads if g is not None])
+        return loss
+
+    def members(self, grads: Sequence[Tensor | None]) -> list[Member]:
+        """The parameters that have a gradient, with their states."""
+        pairs = [(group, p) for group in self.param_groups for p in group.params]
+        return [
+            Member(p, self.state_of(p, group), group)
+            for (group, p), g in zip(pairs, grads, strict=True)
+            if g is not None
+        ]
+
+    def plan(self, grads: Sequence[Tensor | None]) -> Plan:
+        """The programs that update the parameters that have gradients."""
+        key = (*[g is None for g in grads], *[group.own_settings for group in self.param_groups])
+        found = self.plans.get(key)
+        if found is None:
+            found = self.plans[key] = Plan(self.rule, self.members(grads))
+        return found
+
+    # Functions on trees.
+
+    def init(self, params: Any) -> dict[str, Any]:
+        """The state for a tree of parameters, to be passed to the first `update`."""
+        return init_state(self.rule, self.defaults, params)
+
+    def update(self, params: Any, grads: Any, state: Mapping[str, Any], **hyperparameters: Any) -> tuple[Any, Any]:
+        """The parameters and the state after a step; nothing is changed. `hyperparameters` are for this step only."""
+        unknown = hyperparameters.keys() - self.defaults.keys()
+        if unknown:
+            raise user_error(TypeError, f"{type(self).__name__} has no hyperparameter {min(unknown)!r}")
+        return update_tree(self.rule, {**self.defaults, **hyperparameters}, params, grads, state)
+
+    # Saving.
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of the state of each parameter, by its index, and the hyperparameters of each group."""
+        params = list(self.parameters())
+        index = {id(p): i for i, p in enumerate(params)}
+        state = {
+            i: {name: part.numpy().copy() for name, part in self.state[p].items()}
+            for i, p in enumerate(params)
+            if p in self.state
+        }
+        return {"state": state, "param_groups": [save_group(group, index) for group in self.param_groups]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict`, of this optimiser or of PyTorch's."""
+        name = type(self).__name__
+        load_groups(name, self.param_groups, state_dict["param_groups"])
+        params = [(p, group) for group in self.param_groups for p in group.params]
+        load_state(name, self, params, state_dict["state"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "plans": {}}

@@ -18,7 +18,6 @@ from wengert.core.spec import Spec
 from wengert.modes.guards import CHANGES
 from wengert.modes.symbolic import Gradient
 
-
 SMALL, STACK = 512, 1 << 15
 """Arrays of so many bytes are copied in less time than a new one is made; and the most bytes of all of them."""
 

@@ -63,14 +63,16 @@ class LoopPlan:
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue
-            has_one_shape = has_one_shape and schedule.forms[node] is Form.ELEMENT
             if isinstance(node, Operation):
+                form = schedule.forms[node]
+                is_draw = form is Form.DRAW and node.args[0].ndim == 1 and sources.is_stored(node.args[0])
+                has_one_shape = has_one_shape and (form is Form.ELEMENT or is_draw)
                 inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
                 per_element += operation_cost(node) * inner
                 for a in node.args:
-                    if a not in seen:
-                        seen.add(a)
+                    if a not in seen and not is_draw:
                         stack.append(a)
+                    seen.add(a)
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and kernel.scatter is None and len(shape) > 0
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not schedule.rows
         return list(seen), math.prod(shape) * max(per_element, 1), widest, is_flat

@@ -153,10 +153,8 @@ class MultiheadAttention(Module):
         key, value = to_precision(key, like, name), to_precision(value, like, name)
         refuse_length(key, -1, self.kdim, name, "kdim")
         refuse_length(value, -1, self.vdim, name, "vdim")
-        if weight is None:
-            weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
-        else:
-            weights = split(weight, 3)
+        parts = None if weight is None else split(weight, 3)
+        weights = parts or [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
         biases = [None] * 3 if bias is None else split(bias, 3)
         q, k, v = [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
         return q, k, v

@@ -77,7 +77,7 @@ class MultiheadAttention(Module):
         self.out_proj = Linear(embed_dim, embed_dim, bias, rng=rng, dtype=dtype)
         if self.out_proj.bias is not None:
             self.out_proj.bias.data = np.zeros(embed_dim, dtype)
-        self.drop = Dropout(dropout, rng=rng) if dropout else None
+        self.drop = Dropout(dropout, rng=rng)
 
     def forward(
         self,
@@ -117,9 +117,7 @@ class MultiheadAttention(Module):
             causal_mask(length, keys) if is_causal else None,
             q.dtype,
         )
-        weights = attention_weights(q, k, mask)
-        if self.drop is not None:
-            weights = self.drop(weights)
+        weights = self.drop(attention_weights(q, k, mask))
         out = reshape(transpose(matmul(weights, v), (0, 2, 1, 3)), (n, length, self.embed_dim))
         out = self.out_proj(out)
         if not is_batch:

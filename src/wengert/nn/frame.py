@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 class Frame:
-    """The modules in a module, with a `ParameterPath` in place of each parameter: makes a module like it from other parameters.
+    """The modules in a module, with a `ParameterPath` for each parameter: makes one like it from other parameters.
 
     Frames are equal if their attributes are: plain ones by value, tensors and other objects by identity. A module or a
     parameter in two places is the same in both places of what the frame makes.

@@ -50,14 +50,19 @@ class LoopPlan:
         self.reduced_axes = sorted([i for i in range(len(self.domain)) if i in self.axes], key=last)
 
     def survey(self) -> tuple[list[Node], int, int, bool]:
-        """The values, the work, the bytes of the widest element, and whether the loop is flat."""
+        """The values, the work, the bytes of the widest element, and whether the loop is flat.
+
+        A single number, and what it is computed from, is the same for all elements: it does not decide.
+        """
         kernel, schedule, shape = self.kernel, self.schedule, self.kernel.domain
         sources = ElementSources(schedule, kernel.stage)
-        seen, stack = set(kernel.computed_values), kernel.computed_values
-        widest, per_element, has_one_shape = 4, 0, True
+        seen: set[tuple[Node, bool]] = {(node, False) for node in kernel.computed_values}
+        stack = list(seen)
+        widest, per_element, has_one_shape, size = 4, 0, True, math.prod(shape)
         while stack:
-            node = stack.pop()
-            if node.size != 1 or schedule.forms[node] is not Form.GIVEN:
+            node, is_single = stack.pop()
+            is_single = is_single or (node.size == 1 and (size > 1 or schedule.forms[node] is Form.GIVEN))
+            if not is_single:
                 if node.dtype.kind in "fi":
                     widest = max(widest, node.dtype.itemsize)
                 has_one_shape = has_one_shape and node.shape == shape
@@ -65,17 +70,18 @@ class LoopPlan:
                 continue
             if isinstance(node, Operation):
                 form = schedule.forms[node]
+                is_view = is_single and form is Form.VIEW
                 is_draw = form is Form.DRAW and node.args[0].ndim == 1 and sources.is_stored(node.args[0])
-                has_one_shape = has_one_shape and (form is Form.ELEMENT or is_draw)
+                has_one_shape = has_one_shape and (form is Form.ELEMENT or is_view or is_draw)
                 inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
                 per_element += operation_cost(node) * inner
                 for a in node.args:
-                    if a not in seen and not is_draw:
-                        stack.append(a)
-                    seen.add(a)
+                    if (a, is_single) not in seen and not is_draw:
+                        stack.append((a, is_single))
+                    seen.add((a, is_single))
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and kernel.scatter is None and len(shape) > 0
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not schedule.rows
-        return list(seen), math.prod(shape) * max(per_element, 1), widest, is_flat
+        return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:
         """The axis with SIMD lanes and their number: a long axis along which most elements are neighbours in memory."""

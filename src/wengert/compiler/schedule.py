@@ -98,6 +98,7 @@ class Schedule:
             self.decide_stage(node)
         for out in self.graph.outputs:
             self.store(out)
+        self.delay_to_uses()
         self.store_late_uses()
         self.steps = self.ordered_steps()
 
@@ -304,6 +305,19 @@ class Schedule:
     def is_cheap(self, node: Node) -> bool:
         """Whether it is cheaper to compute an element again than to store it."""
         return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
+
+    def delay_to_uses(self) -> None:
+        """Compute values that only later kernels of the same domain use there, rather than store them before."""
+        if self.is_tiny or self.rows:
+            return
+        for node in reversed(self.graph.operations):
+            users = self.consumers.get(node, ())
+            if self.forms[node] in COMPUTED and users and all(self.is_used_in_loop(user, node) for user in users):
+                self.stages[node] = max(self.stages[node], min([self.stages[user] for user in users]))
+
+    def is_used_in_loop(self, user: Operation, node: Operation) -> bool:
+        """Whether a consumer computes each element from the one of a value at the same position of the loop."""
+        return self.forms[user] in COMPUTED and self.is_same_loop(user, node, node, True, self.domain(user))
 
     def store_late_uses(self) -> None:
         """Store expensive values that a later kernel of the same domain uses."""

@@ -7,25 +7,51 @@ which programs read at each call: a change needs no new program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.modes import recording
+from wengert.modes.guards import note_change
 from wengert.modes.tensor import Tensor
+from wengert.optim.rules import Rule
+
+
+class Settings(NamedTuple):
+    """What a program is made for: hyperparameters that are no numbers, and where those are that are.
+
+    `index` has, for each number or tuple of numbers, its index in the array of a group's numbers; `parts` are the parts
+    of a state.
+    """
+
+    plain: tuple[tuple[str, Any], ...]
+    index: tuple[tuple[str, int | tuple[int, ...]], ...]
+    parts: tuple[str, ...]
+    count: int
+
+    def apply(self, rule: Rule, numbers: Any, p: Any, g: Any, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The parameter and its state after a step."""
+        found = dict(self.plain)
+        is_ascent = found.pop("maximize")
+        return rule(p, -g if is_ascent else g, state, **found, **{name: elements(numbers, i) for name, i in self.index})
+
+
+def elements(numbers: Any, index: int | tuple[int, ...]) -> Any:
+    """A number, or a tuple of numbers, of an array of numbers."""
+    return numbers[index] if isinstance(index, int) else tuple([numbers[i] for i in index])
 
 
 class ParameterGroup(MutableMapping[str, Any]):
-    """Parameters (`group["params"]`) and their hyperparameters, by name.
+    """Parameters (`group["params"]`) and their hyperparameters, by name; `rule` is that of the optimiser, if any.
 
     In a traced function, hyperparameters that are numbers are values of the program.
     """
 
-    def __init__(self, params: list[Tensor], hyperparameters: Mapping[str, Any]):
-        self.params = params
+    def __init__(self, params: list[Tensor], hyperparameters: Mapping[str, Any], rule: Rule | None = None):
+        self.params, self.rule = params, rule
         self.plain: dict[str, Any] = {}  # booleans and everything else that is not a number
-        self.index: dict[str, int | tuple[int, ...]] = {}  # of each number, or tuple of numbers, in `numbers`
+        self.index: dict[str, int | tuple[int, ...]] = {}
         numbers: list[float] = []
         for name, value in hyperparameters.items():
             given = value if isinstance(value, tuple | list) else (value,)
@@ -37,29 +63,53 @@ class ParameterGroup(MutableMapping[str, Any]):
             numbers += map(float, given)
         self.numbers = Tensor(np.array(numbers))
         self.names = tuple(hyperparameters)
+        self.own_settings = self.find_settings()
 
-    def element(self, name: str) -> Any:
-        """A hyperparameter as a rule takes it: numbers are elements of the tensor."""
-        index = self.index.get(name)
-        if index is None:
-            return self.plain[name]
-        return self.numbers[index] if isinstance(index, int) else tuple([self.numbers[i] for i in index])
+    def values_now(self) -> dict[str, Any]:
+        """The hyperparameters at this moment, as numbers also in a trace."""
+        numbers = self.numbers.value.tolist()
+        return {
+            name: elements(numbers, self.index[name]) if name in self.index else self.plain[name] for name in self.names
+        }
+
+    def find_settings(self) -> Settings:
+        """The settings at this moment."""
+        plain = tuple([(name, self.plain[name]) for name in self.names if name in self.plain])
+        parts = self.rule.parts(self.values_now()) if self.rule is not None else ()
+        return Settings(plain, tuple(self.index.items()), parts, self.numbers.size)
+
+    @property
+    def settings(self) -> Settings:
+        """What a program is made for; a trace relies on it."""
+        trace = recording.current_trace()
+        return self.own_settings if trace is None else trace.read(self, settings_of)
 
     def __getitem__(self, name: str) -> Any:
         if name == "params":
             return self.params
-        value = self.element(name)
-        if name not in self.index or recording.current_trace() is not None:
+        if name not in self.index:
+            return self.plain[name]
+        value = elements(self.numbers, self.index[name])
+        if recording.current_trace() is not None:
             return value
         return tuple(map(float, value)) if isinstance(value, tuple) else float(value)
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name == "params":
-            self.params = list(value)
-        elif name not in self.index:
-            self.plain[name] = value
-        else:
+            raise user_error(
+                KeyError,
+                "The parameters of a group cannot be replaced",
+                "Add a group with optimizer.add_param_group, or make a new optimiser.",
+            )
+        if recording.current_trace() is not None and name not in self.index:
+            raise user_error(TypeError, f"{name!r} of a group of parameters was set inside a compiled function")
+        if name in self.index:
             self._assign(name, value)
+        else:
+            self.plain[name] = value
+        if recording.current_trace() is None and (settings := self.find_settings()) != self.own_settings:
+            self.own_settings = settings
+            note_change()
 
     def _assign(self, name: str, value: Any) -> None:
         index = self.index[name]
@@ -85,6 +135,11 @@ class ParameterGroup(MutableMapping[str, Any]):
         shown = ", ".join(f"{name}={self[name]!r}" for name in self if name != "params")
         count = sum(p.size for p in self.params)
         return f"{len(self.params)} parameters, {count} numbers: {shown}"
+
+
+def settings_of(group: ParameterGroup) -> Settings:
+    """The settings of a group, as a trace reads them."""
+    return group.own_settings
 
 
 def is_number(value: Any) -> bool:

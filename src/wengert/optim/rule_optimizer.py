@@ -7,7 +7,9 @@ program over all parameters. `Adam()`, without parameters, is a pair of function
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from wengert.core.errors import user_error
@@ -16,9 +18,11 @@ from wengert.modes.tensor import Tensor
 from wengert.optim.functional import init_state, update_tree
 from wengert.optim.groups import ParameterGroup
 from wengert.optim.optimizer import Optimizer
-from wengert.optim.programs import update_all, update_program
 from wengert.optim.rules import Rule, initial_part
 from wengert.optim.state_dicts import load_groups, load_state, save_group
+
+HAS_LLVM = find_spec("llvmlite") is not None
+"""Without it, NumPy runs the operations of the rules."""
 
 
 class RuleOptimizer(Optimizer):
@@ -28,15 +32,15 @@ class RuleOptimizer(Optimizer):
 
     def __init__(self, params: Any, **defaults: Any):
         self.state: dict[Tensor, dict[str, Tensor]] = {}
-        self.programs: dict[Any, Callable[..., Any]] = {}
+        self._program: Callable[[], Any] | None = None
         super().__init__(params, **defaults)
 
     def state_of(self, p: Tensor, group: ParameterGroup) -> dict[str, Tensor]:
         """The state of a parameter; what is missing is made, also inside a trace, which captures it."""
         state = self.state.setdefault(p, {})
-        for name in self.rule.parts(group):
+        for name in group.settings.parts:
             if name not in state:
-                state[name] = Tensor(initial_part(name, group, p.shape, p.dtype))
+                state[name] = Tensor(initial_part(name, group.values_now(), p.shape, p.dtype))
         return state
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -48,31 +52,36 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with recording.override(enabled=True):
                 loss = closure()
-        grads = [p.grad for p in self.parameters()]
-        with recording.override(enabled=False):
-            if recording.current_trace() is not None:
-                update_all(self.rule, self.members(grads), [g for g in grads if g is not None])
-            elif any(g is not None for g in grads):
-                self.program(grads)(*[g.value for g in grads if g is not None])
+        if HAS_LLVM and recording.current_trace() is None:
+            self.program()
+        else:
+            self.update_parameters()
         return loss
 
-    def members(self, grads: list[Tensor | None]) -> list[tuple[ParameterGroup, list[tuple[Tensor, dict]]]]:
-        """The parameters that have a gradient, with their state, for each group."""
-        rest = iter(grads)
-        return [
-            (group, [(p, self.state_of(p, group)) for p in group.params if next(rest) is not None])
-            for group in self.param_groups
-        ]
+    @property
+    def program(self) -> Callable[[], Any]:
+        """The update of all parameters as one native program, which writes into their buffers."""
+        if self._program is None:
+            from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
 
-    def program(self, grads: list[Tensor | None]) -> Callable[..., Any]:
-        """The program that updates the parameters that have gradients, from these."""
-        key = (
-            tuple([g is None for g in grads]),
-            tuple([(*group.plain.items(), *self.rule.parts(group)) for group in self.param_groups]),
-        )
-        if key not in self.programs:
-            self.programs[key] = update_program(type(self).__name__, self.rule, self.members(grads))
-        return self.programs[key]
+            owner = weakref.ref(self)
+            update = lambda: owner().update_parameters()  # type: ignore[union-attr]  # it owns the program
+            update.__name__ = self.rule.__name__
+            self._program = compile(update)
+        return self._program
+
+    def update_parameters(self) -> tuple[()]:
+        """Apply the rule to all parameters that have a gradient, and assign the new values and states."""
+        with recording.override(enabled=False):
+            for group in self.groups():
+                for p in group.params:
+                    if p.grad is not None:
+                        state = self.state_of(p, group)
+                        new, new_state = group.settings.apply(self.rule, group.numbers, p, p.grad, state)
+                        p[...] = new
+                        for name, value in new_state.items():
+                            state[name][...] = value
+        return ()
 
     # Functions on trees.
 
@@ -108,4 +117,4 @@ class RuleOptimizer(Optimizer):
         load_state(name, self, params, state_dict["state"])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "programs": {}}
+        return {**self.__dict__, "_program": None}

@@ -44,7 +44,7 @@ def load_state(
 ) -> None:
     """Assign saved states; parameters without one start again."""
     for i, (p, group) in enumerate(params):
-        parts = optimizer.rule.parts(group)
+        parts = group.settings.parts
         old = saved.get(i, {})
         if old and set(old) != set(parts):
             raise user_error(
@@ -55,7 +55,7 @@ def load_state(
         if not old and p not in optimizer.state:
             continue
         for part, tensor in optimizer.state_of(p, group).items():
-            new = np.asarray(old[part]) if old else initial_part(part, group, p.shape, p.dtype)
+            new = np.asarray(old[part]) if old else initial_part(part, group.values_now(), p.shape, p.dtype)
             if new.shape != tensor.shape:
                 raise user_error(
                     ValueError, f"The saved {part} of parameter {i} has shape {new.shape}, and not {tensor.shape}"

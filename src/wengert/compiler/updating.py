@@ -47,13 +47,16 @@ class UpdatingProgram:
         self.in_place = [o for _, o in self.native.build.program.in_place]
 
     def __call__(self, updated: Sequence[Tensor], others: Sequence[np.ndarray]) -> None:
+        if not self.overwrite(updated, others):
+            contiguous = [np.ascontiguousarray(x) for x in others]
+            if not self.overwrite(updated, contiguous):
+                self.replace(updated, contiguous)
+
+    def overwrite(self, updated: Sequence[Tensor], others: Sequence[np.ndarray]) -> bool:
+        """Write into the buffers; whether it could: tensors must be sole owners, and arrays contiguous."""
         entry, values = self.native.entry, [t.value for t in updated]
-        if entry is None or max(map(sys.getrefcount, values)) != SOLE_OWNER:
-            del values
-            self.replace(updated, others)
-        elif entry(*values, *others) is NotImplemented:
-            del values
-            self.replace(updated, [np.ascontiguousarray(x) for x in others])
+        is_free = entry is not None and max(map(sys.getrefcount, values)) == SOLE_OWNER
+        return is_free and entry(*values, *others) is not NotImplemented
 
     def replace(self, updated: Sequence[Tensor], others: Sequence[np.ndarray]) -> None:
         """The same for arrays of any layout, and tensors that are not the sole owners of their buffers."""

@@ -30,7 +30,7 @@ def definitions() -> dict[str, list[str]]:
 
 def is_public(name: str) -> bool:
     """Names of NumPy and of the public interface: each family, and the code that lowers or prints it, may use them."""
-    return any(hasattr(space, name) for space in (wg, wg.autograd, wg.linalg, wg.numeric, np))
+    return any(hasattr(space, name) for space in (wg, wg.autograd, wg.linalg, wg.numeric, wg.nn, wg.nn.functional, np))
 
 
 def test_a_name_has_one_home_or_two():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def test_a_compiled_function_is_used_again_by_each_transform():
         same(wg.hessian(c)(x), wg.hessian(scalar)(x))
         same(wg.vmap(c)(np.stack([x, x])), wg.vmap(scalar)(np.stack([x, x])))
     assert len(traced) == 1
-    (signature,) = c.known.values()
+    (signature,) = signatures(c)
     assert {"vjp", "vmap"} <= {kind for kind, _ in signature.known}
 
 
@@ -290,3 +291,41 @@ def test_complex_functions():
     plain = wg.tensor(z, requires_grad=True)
     real(plain).backward()
     same(t.grad, plain.grad)
+
+
+# What the backward pass keeps
+
+
+def signatures(compiled):
+    """The signatures that a compiled function has been called with."""
+    return [signature for found in compiled.known.values() for signature in found]
+
+
+def test_the_backward_pass_does_not_compute_the_call_again():
+    f = wg.compile(lambda x, w: np.tanh(x @ w))
+    x, w = wg.tensor(np.ones((2, 4)), requires_grad=True), wg.tensor(np.eye(4), requires_grad=True)
+    f(x, w).sum().backward()
+    (derived,) = [function for s in signatures(f) for key, function in s.known.items() if key[0] == "backward pass"]
+    assert "tanh" not in [node.primitive.name for s in signatures(derived) for node in s.graph.operations]
+    np.testing.assert_allclose(x.grad.numpy(), np.full((2, 4), 1.0 / np.cosh(1.0) ** 2), rtol=1e-14)
+
+
+def test_kept_values_are_freed_with_the_result():
+    f = wg.compile(lambda x: np.exp(x).sum())
+    x = wg.tensor(X, requires_grad=True)
+    y = f(x)
+    (call,) = y.node.parents
+    kept = [weakref.ref(a) for a in call.params["gradient"].residuals]
+    del call
+    assert kept
+    y.backward()
+    del y
+    assert not [r for r in kept if r() is not None]
+
+
+def test_powers_of_numbers_that_are_kept_stay_weak():
+    f = lambda x, a: (x * a**3.5 + np.sin(x * a**3.5)).sum()
+    x = wg.tensor(X.astype(np.float32), requires_grad=True)
+    wg.compile(f)(x, 2.0).backward()
+    assert x.grad.dtype == np.float32
+    np.testing.assert_allclose(x.grad.numpy(), wg.grad(f)(X.astype(np.float32), 2.0), rtol=1e-5)

@@ -291,9 +291,9 @@ def test_a_trace_refuses_to_draw():
         lambda x: rng.permutation(x * np.ones(3)),
         lambda x: x * rng.random(3).sum(),
     ):
-        with pytest.raises(wg.TrackedValueError, match=r"same in every call, at .*test_draw.py:\d+\. Draw outside"):
+        with pytest.raises(wg.TrackedValueError, match=r"same in every call, at .*test_draw.py:\d+\. .* draw outside"):
             wg.compile(f)(2.0)
-    with pytest.raises(wg.TrackedValueError, match="Draw outside"):
+    with pytest.raises(wg.TrackedValueError, match="draw outside"):
         rng.normal(wg.symbol("x"))
     noise = rng.standard_normal(3)
     np.testing.assert_allclose(wg.compile(lambda scale, z: scale * z)(2.0, noise), 2.0 * noise)

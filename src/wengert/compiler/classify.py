@@ -10,6 +10,7 @@ from wengert.compiler.lowering import (
     SUPPORTED,
     BlasCall,
     Choice,
+    Draw,
     Gather,
     Instructions,
     Reduction,
@@ -38,6 +39,7 @@ class Form(Enum):
 
     GIVEN = "input or constant"
     ELEMENT = "computed element by element"
+    DRAW = "hashes the index of each element"
     VIEW = "only moves elements"
     CHOICE = "takes each element from one of several positions"
     UNROLLED = "reduction of few terms, unrolled"
@@ -50,7 +52,7 @@ class Form(Enum):
     OUTPUT = "one output of a fallback that has several"
 
 
-COMPUTED = (Form.ELEMENT, Form.CHOICE, Form.UNROLLED, Form.GATHER)
+COMPUTED = (Form.ELEMENT, Form.DRAW, Form.CHOICE, Form.UNROLLED, Form.GATHER)
 
 
 def form_of(node: Node, rows: tuple[int, ...], is_tiny: bool = False) -> Form:
@@ -80,6 +82,8 @@ def _native_form(node: Operation, rows: tuple[int, ...], is_tiny: bool) -> Form 
             return Form.VIEW
         case Instructions() as found:
             return Form.ELEMENT if found.is_for([a.spec for a in node.args], node.spec) else None
+        case Draw():
+            return Form.DRAW
         case Reduction():
             return _reduction_form(node, rows, is_tiny)
         case Choice() as found:

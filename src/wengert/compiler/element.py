@@ -26,7 +26,7 @@ from wengert.compiler.lane_operations import (
     splat,
 )
 from wengert.compiler.lanes import I64, Code, Lanes, Type, fma, select
-from wengert.compiler.lowering import Instructions, Reduction, common_kind, lowering_of
+from wengert.compiler.lowering import Draw, Instructions, Reduction, common_kind, lowering_of
 from wengert.compiler.memory_plan import Pointers
 from wengert.compiler.schedule import Schedule
 from wengert.graph.ir import Constant, Node, Operation
@@ -83,6 +83,8 @@ class Elements(ElementSources):
             return parts[0]
         if form is Form.UNROLLED:
             return self.fold_terms(node, parts)
+        if form is Form.DRAW:
+            return self.draw(node, position, parts)
         kind_of_number = common_kind([a.operand for a in node.args], node.spec)
         value = lowering_of(node, Instructions).write(self.align(parts), kind_of_number, node.params)
         return value.to(Type.from_dtype(node.dtype).kind)
@@ -221,6 +223,12 @@ class Elements(ElementSources):
             value = select(condition, part, value)
         assert value is not None
         return value
+
+    def draw(self, node: Operation, position: Position, state: Sequence[Lanes]) -> Lanes:
+        """A random number: a hash of the state and the index of the element among those of the state."""
+        size = node.params["size"]
+        index = self.evaluate(flat_index(position[node.ndim - len(size) :], size), True)
+        return lowering_of(node, Draw).body(*self.align([*state, index]), **node.params)
 
     def fold_terms(self, node: Operation, parts: Sequence[Lanes]) -> Lanes:
         """The terms of a reduction one after the other, as NumPy adds few of them.

@@ -45,6 +45,9 @@ class ElementSources:
         form = self.schedule.forms[node]
         if form is Form.ELEMENT:
             return [(a, self.operand_position(a, node, position)) for a in node.args]
+        if form is Form.DRAW:
+            lead = position[: node.ndim - len(node.params["size"])]
+            return [(node.args[0], (*lead, Affine(i))) for i in range(node.args[0].shape[-1])]
         if form is Form.VIEW:
             found = lowering_of(node, View).position(position, node.args[0].spec, **node.params)
             assert found is not None, node.primitive.name

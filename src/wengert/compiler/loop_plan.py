@@ -68,15 +68,17 @@ class LoopPlan:
                 has_one_shape = has_one_shape and node.shape == shape
             if sources.is_stored(node):
                 continue
-            is_view = is_single and schedule.forms[node] is Form.VIEW
-            has_one_shape = has_one_shape and (is_view or schedule.forms[node] is Form.ELEMENT)
             if isinstance(node, Operation):
+                form = schedule.forms[node]
+                is_view = is_single and form is Form.VIEW
+                is_draw = form is Form.DRAW and node.args[0].ndim == 1 and sources.is_stored(node.args[0])
+                has_one_shape = has_one_shape and (form is Form.ELEMENT or is_view or is_draw)
                 inner = max(node.size // max(math.prod(schedule.domain(node)), 1), 1)
                 per_element += operation_cost(node) * inner
                 for a in node.args:
-                    if (a, is_single) not in seen:
-                        seen.add((a, is_single))
+                    if (a, is_single) not in seen and not is_draw:
                         stack.append((a, is_single))
+                    seen.add((a, is_single))
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and kernel.scatter is None and len(shape) > 0
         is_flat = has_one_shape and is_whole and not schedule.is_tiny and not schedule.rows
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat

@@ -87,6 +87,18 @@ def on_bits(body: Callable[..., Lanes]) -> Instructions:
     return Instructions(body, "ib")
 
 
+class Draw(Lowering):
+    """Hashes the index of each element with a state: `body` is called with the state and the index, as integers.
+
+    The operand is a state of three numbers along its last axis, or several; the result has the axes of the parameter
+    `size` for each.
+    """
+
+    def __init__(self, body: Callable[..., Lanes], cost: int):
+        super().__init__(cost)
+        self.body = body
+
+
 class View(Lowering):
     """Shows elements of its operand: `position` gives the position in the operand, or None where that is not affine.
 

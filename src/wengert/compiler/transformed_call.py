@@ -1,6 +1,8 @@
 """Calls of compiled functions under transforms.
 
-Such a call is one operation, whose vjp, jvp and batched versions are compiled functions again.
+Such a call is one operation, whose vjp, jvp and batched versions are compiled functions again. On a tape of plain
+arrays, the program of the call keeps what the rules need, and that of its backward pass reads it. If the backward pass
+is recorded or transformed itself, it computes the call again.
 """
 
 from __future__ import annotations
@@ -9,15 +11,18 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from wengert.control.call import Call, call_operation, has_history
+from wengert.control.bodies import Live, Pulled, gradient_primitive, pull_body
+from wengert.control.call import Call, call_operation, has_history, pull_call
 from wengert.control.values import is_smooth
+from wengert.core.array import Array
 from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.tree import flatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.modes.batch import Batched
-from wengert.modes.forward import Dual
+from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.taylor import Jet
+from wengert.modes.tensor import Tensor, record_result, split_operands
 from wengert.transforms.products import conjugate, jvp, vjp
 from wengert.transforms.vmap import vmap
 
@@ -29,6 +34,12 @@ if TYPE_CHECKING:
 def operation_of(name: str) -> Primitive:
     """The operation of the compiled functions of this name."""
     return call_operation(name)
+
+
+@lru_cache(1024)
+def gradient_of(name: str) -> Primitive:
+    """The operation that stands on the tape for a call that has kept what its backward pass needs."""
+    return gradient_primitive(name)
 
 
 class CompiledCall(Call):
@@ -52,6 +63,24 @@ class CompiledCall(Call):
     def run_inline(self, x: Sequence[Any]) -> tuple[Any, ...]:
         """The results, one operation at a time."""
         return tuple(self.signature.graph.run(x))
+
+    def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple[Any, ...]:
+        values, parents, constants = split_operands(x, top.level)
+        live = tuple([parent is not None for parent in parents])
+        if not any(live) or any(isinstance(v, Array) for v in values):
+            return super().in_reverse_mode(primitive, top, x)
+        forward = self.signature.derive(
+            "forward pass", live, lambda graph: graph_function(pull_body(graph, live).forward)
+        )
+        pulled, count = pull_body(self.signature.graph, live), len(self.specs)
+        outs = forward(*values)
+        gradient = CompiledGradient(self, pulled, live, outs[count:])
+        parameters = {"gradient": gradient}
+        found = record_result(gradient_of(self.name), top.level, parameters, values, parents, constants, outs[:count])
+        for y, alive in zip(found, pulled.live, strict=True):
+            if not alive:
+                y.node = None
+        return tuple(found)
 
     def pull(self, t: Sequence[Any], x: Sequence[Any], live: Sequence[bool]) -> list[Any]:
         given = tuple([c is not None for c in t])
@@ -87,6 +116,48 @@ class CompiledCall(Call):
         axes = tuple([0 if mine else None for mine in own])
         whole = self.signature.derive("vmap", own, lambda graph: vmap(lambda *x: tuple(graph.run(x)), in_axes=axes))
         return tuple([Batched(y, top.level) for y in whole(*payloads(x, own))])
+
+
+class CompiledGradient:
+    """The backward pass of one call: a compiled function of inputs that it uses, of residuals, and of cotangents."""
+
+    def __init__(self, call: CompiledCall, pulled: Pulled, live: Live, residuals: Sequence[Any]):
+        self.call, self.pulled, self.live = call, pulled, live
+        inputs = pulled.backward.inputs[len(pulled.uses) :]
+        self.residuals = [x if node.weak is None else node.weak(x) for x, node in zip(residuals, inputs, strict=False)]
+
+    def pull_through(self, t: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+        """The cotangents of the live operands."""
+        if any(isinstance(v, Array) for v in (*t, *operands)):
+            return pull_call(self.call, t, operands, self.live)
+        pulled, live = self.pulled, self.live
+        given = tuple([c is not None for c, alive in zip(t, pulled.live, strict=True) if alive])
+        backward = self.call.signature.derive(
+            "backward pass", (live, given), lambda graph: make_backward(pull_body(graph, live).backward, given)
+        )
+        cotangents = [c for c, alive in zip(t, pulled.live, strict=True) if alive and c is not None]
+        found = iter(backward(*[operands[i] for i in pulled.uses], *self.residuals, *cotangents))
+        return [next(found) if alive else None for alive in live]
+
+
+def graph_function(graph: Graph) -> Callable[..., Any]:
+    """A graph as a function of its inputs."""
+    return lambda *x: tuple(graph.run(x))
+
+
+def make_backward(graph: Graph, given: Sequence[bool]) -> Callable[..., Any]:
+    """A backward pass as a function of what it reads and of the `given` cotangents; the others are zero."""
+    first = len(graph.inputs) - len(given)
+
+    def function(*x: Any) -> tuple[Any, ...]:
+        rest = iter(x[first:])
+        cotangents = [
+            next(rest) if there else zeros_like(node.spec)
+            for node, there in zip(graph.inputs[first:], given, strict=True)
+        ]
+        return tuple(graph.run([*x[:first], *cotangents]))
+
+    return function
 
 
 def restrict_graph(

@@ -196,7 +196,7 @@ def pull_body(body: Graph, live: Live, free: Live | None = None, recompute: bool
     The backward part may read inputs that are `free`, all by default, without anything being kept for it. With
     `recompute`, it begins with the forward part, and there are no residuals.
     """
-    trace, inputs = Trace(new_level(), is_held=True), [Input(node.spec) for node in body.inputs]
+    trace, inputs = Trace(new_level(), is_held=True), [Input(node.spec, node.weak) for node in body.inputs]
     level = new_level()
 
     def symbol(node: Node) -> Symbol:
@@ -261,7 +261,7 @@ def split_passes(
             if node in new:
                 continue
             if node in kept or not isinstance(node, Operation):
-                new[node] = residuals[node] = Input(node.spec)
+                new[node] = residuals[node] = Input(node.spec, node.weak)
             elif any(a not in new for a in node.args):
                 stack += [node, *node.args]
             else:

@@ -46,7 +46,11 @@ class Branch:
     """A class of objects with named parts that are trees, such as the modules of `wg.nn`."""
 
     def open_branch(self) -> tuple[Callable[[dict[str, Any]], Any], dict[str, Any]]:
-        """A hashable function that makes an object like this from other parts, and the parts by name."""
+        """A hashable function that makes an object like this from other parts, and the parts by name.
+
+        The function has an attribute `cls`, the class of the object. Two of them are equal if what they make differs in
+        the parts alone.
+        """
         raise NotImplementedError
 
 
@@ -65,6 +69,16 @@ def _open(tree: Any) -> tuple[Any, tuple[Any, ...], list[Any]] | None:
         names = tuple(field.name for field in dataclasses.fields(tree))
         return type(tree), names, [getattr(tree, name) for name in names]
     return None
+
+
+def children_of(tree: Any) -> dict[Any, Any] | None:
+    """The children of a container by key: index, key or name; None for a leaf.
+
+    >>> children_of(["a", ("b", "c")])
+    {0: 'a', 1: ('b', 'c')}
+    """
+    opened = _open(tree)
+    return None if opened is None else dict(zip(opened[1], opened[2], strict=True))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
@@ -110,14 +124,28 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     if make is type(None):
         return None
     if not isinstance(make, type) or issubclass(make, dict):
-        return make(dict(zip(keys, parts, strict=True)))
+        made: Any = make  # a class or a function
+        return made(dict(zip(keys, parts, strict=True)))
     if dataclasses.is_dataclass(make):
         return make(**dict(zip(keys, parts, strict=True)))
     return make(*parts) if hasattr(make, "_fields") else make(parts)
 
 
+def is_alike(a: Structure, b: Structure) -> bool:
+    """Whether two structures have the same containers, classes and keys, whatever else their branches hold.
+
+    Two models that were made alike have different buffers, and so different structures, that are alike.
+    """
+    return a == b or (
+        getattr(a.make, "cls", a.make) is getattr(b.make, "cls", b.make)
+        and a.keys == b.keys
+        and (a is LEAF) == (b is LEAF)
+        and all(is_alike(x, y) for x, y in zip(a.children, b.children, strict=True))
+    )
+
+
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """`function` of the leaves of one or more trees of the same structure.
+    """`function` of the leaves of one or more trees of the same structure; the result is like the first of them.
 
     >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
@@ -126,7 +154,7 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     columns = [leaves]
     for other in others:
         column, other_structure = flatten(other)
-        if other_structure != structure:
+        if not is_alike(other_structure, structure):
             raise user_error(ValueError, f"The trees have different structures, {structure!r} and {other_structure!r}")
         columns.append(column)
     return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])

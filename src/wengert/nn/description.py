@@ -22,7 +22,7 @@ def constructor(cls: type) -> dict[str, Any]:
 def arguments(module: Any) -> str:
     """The arguments of a module that differ from the defaults, as far as its attributes tell."""
     shown = []
-    for name, default in constructor(type(module)).items():
+    for name, default in constructor(module.__class__).items():
         if name not in module.__dict__:
             continue
         value = module.__dict__[name]

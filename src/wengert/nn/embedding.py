@@ -44,7 +44,7 @@ class Embedding(Module):
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
         """A table with these numbers, frozen unless `freeze` is False."""
         table = np.asarray(embeddings)
-        made = cls(*table.shape, padding_idx, dtype=table.dtype)
+        made = cls(table.shape[0], table.shape[1], padding_idx, dtype=table.dtype)
         made.weight.data = table
         made.weight.requires_grad = not freeze
         return made

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from wengert.core.array import Array
+
 PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset)
 
 
-class Slot(NamedTuple):
+class ParameterPath(NamedTuple):
     """Stands for a parameter, by its path."""
 
     path: str
@@ -27,7 +31,7 @@ class Record(NamedTuple):
 
 
 class Frame:
-    """The modules in a module, with a `Slot` for each parameter: makes a module like it from other parameters.
+    """The modules in a module, with a `ParameterPath` for each parameter: makes one like it from other parameters.
 
     Frames are equal if their attributes are: plain ones by value, tensors and other objects by identity. A module or a
     parameter in two places is the same in both places of what the frame makes.
@@ -41,11 +45,11 @@ class Frame:
         return self.cls.__name__
 
     def __call__(self, parts: dict[str, Any]) -> Any:
-        modules = [object.__new__(record.cls) for record in self.records]
+        modules: list[Any] = [object.__new__(record.cls) for record in self.records]
         for module, record in zip(modules, self.records, strict=True):
             attributes = module.__dict__
             for name, value in record.attributes.items():
-                if value.__class__ is Slot:
+                if value.__class__ is ParameterPath:
                     value = parts[value.path]
                 elif value.__class__ is Part:
                     value = modules[value.number]
@@ -85,9 +89,11 @@ def take_apart(modules: dict[str, Any]) -> tuple[Frame, dict[str, Any]]:
         attributes = dict(module.__dict__)
         for name, value in attributes.items():
             if name in module._parameters and value is not None:
-                found = paths.setdefault(id(value), f"{path}.{name}" if path else name)
+                found = f"{path}.{name}" if path else name
+                if isinstance(value, Array | np.ndarray):
+                    found = paths.setdefault(id(value), found)
                 parameters[found] = value
-                attributes[name] = Slot(found)
+                attributes[name] = ParameterPath(found)
             elif id(value) in numbers:
                 attributes[name] = Part(numbers[id(value)])
         records.append(Record(type(module), attributes))

@@ -107,7 +107,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.ndim != 2:
         raise user_error(ValueError, f"eye_ fills a matrix, and was given the shape {tensor.shape}")
-    return fill(tensor, np.eye(*tensor.shape))
+    return fill(tensor, np.eye(tensor.shape[0], tensor.shape[1]))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:

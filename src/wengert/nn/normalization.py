@@ -139,7 +139,7 @@ class BatchNormBase(Module):
                 f"It takes {' or '.join(map(str, self.axes))} axes, (batch, channels, ...).",
             )
         refuse_length(x, 1, self.num_features, name, "num_features")
-        momentum = self.momentum
+        momentum: Any = self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked[...] = self.num_batches_tracked + 1
             if momentum is None:

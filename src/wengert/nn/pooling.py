@@ -27,7 +27,7 @@ class MaxPooling(Module):
         ceil_mode: bool = False,
     ):
         self.kernel_size, self.stride, self.padding, self.dilation = map(
-            as_tuple, (kernel_size, stride, padding, dilation)
+            tuple_of, (kernel_size, stride, padding, dilation)
         )
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
@@ -51,7 +51,7 @@ class AveragePooling(Module):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ):
-        self.kernel_size, self.stride, self.padding = map(as_tuple, (kernel_size, stride, padding))
+        self.kernel_size, self.stride, self.padding = map(tuple_of, (kernel_size, stride, padding))
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
 
     def forward(self, input: Any) -> Any:
@@ -65,7 +65,7 @@ class AdaptiveMaxPooling(Module):
     function: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: Sizes, return_indices: bool = False):
-        self.output_size, self.return_indices = as_tuple(output_size), return_indices
+        self.output_size, self.return_indices = tuple_of(output_size), return_indices
 
     def forward(self, input: Any) -> Any:
         function = type(self).function
@@ -78,14 +78,14 @@ class AdaptiveAveragePooling(Module):
     function: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: Sizes):
-        self.output_size = as_tuple(output_size)
+        self.output_size = tuple_of(output_size)
 
     def forward(self, input: Any) -> Any:
         function = type(self).function
         return function(input, self.output_size)
 
 
-def as_tuple(numbers: Any) -> Any:
+def tuple_of(numbers: Any) -> Any:
     """Numbers for each axis as a tuple; one number and None as they are."""
     return tuple(numbers) if isinstance(numbers, Sequence) else numbers
 

@@ -66,6 +66,7 @@ class Recurrent(Module):
     """What recurrent layers share: weights by PyTorch's names, layers, directions, and the layout of sequences."""
 
     kind: str
+    weight_ih_l0: Tensor
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Recurrent(Module):
         rows = STEPS[self.kind].gates * hidden_size
         for layer, end in self.each_direction():
             size = hidden_size * (1 + bidirectional) if layer else input_size
-            shapes = {"weight_ih": (rows, size), "weight_hh": (rows, hidden_size)}
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, size), "weight_hh": (rows, hidden_size)}
             if bias:
                 shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
             for name, shape in shapes.items():

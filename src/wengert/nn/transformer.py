@@ -41,6 +41,14 @@ def sinusoidal_positions(length: int, d_model: int, dtype: Any = np.float32) -> 
 class TransformerLayer(Module):
     """What encoder and decoder layers share: self-attention, the feed-forward part, and how parts are joined."""
 
+    attentions = 1
+    norm1: LayerNorm
+    norm2: LayerNorm
+    norm3: LayerNorm
+    dropout1: Dropout
+    dropout2: Dropout
+    dropout3: Dropout
+
     def __init__(
         self,
         d_model: int,
@@ -60,7 +68,13 @@ class TransformerLayer(Module):
             raise user_error(ValueError, f"activation must be 'relu', 'gelu' or a function, not {activation!r}")
         rng = default_rng(rng)
         self.d_model, self.nhead, self.norm_first, self.activation = d_model, nhead, norm_first, activation
-        settings = {"dropout": dropout, "bias": bias, "batch_first": batch_first, "rng": rng, "dtype": dtype}
+        settings: dict[str, Any] = {
+            "dropout": dropout,
+            "bias": bias,
+            "batch_first": batch_first,
+            "rng": rng,
+            "dtype": dtype,
+        }
         self.self_attn = MultiheadAttention(d_model, nhead, **settings)
         if self.attentions > 1:
             self.multihead_attn = MultiheadAttention(d_model, nhead, **settings)
@@ -71,8 +85,6 @@ class TransformerLayer(Module):
             setattr(self, f"norm{k + 1}", LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype))
         for k in range(self.attentions + 1):
             setattr(self, f"dropout{k + 1}", Dropout(dropout, rng=rng))
-
-    attentions = 1
 
     def feed_forward(self, x: Any) -> Any:
         """Two affine maps with the activation between them."""
@@ -181,5 +193,10 @@ class TransformerDecoder(Module):
 
 
 def copies(layer: Module, count: int) -> ModuleList:
-    """Layers with the same initial weights."""
-    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+    """Layers with the same initial weights, and generators of their own."""
+    found = ModuleList([copy.deepcopy(layer) for _ in range(count)])
+    for k, part in enumerate(found):
+        for module in part.modules():
+            if isinstance(module, Dropout):
+                module.rng = module.rng.fold_in(k)
+    return found

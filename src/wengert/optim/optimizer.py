@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Optimizer:
     >>> isinstance(optimizer, Optimizer), [group["lr"] for group in optimizer.param_groups]
     (True, [0.1, 0.01])
     """
+
+    closure: ClassVar[str] = "optional"
+    """Whether `step` must be given a function: "optional", "needed" to compute loss and gradients, "of parameters"."""
 
     def __init__(self, params: Any, **defaults: Any):
         refuse_negative(type(self).__name__, defaults)

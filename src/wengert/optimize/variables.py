@@ -11,10 +11,10 @@ import numpy as np
 
 from wengert.core.errors import GradientError, user_error
 from wengert.core.levels import bottom_array, iterate_payloads
-from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
+from wengert.core.tree import LEAF, Structure, children_of, flatten, leaf_paths, unflatten
 from wengert.modes.tensor import Tensor
 from wengert.structure.flat_tree import FlatTree
-from wengert.transforms.boundary import flatten_arrays
+from wengert.transforms.boundary import detach_parameters, flatten_arrays
 
 
 def is_pair(bounds: Any) -> bool:
@@ -28,6 +28,7 @@ class Variables:
     """The start of a search, as a vector, and its conversion back to trees. `notes` say how it was converted."""
 
     def __init__(self, x0: Any, name: str = "x0"):
+        x0 = detach_parameters(x0)
         refuse_tracked(x0, name)
         leaves, self.structure = flatten_arrays(x0)
         self.notes: list[str] = []
@@ -146,22 +147,13 @@ def leaves_below(tree: Any, structure: Structure) -> list:
     """
     if structure is LEAF or tree is None or isinstance(tree, int | float):
         return [tree] * structure.size
-    if not isinstance(tree, structure.make):
+    given = children_of(tree)
+    if given is None:
         raise user_error(TypeError, f"bounds have a {type(tree).__name__} where x0 has the structure {structure!r}")
-    known = (
-        set(tree)
-        if isinstance(tree, dict)
-        else set(range(len(tree)))
-        if isinstance(tree, list | tuple)
-        else set(structure.keys)
-    )
-    if known != set(structure.keys):
-        raise user_error(TypeError, f"bounds have the keys {sorted(known)}, where x0 has the structure {structure!r}")
-    indexed = isinstance(tree, dict | list | tuple)
+    if given.keys() != set(structure.keys):
+        raise user_error(TypeError, f"bounds have the keys {sorted(given)}, where x0 has the structure {structure!r}")
     children = zip(structure.keys, structure.children, strict=True)
-    return [
-        leaf for key, child in children for leaf in leaves_below(tree[key] if indexed else getattr(tree, key), child)
-    ]
+    return [leaf for key, child in children for leaf in leaves_below(given[key], child)]
 
 
 def plain_array(x: Any) -> Any:
@@ -184,7 +176,7 @@ def refuse_tracked(tree: Any, what: str) -> None:
 
 def as_arguments(args: Any) -> tuple:
     """Further arguments of a function, as SciPy takes them: a tuple, or one of them alone."""
-    found = args if isinstance(args, tuple) else (args,)
+    found = detach_parameters(args if isinstance(args, tuple) else (args,))
     refuse_tracked(found, "args")
     return found
 

@@ -2,9 +2,10 @@
 
 from typing import NoReturn
 
+from wengert.random.counter_generator import CounterGenerator, counter_rng
 from wengert.random.generator import Generator, default_rng
 
-__all__ = ["Generator", "default_rng"]
+__all__ = ["CounterGenerator", "Generator", "counter_rng", "default_rng"]
 
 _OLD_NAMES = {
     "rand": "random",

@@ -33,7 +33,8 @@ def refuse_frozen(*_: Any, **__: Any) -> NoReturn:
     raise user_error(
         TrackedValueError,
         "A random draw in a function that is traced or compiled would be the same in every call",
-        "Draw outside, and pass the numbers as an argument: f(x, rng.standard_normal(n)).",
+        "Draw with wg.random.counter_rng(seed), whose draws are part of the program, or draw outside and pass the "
+        "numbers as an argument: f(x, rng.standard_normal(n)).",
     )
 
 
@@ -81,6 +82,23 @@ def can_broadcast(shape: tuple[int, ...], size: tuple[int, ...]) -> bool:
     return len(shape) <= len(size) and all(m in (1, n) for m, n in zip(shape[::-1], size[::-1], strict=False))
 
 
+def drawn_size(shapes: Sequence[tuple[int, ...]], size: Size) -> tuple[int, ...]:
+    """The size of a draw: what is asked for, or else the shape to which its parameters broadcast."""
+    shape = np.broadcast_shapes(*shapes)
+    if size is None:
+        return shape
+    wanted = size_tuple(size)
+    if not can_broadcast(shape, wanted):
+        raise user_error(ValueError, f"Parameters of shape {shape} cannot make draws of size {wanted}")
+    return wanted
+
+
+def drawn_dtype(parameters: Sequence[Any]) -> np.dtype:
+    """The precision of a draw: that of its parameters that are arrays of floats, or else double precision."""
+    floats = [p.dtype for p in parameters if isinstance(p, SHAPED) and p.dtype.kind == "f"]
+    return np.result_type(*floats) if floats else np.dtype(float)
+
+
 class Draw:
     """One draw: its parameters decide shape, precision and batch.
 
@@ -90,12 +108,8 @@ class Draw:
     def __init__(self, source: np.random.Generator, parameters: Sequence[Any], size: Size, checks: str | None = None):
         refuse_trace()
         self.source, self.parameters, self.checks = source, [as_operand(p) for p in parameters], checks
-        shape = np.broadcast_shapes(*[p.shape for p in self.parameters])
-        self.size = shape if size is None else size_tuple(size)
-        if size is not None and not can_broadcast(shape, self.size):
-            raise user_error(ValueError, f"Parameters of shape {shape} cannot make draws of size {self.size}")
-        floats = [p.dtype for p in parameters if isinstance(p, SHAPED) and p.dtype.kind == "f"]
-        self.dtype = np.result_type(*floats) if floats else np.dtype(float)
+        self.size = drawn_size([p.shape for p in self.parameters], size)
+        self.dtype = drawn_dtype(parameters)
 
     def __call__(self, method: str, *used: Any, core: tuple[int, ...] = ()) -> Any:
         """Numbers from a method of NumPy's generator, given these parameters.
@@ -143,17 +157,23 @@ def attach_derivative(draw: Any, numbers: Any, *parameters: Any) -> Any:
 def is_differentiated(x: Any) -> bool:
     """Whether a derivative of x is wanted, in any mode."""
     return any(
-        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched)
+        layer.requires_grad if isinstance(layer, Tensor) else not isinstance(layer, Batched | Symbol)
         for layer in iterate_payloads(x)
     )
 
 
 def refuse_gradient(method: str, instead: str = "", **parameters: Any) -> None:
-    """Raise an error for a tracked parameter of a draw that has no derivative: it must not be lost silently."""
+    """Raise an error in a trace, and for a parameter of a draw that is differentiated but has no derivative."""
     refuse_trace()
-    for name, p in parameters.items():
+    for p in parameters.values():
         if any(isinstance(layer, Symbol) for layer in iterate_payloads(p)):
             refuse_frozen()
+    refuse_lost_derivative(method, instead, **parameters)
+
+
+def refuse_lost_derivative(method: str, instead: str = "", **parameters: Any) -> None:
+    """Raise an error for a parameter of a draw that is differentiated but has no derivative."""
+    for name, p in parameters.items():
         if is_differentiated(p):
             more = instead or "; the gradient of an expectation is that of the log density, weighted: see wg.stats"
             raise user_error(

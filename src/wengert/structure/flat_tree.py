@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
-from wengert.core.tree import leaf_paths
+from wengert.core.tree import is_alike, leaf_paths
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.shape.reshaping import reshape
@@ -43,7 +43,7 @@ class FlatTree:
     def vector(self, tree: Any) -> Any:
         """A tree of this structure and these shapes as one vector."""
         leaves, structure = flatten_arrays(tree)
-        if structure != self.structure:
+        if not is_alike(structure, self.structure):
             raise user_error(TypeError, f"{self.what} has the structure {self.structure!r}, and not {structure!r}")
         for x, spec, path in zip(leaves, self.specs, leaf_paths(structure), strict=True):
             if x.shape != spec.shape:

@@ -19,6 +19,7 @@ from wengert.core.errors import user_error
 from wengert.ops.elementwise.exponential import exp, softplus
 from wengert.ops.reductions.sums import logsumexp
 from wengert.structure.flat_tree import FlatTree
+from wengert.transforms.boundary import detach_parameters
 from wengert.transforms.gradients import grad
 from wengert.transforms.products import jvp, linearize, vjp
 from wengert.transforms.vmap import vmap
@@ -31,6 +32,7 @@ class DerivativeOperator(LinearOperator):
     """
 
     def __init__(self, products: Products, x: Any):
+        x = detach_parameters(x)
         self.products, self.input = products, FlatTree(x, "x")
         self.point = np.array(self.input.vector(x))
         self.here = products.at(self.input, self.point)

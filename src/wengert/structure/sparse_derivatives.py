@@ -19,7 +19,7 @@ from wengert.structure.coloring import Coloring, color
 from wengert.structure.incidence import csr_array
 from wengert.structure.pattern_arguments import CallSignature
 from wengert.structure.patterns import Pattern, find_pattern
-from wengert.transforms.boundary import Argnums, flatten_arrays
+from wengert.transforms.boundary import Argnums, detach_parameters, flatten_arrays
 from wengert.transforms.gradients import Tape, grad
 from wengert.transforms.jacobians import ranges, run_each
 from wengert.transforms.products import push_forward
@@ -171,7 +171,7 @@ class SparseDerivative:
         update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> csr_array:
-        plan, arrays = self.find_plan(args, kwargs)
+        plan, arrays = self.find_plan(detach_parameters(args), detach_parameters(kwargs))
         for x in arrays:
             if isinstance(x, Array):
                 raise user_error(

@@ -19,7 +19,7 @@ from wengert.core.levels import has_user_tensor, is_own
 from wengert.core.primitive import PLAIN, SHAPED, as_operand
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
+from wengert.core.tree import LEAF, Branch, Structure, flatten, is_alike, leaf_paths, unflatten
 from wengert.core.tree import map as map_tree
 from wengert.modes import recording
 from wengert.modes.forward import Dual
@@ -63,6 +63,18 @@ def row_structure(n: int) -> Structure:
 def map_arrays(function: Callable[..., Any], tree: Any) -> Any:
     """`function` of each leaf of a tree; fast if the tree is one array."""
     return function(tree) if isinstance(tree, SHAPED) else map_tree(function, tree)
+
+
+def detach_parameters(tree: Any) -> Any:
+    """A tree in which the parameters of modules do not require a gradient, for tools that return plain numbers.
+
+    Other tensors stay as they are: their gradient would be lost, which is an error.
+    """
+    if isinstance(tree, Branch):
+        return map_tree(lambda p: p.detach() if isinstance(p, Tensor) and not p.level and p.is_leaf else p, tree)
+    if tree.__class__ in (tuple, list):
+        return tree.__class__([detach_parameters(part) for part in tree])
+    return {key: detach_parameters(part) for key, part in tree.items()} if tree.__class__ is dict else tree
 
 
 class Arguments:
@@ -132,7 +144,11 @@ class Arguments:
 def check_directions(name: str, tree: Any, structure: Structure, specs: Sequence[Spec]) -> list[Any]:
     """The leaves of a tangent or cotangent (`name`), which must have the structure, shapes and dtypes of a value."""
     leaves, found = flatten_arrays(tree)
-    if found is not structure and found != structure and loose_structure(found) != loose_structure(structure):
+    if (
+        found is not structure
+        and not is_alike(found, structure)
+        and loose_structure(found) != loose_structure(structure)
+    ):
         raise user_error(
             TypeError, f"The {name} has the structure {found!r}, the value {structure!r}", "They must be the same."
         )

@@ -13,7 +13,7 @@ from wengert.core.errors import user_error
 from wengert.core.levels import is_own, new_level
 from wengert.core.primitive import as_operand
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import LEAF, Structure, flatten, leaf_paths, unflatten
+from wengert.core.tree import LEAF, Structure, children_of, flatten, leaf_paths, unflatten
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.ops.shape.rearranging import concatenate
@@ -78,8 +78,7 @@ def run_batched(
             for x, axis in zip(leaves, axes, strict=True)
         ]
         chunk_args, chunk_kwargs = unflatten(structure, parts)
-        with recording.repeating("vmap"):
-            outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
+        outs, out_structure = flatten(recording.as_read(f)(*chunk_args, **chunk_kwargs))
         results = zip(outs, spread_axes(out_axes, out_structure, "out_axes"), leaf_paths(out_structure), strict=True)
         moved = [move_batch_back(out, level, last - first, axis, f"result{path}") for out, axis, path in results]
         return moved, out_structure
@@ -96,21 +95,13 @@ def spread_axes(axes: Any, structure: Structure, what: str) -> list[Any]:
     """One axis for each leaf, from a tree of axes that may be less deep than the tree of leaves."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * structure.size
-    if structure is not LEAF and structure.make is not type(None):
-        if isinstance(axes, dict) and set(axes) == set(structure.keys):
-            children = [axes[key] for key in structure.keys]
-        elif isinstance(axes, list | tuple) and issubclass(structure.make, list | tuple):
-            children = list(axes)
-        elif isinstance(axes, structure.make) and not isinstance(axes, dict):
-            children = [getattr(axes, key) for key in structure.keys]
-        else:
-            children = []
-        if len(children) == len(structure.children):
-            return [
-                axis
-                for child, below in zip(children, structure.children, strict=True)
-                for axis in spread_axes(child, below, what)
-            ]
+    given = children_of(axes)
+    if structure is not LEAF and given is not None and given.keys() == set(structure.keys):
+        return [
+            axis
+            for key, below in zip(structure.keys, structure.children, strict=True)
+            for axis in spread_axes(given[key], below, what)
+        ]
     raise user_error(
         ValueError,
         f"{what} has {axes!r} where the {('arguments' if what == 'in_axes' else 'results')} are {structure!r}",

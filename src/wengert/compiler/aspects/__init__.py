@@ -1,6 +1,16 @@
 """The native code of the operations: a file for each family, and `simd/` for the mathematical functions."""
 
-from wengert.compiler.aspects import by_numpy, contraction, elementwise, indexing, linalg, predicates, reductions, shape
+from wengert.compiler.aspects import (
+    by_numpy,
+    contraction,
+    elementwise,
+    indexing,
+    linalg,
+    predicates,
+    reductions,
+    samples,
+    shape,
+)
 from wengert.compiler.simd import (
     error_function,
     exponential,

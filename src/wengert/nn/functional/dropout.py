@@ -1,10 +1,99 @@
-"""Dropout."""
+"""Dropout: zeros at random, and what remains scaled so that the expectation stays."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from wengert.core.errors import user_error
+from wengert.core.primitive import as_operand
+from wengert.ops.elementwise.choices import where
+from wengert.random.counter_generator import counter_rng
 
-def dropout(x: Any, p: float = 0.5, training: bool = True, *, rng: Any = None) -> Any:  # noqa: ARG001
-    """Not written yet."""
-    return x
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
+
+SELU_LIMIT = -1.7580993408473766
+"""What SELU tends to for -inf, the product of its scale and alpha with the sign changed."""
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Any = None) -> Any:
+    """Zeros with probability p, and x / (1 - p) elsewhere; x after training.
+
+    `rng` is a seed or a generator (`wg.random.counter_rng`); None draws with fresh entropy.
+
+    >>> dropout([1.0, 2.0], p=0.0, rng=0), dropout([1.0, 2.0], training=False)
+    (array([1., 2.]), array([1., 2.]))
+    """
+    x = as_operand(input)
+    return drop(x, p, x.shape, rng) if training and p else x
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, rng: Any = None) -> Any:
+    """Zeros for whole channels of signals (batch, channels, length).
+
+    >>> dropout1d([[[1.0, 2.0]]], p=1.0).tolist()
+    [[[0.0, 0.0]]]
+    """
+    return drop_channels(1, input, p, training, rng)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, rng: Any = None) -> Any:
+    """Zeros for whole channels of images (batch, channels, height, width).
+
+    >>> dropout2d([[[[1.0, 2.0]]]], p=1.0).tolist()
+    [[[[0.0, 0.0]]]]
+    """
+    return drop_channels(2, input, p, training, rng)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, rng: Any = None) -> Any:
+    """Zeros for whole channels of volumes (batch, channels, depth, height, width).
+
+    >>> dropout3d([[[[[1.0, 2.0]]]]], p=1.0).tolist()
+    [[[[[0.0, 0.0]]]]]
+    """
+    return drop_channels(3, input, p, training, rng)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Any = None) -> Any:
+    """Dropout that keeps mean and variance of a standard normal input, as `selu` does.
+
+    >>> alpha_dropout([1.0, 2.0], training=False)
+    array([1., 2.])
+    """
+    x = as_operand(input)
+    if not training or not p:
+        return x
+    refuse_probability(p)
+    keep = 1.0 - p
+    scale = (keep * (1.0 + p * SELU_LIMIT**2)) ** -0.5 if keep else 0.0
+    is_kept = counter_rng(rng).random(x.shape, x.dtype) < keep
+    return where(is_kept, x, SELU_LIMIT) * scale - scale * p * SELU_LIMIT
+
+
+def drop_channels(ndim: int, input: Any, p: float, training: bool, rng: Any) -> Any:
+    """Dropout of whole channels, with `ndim` axes after them."""
+    x = as_operand(input)
+    if x.ndim not in (ndim + 1, ndim + 2):
+        raise user_error(
+            ValueError,
+            f"dropout{ndim}d was given an input of shape {x.shape}",
+            f"It takes {ndim + 2} axes, (batch, channels, ...), or {ndim + 1} without a batch.",
+        )
+    return drop(x, p, (*x.shape[:-ndim], *(1,) * ndim), rng) if training and p else x
+
+
+def drop(x: Any, p: float, shape: tuple[int, ...], rng: Any) -> Any:
+    """Zeros with probability p, one draw for each element of a shape that broadcasts."""
+    refuse_probability(p)
+    if x.dtype.kind != "f":
+        raise user_error(
+            TypeError, f"dropout takes floating-point numbers, and was given {x.dtype}", "Convert with x.astype(float)."
+        )
+    is_kept = counter_rng(rng).random(shape, x.dtype) < 1.0 - p
+    return where(is_kept, x * (1.0 / (1.0 - p) if p < 1.0 else 0.0), 0.0)
+
+
+def refuse_probability(p: float) -> None:
+    """Raise an error unless p is a probability."""
+    if not 0.0 <= p <= 1.0:
+        raise user_error(ValueError, f"dropout with p={p!r}", "A probability is between 0 and 1.")

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import user_error
+from wengert.core.errors import GradientError, user_error
+from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import as_operand
+from wengert.modes import recording
+from wengert.modes.batch import Batched
 from wengert.ops.elementwise.arithmetic import sqrt
 from wengert.ops.elementwise.choices import where
 from wengert.ops.linear_algebra.norms import vector_norm
@@ -145,7 +148,14 @@ def batch_norm(
 def move_towards(running: Any, new: Any, momentum: Any) -> None:
     """Move a running statistic towards the one of a batch, in place; no derivative depends on it."""
     new = reshape(stop_gradient(new), running.shape)
-    running[...] = running * (1.0 - momentum) + new * momentum
+    if any(isinstance(layer, Batched) for layer in iterate_payloads(new)) and not isinstance(running, Batched):
+        raise user_error(
+            GradientError,
+            "Batch normalisation in training inside vmap, where each element of the batch has statistics of its own",
+            "Call model.eval(), or normalise without running statistics (track_running_stats=False).",
+        )
+    with recording.override(enabled=False):
+        running[...] = running * (1.0 - momentum) + new * momentum
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:

@@ -111,7 +111,7 @@ def accumulator(windows: Windows) -> Callable[[np.ndarray, tuple[Indices, ...], 
     return add
 
 
-def _spread(t: Any, windows: Windows, lengths: Lengths) -> Any:
+def _spread_sums(t: Any, windows: Windows, lengths: Lengths) -> Any:
     out = np.zeros((*t.shape[: t.ndim - len(lengths)], *lengths), t.dtype)
     add = accumulator(windows)
     for element in product(*windows):
@@ -170,7 +170,7 @@ window_sum: Callable = linear(
 )
 window_spread: Callable = linear(
     "window_spread",
-    _spread,
+    _spread_sums,
     lambda t, windows: window_sum(t, windows=windows),
     batch=_keep_windows,
     spec=lambda x, windows, lengths: Spec((*x.shape[: len(x.shape) - len(lengths)], *lengths), x.dtype),

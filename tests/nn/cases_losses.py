@@ -1,14 +1,16 @@
-"""Losses on given numbers, by calls that mean the same in PyTorch and here.
-
-`tools/torch_losses.py` stores what PyTorch makes of them in `stored/losses.npz`.
-"""
+"""Losses on given numbers, by calls that mean the same in PyTorch and here."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.nn.torch_cases import Values
+
+import wengert as wg
 
 RNG = np.random.default_rng(20)
 LOGITS, IMAGES = RNG.normal(size=(5, 4)), RNG.normal(size=(2, 4, 3, 2))
@@ -30,6 +32,23 @@ class LossCase(NamedTuple):
     call: Callable[..., Any]
     inputs: tuple[np.ndarray, ...]
     constants: tuple[np.ndarray, ...] = ()
+    tolerance: float = 1e-10
+
+    def torch_values(self) -> Values:
+        torch = import_module("torch")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch wants "batchmean" rather than "mean"
+            return self.values(torch.nn.functional, torch.tensor)
+
+    def wengert_values(self) -> Values:
+        return self.values(wg.nn.functional, wg.tensor)
+
+    def values(self, functional: Any, make: Callable[..., Any]) -> Values:
+        """The loss, and the gradients of its sum."""
+        inputs = [make(x, requires_grad=True) for x in self.inputs]
+        out = self.call(functional, *inputs, *map(make, self.constants))
+        out.sum().backward()
+        return {"out": out.detach().numpy(), **{f"input{i}.grad": x.grad.numpy() for i, x in enumerate(inputs)}}
 
 
 def loss(name: str, *inputs: np.ndarray, constants: tuple[np.ndarray, ...] = (), **settings: Any) -> LossCase:

@@ -95,18 +95,14 @@ class States(NamedTuple):
     """The captured tensors of a program, beside its arguments and results.
 
     `records` is the number of records of its table, `inputs` and `outputs` are the numbers of arrays that these add to
-    those of the arguments and results. With `is_taped`, results are tensors.
+    those of the arguments and results. A run needs so many bytes of `memory`. With `is_taped`, results are tensors.
     """
 
     records: int = 0
     inputs: int = 0
     outputs: int = 0
+    memory: int = 0
     is_taped: bool = False
-
-    @classmethod
-    def of(cls, uses: Sequence[Any], is_taped: bool) -> States:
-        """The captured tensors that a program uses."""
-        return cls(len(uses), sum(use.input >= 0 for use in uses), sum(use.output >= 0 for use in uses), is_taped)
 
 
 NO_STATES = States()
@@ -141,7 +137,7 @@ class _EntryWriter:
         input_count = len(self.arguments) + self.states.inputs
         output_count = len(outputs) + self.states.outputs
         inputs_data, outputs_data = self.stack_bytes(16 * input_count), self.stack_bytes(16 * output_count)
-        self.held = self.begin_states()
+        self.held, self.memory = self.begin_states(), self.stack_bytes(self.states.memory)
         self.require(Lanes(code, "%count", I64).eq(len(self.arguments)), "other")
         given, fit = Lanes(code, "%args", PTR), code.constant(True, BOOL)
         for i, argument in enumerate(self.arguments):
@@ -193,7 +189,7 @@ class _EntryWriter:
     def stack_bytes(self, size: int) -> Lanes:
         """Bytes on the stack."""
         name = self.code.name()
-        self.code.hoisted.append(f"  {name} = alloca [{size} x i8], align 16")
+        self.code.hoisted.append(f"  {name} = alloca [{size} x i8], align 64")
         return Lanes(self.code, name, PTR)
 
     def external(self, name: str) -> Lanes:
@@ -279,7 +275,7 @@ class _EntryWriter:
         if not self.states.records:
             return
         counts = [self.code.constant(n, I64) for n in (self.states.records, input_count, output_count)]
-        arguments = (counts[0], inputs, counts[1], outputs, counts[2], self.held)
+        arguments = (counts[0], inputs, counts[1], outputs, counts[2], self.held, self.memory)
         listed = ", ".join(a.typed for a in arguments)
         status = self.code.add(f"call i32 {python_symbol('bind_states')}({listed})", _I32)
         self.require(status.ne(2), "failed")
@@ -288,8 +284,8 @@ class _EntryWriter:
     def release_states(self, succeeded: bool) -> None:
         """Give up what the run holds of captured tensors."""
         if self.states.records:
-            arguments = f"i64 {self.states.records}, {self.held.typed}, i1 {'true' if succeeded else 'false'}"
-            self.code.do(f"call void {python_symbol('release_states')}({arguments})")
+            held = f"i64 {self.states.records}, {self.held.typed}, {self.memory.typed}"
+            self.code.do(f"call void {python_symbol('release_states')}({held}, i1 {'true' if succeeded else 'false'})")
 
     def new_tensor(self) -> Lanes:
         """A new tensor, which has nothing yet."""

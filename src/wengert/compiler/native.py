@@ -25,7 +25,7 @@ from wengert.compiler.fingerprint import surroundings
 from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
 from wengert.compiler.program import NO_MEMORY, Program
-from wengert.compiler.program_state import StateTable, StateUse
+from wengert.compiler.program_state import StateTable, StateUse, states_of
 from wengert.compiler.program_writer import write_program
 from wengert.compiler.python_calls import RELEASED
 from wengert.compiler.simd.vector_functions import function_code
@@ -156,7 +156,7 @@ def load_or_compile(
     `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
     writes. With `rolls`, parts of the graph that repeat themselves become loops.
     """
-    states = entry.States.of(uses, is_taped)
+    states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
     signature = repr((arguments, result, tuple(updates), rolls, states))
     around = surroundings() if is_portable(graph) else None
     key = None

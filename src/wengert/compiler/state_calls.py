@@ -22,12 +22,16 @@ from wengert.compiler.python_objects import (
     TYPE,
 )
 
-RECORD = "{ ptr, ptr, i64, ptr, i64, ptr, i64, i64 }"
-"""Tensor, its node, what to do, dtype, number of axes, shape, number of the input, number of the output."""
+RECORD = "{ ptr, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64 }"
+"""Tensor, its node, what to do, dtype, number of axes, shape, number of the input, number of the output, offset of its
+part of the memory of the run, size in bytes.
+"""
 
-OF_GRADIENT, ABSENT, READS, OVERWRITES, REPLACES, COUNTS = 1, 2, 4, 8, 16, 32
+OF_GRADIENT, ABSENT, READS, OVERWRITES, REPLACES, COPIES, COUNTS = 1, 2, 4, 8, 16, 32, 64
 """What to do: with the gradient instead of the tensor; only check that there is none; pass the numbers to the program;
-let it write into the same memory; into a new array; and count the change."""
+let it write into the same memory; into a new array; into memory of the run, which is copied if it succeeds; and count
+the change.
+"""
 
 HELD = "{ ptr, ptr, ptr }"
 """The tensor or gradient, its array, and its new array, to which the run has references."""
@@ -43,6 +47,7 @@ STATE_FUNCTIONS = re.sub(
 @wengert.states = global ptr null
 declare ptr @PyLong_FromLongLong(i64)
 declare void @PyErr_Clear()
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; Whether everything is recorded as usual, and nothing has changed that guards are about.
 define internal i1 @is_usual() noinline {{
@@ -107,7 +112,7 @@ other:
 
 ; 0; 1 if something is not as expected; 2 if an exception is set. What is held must be released in any case.
 define internal i32 @bind_states(
-  i64 %count, ptr %inputs, i64 %input.count, ptr %outputs, i64 %output.count, ptr %held) noinline {{
+  i64 %count, ptr %inputs, i64 %input.count, ptr %outputs, i64 %output.count, ptr %held, ptr %memory) noinline {{
 entry:
   %table = load ptr, ptr @wengert.states
   br label %head
@@ -147,13 +152,13 @@ owner:
 shared:
   %grad.count = load i64, ptr %grad
   %grad.sole = icmp eq i64 %grad.count, 1
-  %changes.bits = and i64 %kind, {OVERWRITES | REPLACES}
+  %changes.bits = and i64 %kind, {OVERWRITES | REPLACES | COPIES}
   %unchanged = icmp eq i64 %changes.bits, 0
   %free = or i1 %grad.sole, %unchanged
   br i1 %free, label %numbers, label %other
 numbers:
   %object = phi ptr [ %tensor, %which ], [ %grad, %shared ]
-  %use.bits = and i64 %kind, {READS | OVERWRITES | REPLACES}
+  %use.bits = and i64 %kind, {READS | OVERWRITES | REPLACES | COPIES}
   %used = icmp ne i64 %use.bits, 0
   br i1 %used, label %layout, label %done
 layout:
@@ -174,11 +179,11 @@ layout:
   %held.new.at = getelementptr {HELD}, ptr %held, i64 %i, i32 2
   call void @Py_IncRef(ptr %object)
   store ptr %object, ptr %held.object.at
-  %reads.bits = and i64 %kind, {READS | OVERWRITES}
+  %reads.bits = and i64 %kind, {READS | OVERWRITES | COPIES}
   %reads = icmp ne i64 %reads.bits, 0
   br i1 %reads, label %data, label %replace
 data:
-  %overwrites.bit = and i64 %kind, {OVERWRITES}
+  %overwrites.bit = and i64 %kind, {OVERWRITES | COPIES}
   %overwrites = icmp ne i64 %overwrites.bit, 0
   %address = call ptr @state_data(ptr %array, ptr %dtype, i64 %ndim, ptr %shape, i1 %overwrites)
   %fits = icmp ne ptr %address, null
@@ -198,8 +203,14 @@ pass:
 write:
   br i1 %overwrites, label %own, label %replace
 own:
+  %copies.bit = and i64 %kind, {COPIES}
+  %copies = icmp ne i64 %copies.bit, 0
+  %offset.at = getelementptr {RECORD}, ptr %record, i64 0, i32 8
+  %offset = load i64, ptr %offset.at
+  %part = getelementptr i8, ptr %memory, i64 %offset
+  %target = select i1 %copies, ptr %part, ptr %address
   %own.data.at = getelementptr ptr, ptr %outputs, i64 %output
-  store ptr %address, ptr %own.data.at
+  store ptr %target, ptr %own.data.at
   %own.owner = add i64 %output, %output.count
   %own.owner.at = getelementptr ptr, ptr %outputs, i64 %own.owner
   store ptr %array, ptr %own.owner.at
@@ -259,7 +270,7 @@ failed:
 }}
 
 ; Gives up what a run holds; if it has succeeded, the new arrays become those of the tensors first.
-define internal void @release_states(i64 %count, ptr %held, i1 %succeeded) noinline {{
+define internal void @release_states(i64 %count, ptr %held, ptr %memory, i1 %succeeded) noinline {{
 entry:
   %table = load ptr, ptr @wengert.states
   br label %head
@@ -283,6 +294,22 @@ clear:
   store ptr null, ptr %new.at
   br i1 %succeeded, label %commit, label %drop
 commit:
+  %kind.at = getelementptr {RECORD}, ptr %table, i64 %next, i32 2
+  %kind = load i64, ptr %kind.at
+  %copies.bit = and i64 %kind, {COPIES}
+  %copies = icmp ne i64 %copies.bit, 0
+  br i1 %copies, label %copy, label %renew
+copy:
+  %offset.at = getelementptr {RECORD}, ptr %table, i64 %next, i32 8
+  %offset = load i64, ptr %offset.at
+  %size.at = getelementptr {RECORD}, ptr %table, i64 %next, i32 9
+  %size = load i64, ptr %size.at
+  %part = getelementptr i8, ptr %memory, i64 %offset
+  %data.at = getelementptr i8, ptr %array, i64 {DATA}
+  %data = load ptr, ptr %data.at
+  call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %part, i64 %size, i1 false)
+  br label %changes
+renew:
   %is.new = icmp ne ptr %new, null
   br i1 %is.new, label %replace, label %changes
 replace:
@@ -292,8 +319,6 @@ replace:
   call void @Py_DecRef(ptr %old)
   br label %changes
 changes:
-  %kind.at = getelementptr {RECORD}, ptr %table, i64 %next, i32 2
-  %kind = load i64, ptr %kind.at
   %counts.bit = and i64 %kind, {COUNTS}
   %counts = icmp ne i64 %counts.bit, 0
   br i1 %counts, label %count.change, label %release

@@ -109,6 +109,8 @@ def test_an_optimiser_with_a_closure():
     class TwoLooks(Momentum):
         """Evaluates the loss twice, and takes the gradient of the second."""
 
+        closure = "needed"
+
         def step(self, closure):
             first = closure()
             closure()

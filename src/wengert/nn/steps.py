@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -53,7 +52,7 @@ def training_step(
         value = optimizer.step(closure)
         return value, outputs[0]
 
-    if needs_closure(optimizer):
+    if optimizer_closure(optimizer) == "needed":
         evaluate = compile_step(forward_and_backward) if compiled else forward_and_backward
         return search
     return compile_step(step) if compiled else step
@@ -107,17 +106,16 @@ def plain_output(output: Any) -> Any:
     return tree.map(lambda leaf: leaf.detach().numpy() if isinstance(leaf, Array) else leaf, output)
 
 
-def needs_closure(optimizer: Any) -> bool:
-    """Whether the step of an optimiser must be given a function that computes loss and gradients."""
-    closure = inspect.signature(optimizer.step).parameters.get("closure")
-    return closure is not None and closure.default is inspect.Parameter.empty
-
-
 def compile_step(step: Callable[..., Any]) -> Callable[..., Any]:
     """The step as a native program."""
     from wengert.compiler.compiled import compile  # LLVM
 
     return compile(step)
+
+
+def optimizer_closure(optimizer: Any) -> str:
+    """What the step of an optimiser does with a closure; `Optimizer.closure` says it."""
+    return getattr(optimizer, "closure", "optional")
 
 
 def check_optimizer(model: Module, optimizer: Any) -> None:
@@ -128,6 +126,12 @@ def check_optimizer(model: Module, optimizer: Any) -> None:
             TypeError,
             f"The optimiser is a {type(optimizer).__name__}",
             "Pass an optimiser with the parameters, such as wg.optim.Adam(model.parameters()).",
+        )
+    if optimizer_closure(optimizer) == "of parameters":
+        raise user_error(
+            TypeError,
+            f"The step of {type(optimizer).__name__} takes a function of the parameters, which fit does not have",
+            "Write the loop: optimizer.step(lambda model: ...) for each batch.",
         )
     known = {id(p) for group in groups for p in group["params"]}
     forgotten = [name for name, p in model.named_parameters() if p.requires_grad and id(p) not in known]

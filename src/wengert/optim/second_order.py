@@ -7,7 +7,7 @@ given, such as a module.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from wengert.transforms.gradients import value_and_grad
 
 class TreeOptimizer(Optimizer):
     """An optimiser of a tree of parameters, whose steps are functions of the vector of all their elements."""
+
+    closure: ClassVar[str] = "of parameters"
 
     def __init__(self, params: Any, **defaults: Any):
         self.tree = list(params) if isinstance(params, Iterator) else params

@@ -16,7 +16,7 @@ from benchmarks.reports import CONTROL_REPORTS, REPORTS
 from benchmarks.reports.cost import draw_helmholtz
 from benchmarks.runner import Measurement, measure
 from benchmarks.systems import PEERS, named
-from benchmarks.workloads import COMPILED_WORKLOADS, CONTROL_WORKLOADS, EVERY_WORKLOAD
+from benchmarks.workloads import COMPILED_WORKLOADS, CONTROL_WORKLOADS, EVERY_WORKLOAD, TRAINING_WORKLOADS
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--workload", nargs="+", choices=EVERY_WORKLOAD, default=[], help="only these workloads")
     p.add_argument("--compiled", action="store_true", help="the workloads of compiled functions")
     p.add_argument("--control", action="store_true", help="the workloads with loops, and the reports on them")
+    p.add_argument("--training", action="store_true", help="training steps, eager and compiled")
     p.add_argument(
         "--peers",
         nargs="*",
@@ -92,7 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report_accuracy(options.markdown)
         return 0
     reports = list(REPORTS) if options.all else options.reports or (list(CONTROL_REPORTS) if options.control else [])
-    groups = {**(COMPILED_WORKLOADS if options.compiled else {}), **(CONTROL_WORKLOADS if options.control else {})}
+    groups = {
+        **(COMPILED_WORKLOADS if options.compiled else {}),
+        **(CONTROL_WORKLOADS if options.control else {}),
+        **(TRAINING_WORKLOADS if options.training else {}),
+    }
     workloads = options.workload + [name for name in groups if name not in options.workload]
     if not workloads and (options.all or not reports):
         workloads = list(EVERY_WORKLOAD)

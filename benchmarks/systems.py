@@ -67,10 +67,23 @@ class Program(System):
         ).stdout.strip()
 
 
+def _detached(value: Any) -> np.ndarray:
+    return np.asarray(value.detach() if hasattr(value, "detach") else value)
+
+
 def _all_cores_for_torch() -> None:
     import torch
 
     torch.set_num_threads(cores())
+
+
+@dataclass(frozen=True)
+class TorchCompiler(System):
+    """`torch.compile`, which needs a C++ compiler."""
+
+    @property
+    def installed(self) -> bool:
+        return super().installed and shutil.which("g++") is not None
 
 
 def _doubles_for_jax() -> None:
@@ -85,7 +98,7 @@ SYSTEMS = {
         System(
             "wengert",
             "Wengert",
-            to_numpy=lambda value: np.asarray(value.detach() if hasattr(value, "detach") else value),
+            to_numpy=_detached,
         ),
         System("torch", "PyTorch", _all_cores_for_torch, lambda value: value.detach().numpy()),
         System("autograd", "autograd"),
@@ -99,8 +112,17 @@ C_REMEDY = "the hand-written loops in C need gcc on the path"
 COMPILED_SYSTEMS = {
     system.name: system
     for system in (
-        System("wengert compiled", "Wengert (compile)", module="wengert"),
+        System("wengert compiled", "Wengert (compile)", to_numpy=_detached, module="wengert"),
         System("diffrax", "diffrax (jit)", _doubles_for_jax, compiler="jax"),
+        System("optax", "JAX and optax (jit)", compiler="jax"),
+        TorchCompiler(
+            "torch compiled",
+            "PyTorch (torch.compile)",
+            _all_cores_for_torch,
+            lambda value: value.detach().numpy(),
+            module="torch",
+            remedy="`torch.compile` needs g++ on the path",
+        ),
         Program("c", "C (gcc -O3)", module="gcc", remedy=C_REMEDY),
         Program("c-fastmath", "C (gcc -O3 -ffast-math)", module="gcc", remedy=C_REMEDY),
     )

@@ -1,4 +1,7 @@
-"""The workloads, one problem a file; those of compiled functions are in `compiled`, those with loops in `control`."""
+"""The workloads, one problem a file.
+
+Those of compiled functions are in `compiled`, those with loops in `control`, training steps in `training`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import chain, convolution, diamond, elementwise, linalg, mlp, rosenbrock
 from benchmarks.workloads.compiled import COMPILED_WORKLOADS
 from benchmarks.workloads.control import CONTROL_WORKLOADS
+from benchmarks.workloads.training import TRAINING_WORKLOADS
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
@@ -20,6 +24,6 @@ WORKLOADS: dict[str, Workload] = {
         *convolution.workloads,
     )
 }
-EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS | CONTROL_WORKLOADS
+EVERY_WORKLOAD = WORKLOADS | COMPILED_WORKLOADS | CONTROL_WORKLOADS | TRAINING_WORKLOADS
 
-__all__ = ["COMPILED_WORKLOADS", "CONTROL_WORKLOADS", "EVERY_WORKLOAD", "WORKLOADS"]
+__all__ = ["COMPILED_WORKLOADS", "CONTROL_WORKLOADS", "EVERY_WORKLOAD", "TRAINING_WORKLOADS", "WORKLOADS"]

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.captures import Captures
-from wengert.compiler.entry import Argument, ResultTree, fits_entry, is_native_dtype
+from wengert.compiler.entry import MOST_STATES, Argument, ResultTree, fits_entry, is_native_dtype
 from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
+from wengert.compiler.program_state import StateUse
 from wengert.compiler.python_objects import is_supported
 from wengert.core.array import Array
 from wengert.core.constant_key import constant_key
@@ -29,6 +30,8 @@ from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.in_place import is_sole_owner
 from wengert.modes.symbolic import Assignment, Gradient
+from wengert.modes.tape_value import has_node
+from wengert.modes.taped_trace import MISSING, gradient_state
 from wengert.modes.tensor import Tensor
 from wengert.source.loops import unrolling
 from wengert.transforms.tracing import Traced, input_spec
@@ -129,13 +132,35 @@ class Signature:
             with LOCK:
                 if self._native is None:
                     self._native = load_or_compile(
-                        self.graph, *self.entry_signature(), self.name, self.updates(), self.rolls
+                        self.graph,
+                        *self.entry_signature(),
+                        self.name,
+                        self.updates(),
+                        self.rolls,
+                        self.uses(),
+                        self.is_taped and self.has_leaves,
                     )
         return self._native
 
+    @property
+    def has_leaves(self) -> bool:
+        """Whether captured tensors require gradients; then results are tensors."""
+        return any(x.has_derivative for x in self.captured)
+
+    @property
+    def entry(self) -> Callable | None:
+        """The native entry, if it can do what this call did."""
+        if self.native.states is not None:
+            if self.has_leaves and not self.is_taped:
+                return None  # its results have histories
+            self.native.states.update()
+        return self.native.entry
+
     def entry_signature(self) -> tuple[list[Argument] | None, ResultTree | None]:
         """The arguments and the result of the native entry; None if there is none."""
-        if self.arguments is None or self.captured or self.assignments or not is_supported():
+        if self.arguments is None or not is_supported() or not self.is_lasting or len(self.uses()) > MOST_STATES:
+            return None, None
+        if not all(is_native_dtype(node.dtype) for node in (*self.graph.inputs, *self.graph.outputs)):
             return None, None
         result = result_tree(self.result, iter([node.spec for node in self.graph.outputs]))
         arguments = [a for a in self.arguments if a is not None]
@@ -171,6 +196,23 @@ class Signature:
         first, last = len(self.graph.inputs) - len(self.captured), len(self.graph.outputs) - len(self.assignments)
         inputs = {id(x): first + i for i, x in enumerate(self.captured)}
         return [(inputs[id(a.target)], last + i) for i, a in enumerate(self.assignments) if id(a.target) in inputs]
+
+    def uses(self) -> list[StateUse]:
+        """How the native entry uses captured tensors: as inputs and outputs, or only to check what they are."""
+        first, last = len(self.graph.inputs) - len(self.captured), len(self.graph.outputs) - len(self.assignments)
+        outputs = {id(a.target): last + i for i, a in enumerate(self.assignments)}
+        uses = [StateUse(x, first + i, outputs.pop(id(x), -1)) for i, x in enumerate(self.captured)]
+        uses += [StateUse(a.target, output=outputs[id(a.target)]) for a in self.assignments if id(a.target) in outputs]
+        uses += [StateUse(gradient, is_absent=True) for gradient in self.removed]
+        known = {id(use.target) for use in uses}
+        for holder, state, value in self.guards:
+            if state is gradient_state and value == MISSING:
+                uses.append(StateUse(holder, is_absent=True))
+            elif state is has_node and id(holder) not in known:
+                uses.append(StateUse(holder))
+        if (self.guards or self.is_taped) and not uses:
+            uses.append(StateUse(Tensor(None)))  # so that the entry looks for changes
+        return uses
 
     def targets(self) -> dict[int, np.ndarray]:
         """The buffers of tensors that the program can write to directly, because nobody else has them."""

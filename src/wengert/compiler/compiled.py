@@ -184,13 +184,18 @@ class Compiled(Generic[P, R]):
         else:
             targets = signature.targets()
             outs = signature.native(
-                [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]], targets
+                [*[x for x in leaves if is_traced(x)], *[x.value for x in signature.captured]],
+                targets,
+                len(signature.assignments),
             )
-            if any(x.has_derivative for x in signature.captured):
+            if signature.assignments or signature.removed:
+                outs = signature.write_back(outs)
+            if signature.has_leaves:
                 outs = [Tensor(y) for y in outs]  # without tensors, results are those of NumPy
-            if signature.native.entry is not None and not self.check:
-                self.fast = signature.native.entry
-        if signature.assignments or signature.removed:
+            if (entry := signature.entry) is not None and not self.check:
+                self.fast = entry
+            return unflatten(signature.result, outs)
+        if signature.assignments:
             outs = signature.write_back(outs)
         return unflatten(signature.result, outs)
 

@@ -18,7 +18,17 @@ import numpy as np
 
 from wengert.compiler.lanes import BOOL, I64, PTR, Code, Lanes, Type
 from wengert.compiler.python_calls import ENTRY_FUNCTIONS, RELEASED, UNOPTIMISED
-from wengert.compiler.python_objects import DATA, FLAGS, NUMBER, NUMBERS, OWN, dtype_name, python_symbol
+from wengert.compiler.python_objects import (
+    DATA,
+    EXTRA,
+    LEVEL,
+    NUMBER,
+    NUMBERS,
+    PAYLOAD,
+    dtype_name,
+    python_symbol,
+)
+from wengert.compiler.state_calls import STATE_FUNCTIONS
 from wengert.compiler.target import Loaded
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
@@ -28,8 +38,8 @@ RUN, RUN_RELEASED, ENTRY = "wengert.run", "wengert.run.released", "wengert.entry
 ResultTree: TypeAlias = "Spec | tuple[ResultTree, ...]"
 """The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these."""
 
-MOST_VALUES = 256
-"""The most arguments and results of a native entry, which keeps them on the stack."""
+MOST_VALUES, MOST_STATES = 256, 4096
+"""The most arguments and results of a native entry, and the most captured tensors: it keeps them on the stack."""
 
 _I8, _I32 = Type("i8"), Type("i32")
 _FASTCALL = 0x80
@@ -81,19 +91,28 @@ def fits_entry(arguments: Sequence[Argument], result: ResultTree) -> bool:
     return len(arguments) + len(list(output_specs(result))) + _count_tuples(result) <= MOST_VALUES
 
 
-def write_entry(
-    arguments: Sequence[Argument],
-    result: ResultTree,
-    release_gil: bool = False,
-    updates: Sequence[tuple[int, int]] = (),
-    in_place: Sequence[tuple[int, int]] = (),
-) -> str:
-    """The LLVM text of `wengert.entry`, for a module that defines `wengert.run`.
+class States(NamedTuple):
+    """The captured tensors of a program, beside its arguments and results.
 
-    `updates` pairs arguments with the last outputs, which are not returned but written into these arguments; those that
-    are also `in_place` by the program itself.
+    `records` is the number of records of its table, `inputs` and `outputs` are the numbers of arrays that these add to
+    those of the arguments and results. A run needs so many bytes of `memory`. With `is_taped`, results are tensors.
     """
-    return _EntryWriter(arguments, result, release_gil, updates, in_place).write()
+
+    records: int = 0
+    inputs: int = 0
+    outputs: int = 0
+    memory: int = 0
+    is_taped: bool = False
+
+
+NO_STATES = States()
+
+
+def write_entry(
+    arguments: Sequence[Argument], result: ResultTree, release_gil: bool = False, states: States = NO_STATES
+) -> str:
+    """The LLVM text of `wengert.entry`, for a module that defines `wengert.run`."""
+    return _EntryWriter(arguments, result, release_gil, states).write()
 
 
 class _EntryWriter:
@@ -103,65 +122,44 @@ class _EntryWriter:
     Each is kept in a list on the stack; if anything fails, these are dropped.
     """
 
-    def __init__(
-        self,
-        arguments: Sequence[Argument],
-        result: ResultTree,
-        release_gil: bool,
-        updates: Sequence[tuple[int, int]],
-        in_place: Sequence[tuple[int, int]],
-    ):
-        self.arguments, self.result, self.release_gil = arguments, result, release_gil
+    def __init__(self, arguments: Sequence[Argument], result: ResultTree, release_gil: bool, states: States):
+        self.arguments, self.result, self.release_gil, self.states = arguments, result, release_gil, states
         self.code = Code()
         self.globals: dict[str, str] = {}
-        self.targets = {o: i for i, o in updates}
-        self.copied = {o for i, o in updates if (i, o) not in in_place}
-        returned = list(output_specs(result))
-        self.outputs = [*returned, *[arguments[i].spec for i in self.targets.values()]]
-        self.capacity = len(returned) + len(self.copied) + _count_tuples(result)
+        self.outputs = list(output_specs(result))
+        self.capacity = (2 if states.is_taped else 1) * len(self.outputs) + _count_tuples(result)
         self.list = self.stack_bytes(8 * self.capacity)
         self.length = 0
 
     def write(self) -> str:
         """The text of the entry."""
         code, outputs = self.code, self.outputs
+        input_count = len(self.arguments) + self.states.inputs
+        output_count = len(outputs) + self.states.outputs
+        inputs_data, outputs_data = self.stack_bytes(16 * input_count), self.stack_bytes(16 * output_count)
+        self.held, self.memory = self.begin_states(), self.stack_bytes(self.states.memory)
         self.require(Lanes(code, "%count", I64).eq(len(self.arguments)), "other")
-        inputs_data, outputs_data = self.stack_bytes(16 * len(self.arguments)), self.stack_bytes(16 * len(outputs))
         given, fit = Lanes(code, "%args", PTR), code.constant(True, BOOL)
-        self.given: list[tuple[Lanes, Lanes]] = []
         for i, argument in enumerate(self.arguments):
             value = code.load(code.offset(given, i, PTR), PTR)
             data = self.argument_data(value, argument)
-            self.given.append((value, data))
             code.store(data, code.offset(inputs_data, i, PTR))
-            code.store(value, code.offset(inputs_data, len(self.arguments) + i, PTR))
+            code.store(value, code.offset(inputs_data, input_count + i, PTR))
             fit = fit & data.ne(self.null())
         self.require(fit, "other")
-        for i in self.targets.values():
-            self.require(self.is_writeable(self.given[i][0]), "other")
         for i in range(self.capacity):
             code.store(self.null(), code.offset(self.list, i, PTR))
-        own = {i: spec for i, spec in enumerate(outputs) if i not in self.targets or i in self.copied}
-        arrays = {i: self.keep(self.new_array(spec)) for i, spec in own.items() if spec.shape}
-        numbers = {i: self.stack_bytes(spec.dtype.itemsize) for i, spec in own.items() if not spec.shape}
+        self.bind_states(inputs_data, input_count, outputs_data, output_count)
+        arrays = {i: self.keep(self.new_array(spec)) for i, spec in enumerate(outputs) if spec.shape}
+        numbers = {i: self.stack_bytes(spec.dtype.itemsize) for i, spec in enumerate(outputs) if not spec.shape}
         for i in range(len(outputs)):
-            array, data = arrays.get(i, self.null()), numbers.get(i)
-            if i not in own:
-                array, data = self.given[self.targets[i]]
-            elif data is None:
-                data = code.load(code.offset(array, DATA, _I8), PTR)
+            data = numbers[i] if i in numbers else code.load(code.offset(arrays[i], DATA, _I8), PTR)
             code.store(data, code.offset(outputs_data, i, PTR))
-            code.store(array, code.offset(outputs_data, len(outputs) + i, PTR))
+            code.store(arrays.get(i, self.null()), code.offset(outputs_data, output_count + i, PTR))
         self.run(inputs_data, outputs_data)
-        for i in sorted(self.copied):
-            self.copy_to_target(i, code.load(code.offset(outputs_data, i, PTR), PTR))
-        returned = range(len(outputs) - len(self.targets))
-        values = arrays | {i: self.new_scalar(outputs[i].dtype, numbers[i]) for i in returned if i in numbers}
-        for k, i in enumerate(arrays):
-            if i in self.copied:
-                code.do(f"call void {python_symbol('Py_DecRef')}({arrays[i].typed})")
-                code.store(self.null(), code.offset(self.list, k, PTR))
-        self.finish([values[i] for i in returned])
+        self.release_states(True)
+        values = arrays | {i: self.new_scalar(outputs[i].dtype, number) for i, number in numbers.items()}
+        self.finish([values[i] for i in range(len(outputs))])
         return self.module()
 
     def module(self) -> str:
@@ -171,6 +169,7 @@ class _EntryWriter:
             *self.globals.values(),
             *self.code.declarations.values(),
             ENTRY_FUNCTIONS,
+            STATE_FUNCTIONS if self.states.records else "",
             RELEASED if self.release_gil else "",
             head,
             "entry:",
@@ -190,7 +189,7 @@ class _EntryWriter:
     def stack_bytes(self, size: int) -> Lanes:
         """Bytes on the stack."""
         name = self.code.name()
-        self.code.hoisted.append(f"  {name} = alloca [{size} x i8], align 16")
+        self.code.hoisted.append(f"  {name} = alloca [{size} x i8], align 64")
         return Lanes(self.code, name, PTR)
 
     def external(self, name: str) -> Lanes:
@@ -242,17 +241,6 @@ class _EntryWriter:
             "number_data", given, self.external("float" if kind == "float" else f"{dtype_name(spec.dtype)}.type")
         )
 
-    def is_writeable(self, array: Lanes) -> Lanes:
-        """Whether an array may be written to, and has memory of its own."""
-        flags = self.code.load(self.code.offset(array, FLAGS, _I8), _I32)
-        return (flags & self.code.constant(OWN, _I32)).eq(OWN)
-
-    def copy_to_target(self, output: int, data: Lanes) -> None:
-        """Copy an output into the argument that it updates."""
-        spec, to = self.outputs[output], self.given[self.targets[output]][1]
-        size = self.code.constant(spec.size * spec.dtype.itemsize, I64)
-        self.code.call("@llvm.memcpy.p0.p0.i64", None, to, data, size, self.code.constant(False, BOOL))
-
     def new_array(self, spec: Spec) -> Lanes:
         """A new array."""
         return self.helper("new_array", *self.layout(spec))
@@ -270,6 +258,47 @@ class _EntryWriter:
         self.code.store(self.code.load(number, bits, align), self.code.offset(new, NUMBER, _I8), align)
         return new
 
+    # Captured tensors
+
+    def begin_states(self) -> Lanes:
+        """Memory for what the run holds of captured tensors, nothing at first; other calls if something has changed."""
+        held = self.stack_bytes(24 * self.states.records)
+        if self.states.records:
+            size = self.code.constant(24 * self.states.records, I64)
+            zero, no = self.code.constant(0, _I8), self.code.constant(False, BOOL)
+            self.code.call("@llvm.memset.p0.i64", None, held, zero, size, no)
+            self.require(self.code.add(f"call i1 {python_symbol('is_usual')}()", BOOL), "other")
+        return held
+
+    def bind_states(self, inputs: Lanes, input_count: int, outputs: Lanes, output_count: int) -> None:
+        """Pass the data of captured tensors to the program, if they are what it was made for."""
+        if not self.states.records:
+            return
+        counts = [self.code.constant(n, I64) for n in (self.states.records, input_count, output_count)]
+        arguments = (counts[0], inputs, counts[1], outputs, counts[2], self.held, self.memory)
+        listed = ", ".join(a.typed for a in arguments)
+        status = self.code.add(f"call i32 {python_symbol('bind_states')}({listed})", _I32)
+        self.require(status.ne(2), "failed")
+        self.require(status.eq(0), "other")
+
+    def release_states(self, succeeded: bool) -> None:
+        """Give up what the run holds of captured tensors."""
+        if self.states.records:
+            held = f"i64 {self.states.records}, {self.held.typed}, {self.memory.typed}"
+            self.code.do(f"call void {python_symbol('release_states')}({held}, i1 {'true' if succeeded else 'false'})")
+
+    def new_tensor(self) -> Lanes:
+        """A new tensor, which has nothing yet."""
+        return self.keep(self.python("Tensor.new", PTR, self.external("Tensor.type"), self.code.constant(0, I64)))
+
+    def fill_tensor(self, tensor: Lanes, value: Lanes) -> None:
+        """Give a new tensor its numbers."""
+        level, node = self.external("zero"), self.external("None")
+        for constant in (level, node):
+            self.code.do(f"call void {python_symbol('Py_IncRef')}({constant.typed})")
+        for content, offset in ((value, PAYLOAD), (level, LEVEL), (node, EXTRA)):
+            self.code.store(content, self.code.offset(tensor, offset, _I8))
+
     def run(self, inputs: Lanes, outputs: Lanes) -> None:
         """Call the program."""
         run = RUN_RELEASED if self.release_gil else RUN
@@ -280,7 +309,8 @@ class _EntryWriter:
         """Make the tuples and return the result; and the blocks for calls that fail."""
         code = self.code
         items: list[tuple[Lanes, int, Lanes]] = []
-        remaining = iter(values)
+        tensors = [self.new_tensor() for _ in values] if self.states.is_taped else []
+        remaining = iter(tensors or values)
 
         def build(result: ResultTree) -> Lanes:
             if isinstance(result, Spec):
@@ -290,12 +320,15 @@ class _EntryWriter:
             return whole
 
         whole = build(self.result)
+        for tensor, value in zip(tensors, values, strict=False):
+            self.fill_tensor(tensor, value)
         for owner, i, part in items:
             self.python("PyTuple_SetItem", _I32, owner, code.constant(i, I64), part)
         code.do(f"ret {whole.typed}")
 
         drop = f"call void {python_symbol('drop')}({self.list.typed}, i64 {self.capacity})"
         code.begin("stopped")
+        self.release_states(False)
         code.do(drop)
         code.branch(self.python("PyErr_Occurred", PTR).eq(self.null()), "gave_up", "raised")
         code.begin("gave_up")
@@ -305,10 +338,12 @@ class _EntryWriter:
         code.do(f"call void {python_symbol('Py_DecRef')}({number.typed})")
         code.do(f"ret {answer.typed}")
         code.begin("other")
+        self.release_states(False)
         refused = self.external("NotImplemented")
         code.do(f"call void {python_symbol('Py_IncRef')}({refused.typed})")
         code.do(f"ret {refused.typed}")
         code.begin("failed")
+        self.release_states(False)
         code.do(drop)
         code.jump("raised")
         code.begin("raised")

@@ -25,6 +25,7 @@ from wengert.compiler.fingerprint import surroundings
 from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
 from wengert.compiler.program import NO_MEMORY, Program
+from wengert.compiler.program_state import StateTable, StateUse, states_of
 from wengert.compiler.program_writer import write_program
 from wengert.compiler.python_calls import RELEASED
 from wengert.compiler.simd.vector_functions import function_code
@@ -35,6 +36,8 @@ from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.graph.graph import Graph
 from wengert.graph.held import graphs_of
+from wengert.modes.guards import CHANGES
+from wengert.modes.recording import ACTIVE
 
 LOCK = threading.RLock()
 """Held while a program is compiled. Functions are traced without it, since their code belongs to users."""
@@ -76,14 +79,26 @@ class NativeProgram:
     `entry` is the function that Python calls directly, with arguments of one signature.
     """
 
-    def __init__(self, build: Build, arguments: Sequence[entry.Argument] | None, name: str, is_warm: bool):
+    def __init__(
+        self,
+        build: Build,
+        arguments: Sequence[entry.Argument] | None,
+        name: str,
+        is_warm: bool,
+        uses: Sequence[StateUse] = (),
+    ):
         if not allocator.is_configured:
             allocator.keep_freed_memory()
         allow_kept_memory()
         THREADS.value = parallel.num_threads()
         self.build, self.is_warm = build, is_warm
         program = build.program
-        own = {"wengert.threads": ctypes.addressof(THREADS), "wengert.kept": ctypes.addressof(KEPT)}
+        own = {
+            "wengert.threads": ctypes.addressof(THREADS),
+            "wengert.kept": ctypes.addressof(KEPT),
+            "wengert.active": ACTIVE.ctypes.data,
+            "wengert.changes": CHANGES.ctypes.data,
+        }
         addresses = {**own, **python_objects.python_addresses()}
         if program.uses_blas:
             addresses |= blas().addresses
@@ -98,13 +113,20 @@ class NativeProgram:
         self.entry: Callable | None = (
             entry.callable_from(self.loaded, name, self.error) if arguments is not None else None
         )
+        self.states: StateTable | None = None
+        if uses and self.entry is not None:
+            self.states = StateTable(uses, program)
+            self.loaded.fill("wengert.states", [self.states.records.ctypes.data], [self.states])
 
-    def __call__(self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = entry.NO_TARGETS) -> list:
-        """The results. Those that have a target are written there if possible."""
+    def __call__(
+        self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = entry.NO_TARGETS, assigned: int = 0
+    ) -> list:
+        """The results. Those that have a target are written there; the last ones, which are assigned, are arrays."""
         status, outs = self.caller(leaves, targets)
         if status:
             raise self.error(status)
-        return [out if out.ndim else out[()] for out in outs]
+        n = len(outs) - assigned
+        return [out if out.ndim or i >= n else out[()] for i, out in enumerate(outs)]
 
 
 def run_error(arena: int, status: int) -> BaseException:
@@ -126,13 +148,16 @@ def load_or_compile(
     name: str,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
+    uses: Sequence[StateUse] = (),
+    is_taped: bool = False,
 ) -> NativeProgram:
     """The program of a graph, from disk if it was compiled before; with an entry for Python if it has `arguments`.
 
-    `updates` pairs inputs with the outputs that replace them after a run; with `rolls`, parts of the graph that repeat
-    themselves become loops.
+    `updates` pairs inputs with the outputs that replace them after a run, `uses` says which tensors the entry reads and
+    writes. With `rolls`, parts of the graph that repeat themselves become loops.
     """
-    signature = repr((arguments, result, tuple(updates), rolls))
+    states = states_of(uses, [node.spec for node in graph.outputs], is_taped)
+    signature = repr((arguments, result, tuple(updates), rolls, states))
     around = surroundings() if is_portable(graph) else None
     key = None
     if around is not None:
@@ -140,12 +165,12 @@ def load_or_compile(
     stored = disk.load(key) if key is not None else None
     if stored is not None:
         with contextlib.suppress(Exception):  # whatever cannot be read is compiled again
-            return NativeProgram(pickle.loads(stored), arguments, name, True)
-    build = compile_graph(graph, arguments, result, updates, rolls)
+            return NativeProgram(pickle.loads(stored), arguments, name, True, uses)
+    build = compile_graph(graph, arguments, result, updates, rolls, states)
     if key is not None:
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError, RecursionError):
             disk.store(key, pickle.dumps(build))
-    return NativeProgram(build, arguments, name, False)
+    return NativeProgram(build, arguments, name, False, uses)
 
 
 def compile_graph(
@@ -154,6 +179,7 @@ def compile_graph(
     result: entry.ResultTree | None,
     updates: Sequence[tuple[int, int]] = (),
     rolls: bool = True,
+    states: entry.States = entry.NO_STATES,
 ) -> Build:
     """graph -> passes -> schedule -> memory plan -> LLVM text -> machine code."""
     start = time.perf_counter()
@@ -161,8 +187,7 @@ def compile_graph(
     program = write_program(optimised, updates)
     text = program.text
     if arguments is not None and result is not None:
-        written = entry.write_entry(arguments, result, releases_gil(program), updates, program.in_place)
-        text = append_module(text, written)
+        text = append_module(text, entry.write_entry(arguments, result, releases_gil(program), states))
     elif releases_gil(program):
         text = append_module(text, RELEASED)
     code = [target.object_code(text), *[function_code(*key) for key in program.vector_functions]]
@@ -176,7 +201,13 @@ def compile_graph(
 def append_module(text: str, more: str) -> str:
     """Two modules as one, without declarations that occur twice."""
     known = set(text.splitlines())
-    lines = [line for line in more.splitlines() if not (line.startswith("declare ") and line in known)]
+    lines: list[str] = []
+    for line in more.splitlines():
+        if not (line.startswith("declare ") or " = external global " in line):
+            lines.append(line)
+        elif line not in known:
+            lines.append(line)
+            known.add(line)
     return "\n".join([text, "", *lines])
 
 

@@ -101,6 +101,7 @@ class ProgramWriter:
             tuple(self.summary),
             memory.size,
             self.in_place,
+            any(map(self.schedule.may_fail, self.schedule.forms)),
         )
 
     def write_steps(self, replaced: Collection[int] = ()) -> None:

@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 from wengert.core.errors import user_error
+from wengert.modes.tensor import Tensor
+
+USER_LEVEL = 0
+"""The level of tensors of users, an object that is always the same."""
 
 _INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 NUMBERS = tuple(map(np.dtype, (np.bool, *_INTEGERS, np.float16, np.float32, np.float64, np.complex64, np.complex128)))
@@ -28,14 +32,19 @@ DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
 BYTE_ORDER = 26
 """The offset of the byte order, a character, in a dtype."""
 
-USABLE = 0x101
-"""NumPy's flags of C-contiguous and aligned data."""
-OWN = 0x404
-"""NumPy's flags of data that the array owns, and that may be written."""
+SCALAR_TYPE = 16
+"""The offset of the type of its scalars in a dtype."""
+
+USABLE, OWNED = 0x101, 0x404
+"""NumPy's flags of C-contiguous and aligned data, and of data that an array owns and may be written."""
+
+CHANGED, GRADIENT, EXTRA, LEVEL, PAYLOAD = 16, 24, 32, 40, 48
+"""The offsets of the slots of a tensor; an object begins with its number of references."""
 
 _PYTHON = (
     *(
         "PyErr_CheckSignals",
+        "PyErr_Clear",
         "PyErr_Occurred",
         "PyEval_RestoreThread",
         "PyEval_SaveThread",
@@ -72,6 +81,7 @@ def python_addresses() -> dict[str, int]:
     table = _numpy_table()
     addresses = {name: _address(name) for name in _PYTHON} | {name: table[index] for name, index in _NUMPY.items()}
     addresses |= {"None": id(None), "NotImplemented": id(NotImplemented), "float": id(float), "int": id(int)}
+    addresses |= {"zero": id(USER_LEVEL), "Tensor.type": id(Tensor)}
     slot = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(("PyType_GetSlot", ctypes.pythonapi))
     for dtype in NUMBERS:
         addresses |= {
@@ -79,6 +89,7 @@ def python_addresses() -> dict[str, int]:
             f"{dtype.name}.type": id(dtype.type),
             f"{dtype.name}.new": slot(dtype.type, _ALLOCATE),
         }
+    addresses["Tensor.new"] = slot(Tensor, _ALLOCATE)
     return {python_symbol(name)[1:]: address for name, address in addresses.items()}
 
 
@@ -113,7 +124,7 @@ def is_supported() -> bool:
             return False
     except (ImportError, AttributeError, ValueError):
         return False
-    return all(map(_array_agrees, _sample_arrays())) and _numbers_agree()
+    return all(map(_array_agrees, _sample_arrays())) and _numbers_agree() and _tensors_agree()
 
 
 def _sample_arrays() -> list[np.ndarray]:
@@ -162,4 +173,18 @@ def _numbers_agree() -> bool:
     number = 0.1
     if ctypes.c_double.from_address(id(number) + NUMBER).value != number:
         return False
+    if any(ctypes.c_void_p.from_address(id(dtype) + SCALAR_TYPE).value != id(dtype.type) for dtype in NUMBERS):
+        return False
     return all(ctypes.string_at(id(scalar) + NUMBER, scalar.itemsize) == scalar.tobytes() for scalar in scalars)
+
+
+def _tensors_agree() -> bool:
+    """Whether tensors have their slots at the known offsets, and objects their number of references at the start."""
+    array = np.zeros(3)
+    tensor = Tensor(array)
+    tensor._grad, tensor._changes = Tensor(array), 10**9
+    slots = {PAYLOAD: array, LEVEL: USER_LEVEL, EXTRA: None, GRADIENT: tensor._grad, CHANGED: tensor._changes}
+    if any(ctypes.c_void_p.from_address(id(tensor) + at).value != id(value) for at, value in slots.items()):
+        return False
+    owners = [tensor, array]
+    return ctypes.c_ssize_t.from_address(id(array)).value == sys.getrefcount(owners[1]) - 1

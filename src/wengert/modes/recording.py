@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Settings(NamedTuple):
     """How operations are recorded."""
@@ -78,6 +80,8 @@ def merge_settings(blocks: tuple[Block, ...]) -> Settings:
 
 
 active = 0
+ACTIVE = np.zeros(1, np.int64)
+"""The same number, for native code."""
 _lock = threading.RLock()  # `__del__` may run anywhere
 
 
@@ -86,6 +90,7 @@ def count_active(change: int) -> None:
     global active
     with _lock:
         active += change
+        ACTIVE[0] = active
 
 
 NOTHING_SWITCHED = State()

@@ -32,6 +32,7 @@ from wengert.graph.ir import (
     weak_type,
 )
 from wengert.modes import recording
+from wengert.modes.guards import Guard
 from wengert.ops.indexing.key import Hole
 from wengert.ops.indexing.subscripts import gather
 from wengert.ops.shape.casting import _stop_gradient
@@ -181,19 +182,6 @@ class Trace:
 
 class TapeNeeded(BaseException):  # no error: code of users must not handle it
     """Raised in a trace without a tape that needs one; the function is traced again."""
-
-
-class Guard(NamedTuple):
-    """What a trace has read of an object that is not an array, and the value that it relies on."""
-
-    holder: Any
-    state: Callable[[Any], Any]
-    value: Any
-
-    @property
-    def holds(self) -> bool:
-        """Whether the state is still what it was."""
-        return bool(self.state(self.holder) == self.value)
 
 
 class Gradient:

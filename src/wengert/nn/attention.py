@@ -77,7 +77,7 @@ class MultiheadAttention(Module):
         self.out_proj = Linear(embed_dim, embed_dim, bias, rng=rng, dtype=dtype)
         if self.out_proj.bias is not None:
             self.out_proj.bias.data = np.zeros(embed_dim, dtype)
-        self.drop = Dropout(dropout, rng=rng) if dropout else None
+        self.drop = Dropout(dropout, rng=rng)
 
     def forward(
         self,
@@ -117,9 +117,7 @@ class MultiheadAttention(Module):
             causal_mask(length, keys) if is_causal else None,
             q.dtype,
         )
-        weights = attention_weights(q, k, mask)
-        if self.drop is not None:
-            weights = self.drop(weights)
+        weights = self.drop(attention_weights(q, k, mask))
         out = reshape(transpose(matmul(weights, v), (0, 2, 1, 3)), (n, length, self.embed_dim))
         out = self.out_proj(out)
         if not is_batch:
@@ -153,10 +151,8 @@ class MultiheadAttention(Module):
         key, value = to_precision(key, like, name), to_precision(value, like, name)
         refuse_length(key, -1, self.kdim, name, "kdim")
         refuse_length(value, -1, self.vdim, name, "vdim")
-        if weight is None:
-            weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
-        else:
-            weights = split(weight, 3)
+        parts = None if weight is None else split(weight, 3)
+        weights = parts or [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
         biases = [None] * 3 if bias is None else split(bias, 3)
         q, k, v = [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
         return q, k, v

@@ -20,6 +20,7 @@ from wengert.nn.description import describe_module
 from wengert.nn.error_paths import note_path
 from wengert.nn.frame import Frame, take_apart
 from wengert.nn.state import check_state
+from wengert.nn.training_mode import TrainingMode
 
 
 def Parameter(data: Any, requires_grad: bool = True, dtype: Any = None) -> Tensor:  # noqa: N802  # PyTorch's name
@@ -57,7 +58,7 @@ class Module(Branch):
     tensor(3.)
     """
 
-    training: bool = True
+    training = TrainingMode()
     _parameters: frozenset[str] = frozenset()
     _buffers: frozenset[str] = frozenset()
     _transient: frozenset[str] = frozenset()
@@ -80,6 +81,9 @@ class Module(Branch):
     # State.
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "training":
+            object.__setattr__(self, name, value)
+            return
         if isinstance(value, Tensor):
             if name not in self._parameters and name not in self._buffers:
                 kind = "_parameters" if value.requires_grad else "_buffers"

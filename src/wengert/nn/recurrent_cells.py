@@ -45,10 +45,12 @@ def split_gates(x: Any, gates: int) -> list[Any]:
 
 
 def run_tanh(x: Any, h: Any, _states: States) -> States:
+    """Without gates, with tanh."""
     return (tanh(x + h),)
 
 
 def run_relu(x: Any, h: Any, _states: States) -> States:
+    """Without gates, with relu."""
     return (relu(x + h),)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from wengert.nn.normalization import LayerNorm
 from wengert.ops.elementwise.choices import relu
 from wengert.random.generator import default_rng
 
-ACTIVATIONS = {"relu": relu, "gelu": gelu}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 
 
 def sinusoidal_positions(length: int, d_model: int, dtype: Any = np.float32) -> np.ndarray:
@@ -68,16 +69,12 @@ class TransformerLayer(Module):
             raise user_error(ValueError, f"activation must be 'relu', 'gelu' or a function, not {activation!r}")
         rng = default_rng(rng)
         self.d_model, self.nhead, self.norm_first, self.activation = d_model, nhead, norm_first, activation
-        settings: dict[str, Any] = {
-            "dropout": dropout,
-            "bias": bias,
-            "batch_first": batch_first,
-            "rng": rng,
-            "dtype": dtype,
-        }
-        self.self_attn = MultiheadAttention(d_model, nhead, **settings)
+        make_attention = partial(
+            MultiheadAttention, d_model, nhead, dropout, bias, batch_first=batch_first, rng=rng, dtype=dtype
+        )
+        self.self_attn = make_attention()
         if self.attentions > 1:
-            self.multihead_attn = MultiheadAttention(d_model, nhead, **settings)
+            self.multihead_attn = make_attention()
         self.linear1 = Linear(d_model, dim_feedforward, bias, rng=rng, dtype=dtype)
         self.dropout = Dropout(dropout, rng=rng)
         self.linear2 = Linear(dim_feedforward, d_model, bias, rng=rng, dtype=dtype)
@@ -88,8 +85,7 @@ class TransformerLayer(Module):
 
     def feed_forward(self, x: Any) -> Any:
         """Two affine maps with the activation between them."""
-        activation = ACTIVATIONS.get(self.activation) if isinstance(self.activation, str) else self.activation
-        assert activation is not None
+        activation = ACTIVATIONS[self.activation] if isinstance(self.activation, str) else self.activation
         return self.linear2(self.dropout(activation(self.linear1(x))))
 
     def add_part(self, x: Any, part: Callable[[Any], Any], norm: Module, dropout: Module) -> Any:

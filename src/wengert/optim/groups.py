@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.modes import recording
+from wengert.modes.guards import note_change
 from wengert.modes.tensor import Tensor
 from wengert.optim.rules import Rule
 
@@ -95,16 +96,20 @@ class ParameterGroup(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name == "params":
-            self.params = list(value)
-            return
+            raise user_error(
+                KeyError,
+                "The parameters of a group cannot be replaced",
+                "Add a group with optimizer.add_param_group, or make a new optimiser.",
+            )
         if recording.current_trace() is not None and name not in self.index:
             raise user_error(TypeError, f"{name!r} of a group of parameters was set inside a compiled function")
         if name in self.index:
             self._assign(name, value)
         else:
             self.plain[name] = value
-        if recording.current_trace() is None:
-            self.own_settings = self.find_settings()
+        if recording.current_trace() is None and (settings := self.find_settings()) != self.own_settings:
+            self.own_settings = settings
+            note_change()
 
     def _assign(self, name: str, value: Any) -> None:
         index = self.index[name]

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.modes import recording
+from wengert.modes.guards import note_change
 from wengert.modes.tensor import Tensor
 from wengert.optim.groups import ParameterGroup
 
@@ -51,10 +52,16 @@ class Optimizer:
                 )
             known.add(id(p))
         self.param_groups.append(ParameterGroup(params, hyperparameters, getattr(self, "rule", None)))
+        note_change()
+
+    def groups(self) -> tuple[ParameterGroup, ...]:
+        """The groups of parameters; a trace relies on them."""
+        trace = recording.current_trace()
+        return tuple(self.param_groups) if trace is None else trace.read(self.param_groups, tuple)
 
     def parameters(self) -> Iterator[Tensor]:
         """The parameters of all groups."""
-        return (p for group in self.param_groups for p in group.params)
+        return (p for group in self.groups() for p in group.params)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Remove the gradients of all parameters, or set them to zero."""

@@ -7,7 +7,8 @@ program over all parameters. `Adam()`, without parameters, is a pair of function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -17,7 +18,6 @@ from wengert.modes.tensor import Tensor
 from wengert.optim.functional import init_state, update_tree
 from wengert.optim.groups import ParameterGroup
 from wengert.optim.optimizer import Optimizer
-from wengert.optim.programs import Member, Plan, update_all
 from wengert.optim.rules import Rule, initial_part
 from wengert.optim.state_dicts import load_groups, load_state, save_group
 
@@ -32,7 +32,7 @@ class RuleOptimizer(Optimizer):
 
     def __init__(self, params: Any, **defaults: Any):
         self.state: dict[Tensor, dict[str, Tensor]] = {}
-        self.plans: dict[Any, Plan] = {}
+        self._program: Callable[[], Any] | None = None
         super().__init__(params, **defaults)
 
     def state_of(self, p: Tensor, group: ParameterGroup) -> dict[str, Tensor]:
@@ -52,30 +52,36 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with recording.override(enabled=True):
                 loss = closure()
-        grads = [p.grad for group in self.param_groups for p in group.params]
-        if recording.current_trace() is None and HAS_LLVM:
-            self.plan(grads)([g.value for g in grads if g is not None])
+        if HAS_LLVM and recording.current_trace() is None:
+            self.program()
         else:
-            with recording.override(enabled=False):
-                update_all(self.rule, self.members(grads), [g for g in grads if g is not None])
+            self.update_parameters()
         return loss
 
-    def members(self, grads: Sequence[Tensor | None]) -> list[Member]:
-        """The parameters that have a gradient, with their states."""
-        pairs = [(group, p) for group in self.param_groups for p in group.params]
-        return [
-            Member(p, self.state_of(p, group), group)
-            for (group, p), g in zip(pairs, grads, strict=True)
-            if g is not None
-        ]
+    @property
+    def program(self) -> Callable[[], Any]:
+        """The update of all parameters as one native program, which writes into their buffers."""
+        if self._program is None:
+            from wengert.compiler.compiled import compile  # LLVM is loaded when something is compiled
 
-    def plan(self, grads: Sequence[Tensor | None]) -> Plan:
-        """The programs that update the parameters that have gradients."""
-        key = (*[g is None for g in grads], *[group.own_settings for group in self.param_groups])
-        found = self.plans.get(key)
-        if found is None:
-            found = self.plans[key] = Plan(self.rule, self.members(grads))
-        return found
+            owner = weakref.ref(self)
+            update = lambda: owner().update_parameters()  # type: ignore[union-attr]  # it owns the program
+            update.__name__ = self.rule.__name__
+            self._program = compile(update)
+        return self._program
+
+    def update_parameters(self) -> tuple[()]:
+        """Apply the rule to all parameters that have a gradient, and assign the new values and states."""
+        with recording.override(enabled=False):
+            for group in self.groups():
+                for p in group.params:
+                    if p.grad is not None:
+                        state = self.state_of(p, group)
+                        new, new_state = group.settings.apply(self.rule, group.numbers, p, p.grad, state)
+                        p[...] = new
+                        for name, value in new_state.items():
+                            state[name][...] = value
+        return ()
 
     # Functions on trees.
 
@@ -111,4 +117,4 @@ class RuleOptimizer(Optimizer):
         load_state(name, self, params, state_dict["state"])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "plans": {}}
+        return {**self.__dict__, "_program": None}

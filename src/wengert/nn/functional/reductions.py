@@ -72,7 +72,7 @@ def known_numbers(x: Any) -> np.ndarray | None:
     if isinstance(x, Array) and recording.current_trace() is not None:
         return None
     x = bottom_array(x)
-    return x if isinstance(x, np.ndarray | np.generic) else None
+    return np.asarray(x) if isinstance(x, np.ndarray | np.generic) else None
 
 
 def check_classes(name: str, target: Any, classes: int, ignore_index: int | None = None) -> None:
@@ -80,7 +80,7 @@ def check_classes(name: str, target: Any, classes: int, ignore_index: int | None
     numbers = known_numbers(target)
     if numbers is None or not numbers.size or (numbers.min() >= 0 and numbers.max() < classes):
         return
-    wrong = numbers[(numbers < 0) | (numbers >= classes)] if numbers.ndim else numbers.reshape(1)
+    wrong = numbers[(numbers < 0) | (numbers >= classes)]
     if ignore_index is not None:
         wrong = wrong[wrong != ignore_index]
     if wrong.size:

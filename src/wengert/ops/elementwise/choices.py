@@ -36,9 +36,43 @@ def _infinite_if_zero(size: Any) -> Any:
 
 # Choices
 
+BITS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
+MANY = 256
+"""Elements from which the bits of a choice are computed: NumPy branches at each element, which costs more."""
+
+
+def keep_where(condition: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """x where the condition is true, else 0: the bits of x and a mask."""
+    bits = BITS[x.dtype]
+    mask = condition.astype(bits)
+    np.negative(mask, out=mask)
+    np.bitwise_and(mask, x.view(bits), out=mask)
+    return mask.view(x.dtype)
+
+
+def _choose(condition: Any, x: Any, y: Any) -> Any:
+    if condition.__class__ is np.ndarray and condition.size >= MANY:
+        if y.__class__ is float and is_kept(condition, x, y):
+            return keep_where(condition, x)
+        if x.__class__ is float and is_kept(condition, y, x):
+            return keep_where(~condition, y)
+    return np.where(condition, x, y)
+
+
+def is_kept(condition: np.ndarray, x: Any, other: float) -> bool:
+    """Whether a choice between x and a number is one between x and zero, of arrays of one shape."""
+    return (
+        other == 0.0
+        and math.copysign(1.0, other) > 0
+        and x.__class__ is np.ndarray
+        and x.shape == condition.shape
+        and x.dtype in BITS
+    )
+
+
 _where = elementwise(
     "where",
-    np.where,
+    _choose,
     None,
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),

@@ -7,6 +7,7 @@ array that decides is given; each operation has its transpose beside it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import product
@@ -16,6 +17,7 @@ import numpy as np
 
 from wengert.core.kinds import case, general, linear
 from wengert.core.spec import Spec
+from wengert.ops.elementwise.choices import BITS, keep_where
 
 __all__: list[str] = []
 
@@ -69,12 +71,26 @@ def winners(x: np.ndarray, windows: Windows) -> np.ndarray:
     found = np.zeros(best.shape, np.min_scalar_type(len(elements) - 1))
     for i, element in enumerate(elements[1:], 1):
         part = x[window_key(element)]
-        larger = part > best
-        if x.dtype.kind == "f":
-            larger |= np.isnan(part)
-        np.copyto(found, i, where=larger)
-        np.copyto(best, part, where=larger)
+        larger = (part > best) | (part != part)
+        np.maximum(best, part, out=best)
+        np.maximum(found, larger * found.dtype.type(i), out=found)
     return found
+
+
+def masks(x: np.ndarray, windows: Windows) -> Iterator[np.ndarray]:
+    """For each element of a window, in order, where it is the first largest one."""
+    best = fold(x, windows, np.maximum)
+    if np.isnan(best).any():
+        found = winners(x, windows)
+        for i in range(math.prod(map(len, windows))):
+            yield found == i
+        return
+    is_open = np.ones(best.shape, bool)
+    for element in product(*windows):
+        mask = x[window_key(element)] == best
+        mask &= is_open
+        is_open ^= mask
+        yield mask
 
 
 def _pick(u: Any, x: Any, windows: Windows) -> Any:
@@ -89,24 +105,22 @@ def _pick(u: Any, x: Any, windows: Windows) -> Any:
 
 
 def _place(t: Any, x: Any, windows: Windows) -> Any:
-    found = winners(x, windows)
     out = np.zeros(x.shape, t.dtype)
     add = accumulator(windows)
-    for i, element in enumerate(product(*windows)):
-        add(out, element, t, found == i)
+    for element, mask in zip(product(*windows), masks(x, windows), strict=True):
+        add(out, element, keep_where(mask, t) if t.dtype in BITS else np.where(mask, t, 0))
     return out
 
 
-def accumulator(windows: Windows) -> Callable[[np.ndarray, tuple[Indices, ...], Any, Any], None]:
-    """What adds numbers, where a mask is true, to one element of all windows."""
+def accumulator(windows: Windows) -> Callable[[np.ndarray, tuple[Indices, ...], Any], None]:
+    """What adds numbers to one element of all windows."""
     if not all(isinstance(indices, range) for elements in windows for indices in elements):
-        return lambda out, element, t, mask: np.add.at(out, window_key(element), np.where(mask, t, 0))
+        return lambda out, element, t: np.add.at(out, window_key(element), t)
     if are_disjoint(windows):
-        return lambda out, element, t, mask: np.copyto(out[window_key(element)], t, where=mask)
+        return lambda out, element, t: out.__setitem__(window_key(element), t)
 
-    def add(out: np.ndarray, element: tuple[Indices, ...], t: Any, mask: Any) -> None:
-        view = out[window_key(element)]
-        np.add(view, t, out=view, where=mask)
+    def add(out: np.ndarray, element: tuple[Indices, ...], t: Any) -> None:
+        out[window_key(element)] += t
 
     return add
 
@@ -115,7 +129,7 @@ def _spread_sums(t: Any, windows: Windows, lengths: Lengths) -> Any:
     out = np.zeros((*t.shape[: t.ndim - len(lengths)], *lengths), t.dtype)
     add = accumulator(windows)
     for element in product(*windows):
-        add(out, element, t, True)
+        add(out, element, t)
     return out
 
 

@@ -124,11 +124,11 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     if make is type(None):
         return None
     if not isinstance(make, type) or issubclass(make, dict):
-        made: Any = make  # a class or a function
-        return made(dict(zip(keys, parts, strict=True)))
+        return make(dict(zip(keys, parts, strict=True)))
     if dataclasses.is_dataclass(make):
         return make(**dict(zip(keys, parts, strict=True)))
-    return make(*parts) if hasattr(make, "_fields") else make(parts)
+    container: Any = make
+    return container(*parts) if hasattr(make, "_fields") else container(parts)
 
 
 def is_alike(a: Structure, b: Structure) -> bool:

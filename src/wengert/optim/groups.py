@@ -21,8 +21,8 @@ from wengert.optim.rules import Rule
 class Settings(NamedTuple):
     """What a program is made for: hyperparameters that are no numbers, and where those are that are.
 
-    `indices` has, for each number or tuple of numbers, its index in the array of a group's numbers. `parts` are those of
-    a state.
+    `indices` has, for each number or tuple of numbers, its index in the array of a group's numbers. `parts` are the
+    parts of a state.
     """
 
     plain: tuple[tuple[str, Any], ...]
@@ -53,7 +53,7 @@ class ParameterGroup(MutableMapping[str, Any]):
         numbers: list[float] = []
         for name, value in hyperparameters.items():
             given = value if isinstance(value, tuple | list) else (value,)
-            if not all(is_number(x) for x in given):
+            if not all(is_numeric(x) for x in given):
                 self.plain[name] = value
                 continue
             indices = tuple(range(len(numbers), len(numbers) + len(given)))
@@ -140,6 +140,6 @@ def settings_of(group: ParameterGroup) -> Settings:
     return group.own_settings
 
 
-def is_number(value: Any) -> bool:
+def is_numeric(value: Any) -> bool:
     """Whether a hyperparameter is a number, and not a setting."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"

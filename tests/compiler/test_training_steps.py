@@ -352,7 +352,8 @@ def test_branches_and_loops_in_the_forward_pass():
         model.zero_grad()
         h = x @ model.w
         if h.sum() > 0.0:
-            h = h * 2.0 + model.b
+            h = h * 2.0
+            h = h + model.b
         else:
             h = h - model.b
         h = wg.scan(lambda c, _: (wg.tanh(c + model.b), None), h, None, length=5)[0]

@@ -9,19 +9,20 @@ import wengert as wg
 from wengert import nn
 
 
-def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
+def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict[str, float]:
+    rng = wg.random.default_rng(seed)
     x, y = load_digits(return_X_y=True)
     x = (x / 16.0).astype(np.float32)
-    train, test = wg.data.split((x, y), (0.8, 0.2), rng=0)
+    train, test = wg.data.split((x, y), (0.8, 0.2), rng=rng)
 
     model = nn.Sequential(
-        nn.Linear(64, 256, rng=1),
+        nn.Linear(64, 256, rng=rng),
         nn.ReLU(),
-        nn.Linear(256, 10, rng=2),
+        nn.Linear(256, 10, rng=rng),
     )
     epochs = 20 if short else 60
     optimizer = wg.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.1)
-    batches = wg.data.Batches(train, 64, shuffle=True, rng=3)
+    batches = wg.data.Batches(train, 64, shuffle=True, rng=rng)
     schedule = wg.optim.CosineAnnealingLR(optimizer, epochs)
     history = nn.fit(
         model,

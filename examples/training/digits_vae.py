@@ -15,10 +15,10 @@ from wengert import nn
 
 
 class Autoencoder(nn.Module):
-    def __init__(self, hidden: int, rng: int):
-        self.encoder = nn.Sequential(nn.Linear(64, hidden, rng=rng), nn.ReLU(), nn.Linear(hidden, 4, rng=rng + 1))
-        self.decoder = nn.Sequential(nn.Linear(2, hidden, rng=rng + 2), nn.ReLU(), nn.Linear(hidden, 64, rng=rng + 3))
-        self.rng = wg.random.counter_rng(rng + 4)
+    def __init__(self, hidden: int, rng):
+        self.encoder = nn.Sequential(nn.Linear(64, hidden, rng=rng), nn.ReLU(), nn.Linear(hidden, 4, rng=rng))
+        self.decoder = nn.Sequential(nn.Linear(2, hidden, rng=rng), nn.ReLU(), nn.Linear(hidden, 64, rng=rng))
+        self.rng = wg.random.counter_rng(rng)
 
     def forward(self, x):
         code = self.encoder(x)
@@ -49,34 +49,37 @@ def draw_codes(model, x, y, path: str) -> None:
     dots = left.scatter(*codes.T, c=y, cmap="tab10", s=6)
     left.legend(*dots.legend_elements(), frameon=False, fontsize=7, loc="upper right")
     left.set(title="codes of the digits", aspect="equal")
-    right.imshow(images.reshape(12, 12, 8, 8).transpose(0, 2, 1, 3).reshape(96, 96), cmap="gray_r")
+    framed = np.pad(images.reshape(12, 12, 8, 8), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    right.imshow(framed.transpose(0, 2, 1, 3).reshape(120, 120), cmap="gray_r")
     right.set_title("digits of the codes")
     right.axis("off")
     figure.savefig(path, dpi=120)
 
 
-def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
+def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict[str, float]:
+    rng = wg.random.default_rng(seed)
     x, y = load_digits(return_X_y=True)
     x = (x / 16.0).astype(np.float32)
-    train, test = wg.data.split((x, y), (0.8, 0.2), rng=0)
+    train, test = wg.data.split((x, y), (0.8, 0.2), rng=rng)
 
-    model = Autoencoder(256, rng=1)
+    model = Autoencoder(256, rng)
     epochs = 20 if short else 150
     optimizer = wg.optim.Adam(model.parameters(), lr=2e-3)
     history = nn.fit(
         model,
         negative_bound,
-        wg.data.Batches(train[0], 64, shuffle=True, rng=2),
+        wg.data.Batches(train[0], 64, shuffle=True, rng=rng),
         optimizer,
         epochs,
         validation=wg.data.Batches(test[0], len(test[0])),
         callbacks=[nn.Schedule(wg.optim.CosineAnnealingLR(optimizer, epochs))],
     )
     bound = history["val_loss"][-1]
-    print(f"negative evidence lower bound of images that were not seen: {bound:.2f} nats; at first {history['val_loss'][0]:.2f}")
+    first = history["val_loss"][0]
+    print(f"negative evidence lower bound of images that were not seen: {bound:.2f} nats; at first {first:.2f}")
     if picture:
         draw_codes(model, x, y, picture)
-    return {"first": history["val_loss"][0], "bound": bound}
+    return {"first": first, "bound": bound}
 
 
 if __name__ == "__main__":

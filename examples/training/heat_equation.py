@@ -18,13 +18,13 @@ from wengert import nn
 class Heat(nn.Module):
     """u = sin(pi x) + t x (1 - x) times a network: the initial and the boundary values hold, whatever the network."""
 
-    def __init__(self, width: int, rng: int):
+    def __init__(self, width: int, rng):
         self.network = nn.Sequential(
             nn.Linear(2, width, dtype=np.float64, rng=rng),
             nn.Tanh(),
-            nn.Linear(width, width, dtype=np.float64, rng=rng + 1),
+            nn.Linear(width, width, dtype=np.float64, rng=rng),
             nn.Tanh(),
-            nn.Linear(width, 1, dtype=np.float64, rng=rng + 2),
+            nn.Linear(width, 1, dtype=np.float64, rng=rng),
         )
 
     def u(self, t, x):
@@ -54,20 +54,21 @@ def draw_solution(model, path: str) -> None:
     figure.savefig(path, dpi=120)
 
 
-def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
-    points = np.random.default_rng(0).uniform(size=(1000, 2))
-    model = Heat(16, rng=1)
+def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict[str, float]:
+    rng = wg.random.default_rng(seed)
+    points = rng.uniform(size=(1000, 2))
+    model = Heat(16, rng)
     epochs = 100 if short else 400
     optimizer = wg.optim.Adam(model.parameters(), lr=5e-3)
     history = nn.fit(
         model,
         lambda residual, points: (residual**2).mean(),
-        wg.data.Batches(points, 250, shuffle=True, rng=2),
+        wg.data.Batches(points, 250, shuffle=True, rng=rng),
         optimizer,
         epochs,
         callbacks=[nn.Schedule(wg.optim.CosineAnnealingLR(optimizer, epochs))],
     )
-    t, x = np.random.default_rng(3).uniform(size=(2, 1000))
+    t, x = rng.uniform(size=(2, 1000))
     error = float(abs(np.asarray(model.u(t, x).detach()) - np.exp(-t) * np.sin(np.pi * x)).max())
     print(f"mean square of the residual {history['loss'][-1]:.1e}, largest error of the solution {error:.1e}")
     if picture:

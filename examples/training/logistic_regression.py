@@ -1,7 +1,8 @@
-"""Logistic regression by L-BFGS, with the coefficients of scikit-learn: `python .../logistic_regression.py [picture.png]`.
+"""Logistic regression by L-BFGS, with the coefficients that scikit-learn finds.
 
-The data are measurements of cells, and whether a tumour is malignant. The loss is that of scikit-learn: the sum of the
-cross entropies, and half the square of the coefficients.
+`python examples/training/logistic_regression.py [picture.png]`. The data are measurements of cells, and whether a
+tumour is malignant. The loss is that of scikit-learn: the sum of the cross entropies, and half the squared norm of the
+coefficients.
 """
 
 import sys
@@ -44,7 +45,7 @@ def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
     )
     nn.fit(model, loss, wg.data.Batches((x, y.astype(float)), len(y)), optimizer, epochs=2, progress=False)
 
-    theirs = LogisticRegression(tol=1e-10, max_iter=10_000).fit(x, y)
+    theirs = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(x, y)
     ours = model.weight.detach().numpy()[0]
     difference = float(abs(ours - theirs.coef_[0]).max())
     accuracy = nn.metrics.accuracy(model(x).detach().numpy()[:, 0], y)

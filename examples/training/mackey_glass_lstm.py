@@ -26,15 +26,15 @@ def mackey_glass(n: int, delay: int = 17, steps: int = 10) -> np.ndarray:
         k2 = slope(x[i] + h / 2 * k1)
         k3 = slope(x[i] + h / 2 * k2)
         x[i + 1] = x[i] + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(x[i] + h * k3))
-    return x[:: steps][-n:].astype(np.float32)
+    return x[::steps][-n:].astype(np.float32)
 
 
 class Forecast(nn.Module):
     """The change from each element of a sequence to the next, by an LSTM."""
 
-    def __init__(self, hidden: int, rng: int):
+    def __init__(self, hidden: int, rng):
         self.lstm = nn.LSTM(1, hidden, batch_first=True, rng=rng)
-        self.change = nn.Linear(hidden, 1, rng=rng + 1)
+        self.change = nn.Linear(hidden, 1, rng=rng)
 
     def forward(self, x):
         return x + 0.1 * self.change(self.lstm(x)[0])
@@ -49,13 +49,14 @@ def continue_series(model: Forecast, start: np.ndarray, n: int) -> np.ndarray:
     return np.array(x[len(start) :])
 
 
-def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
+def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict[str, float]:
+    rng = wg.random.default_rng(seed)
     series = mackey_glass(2500) - np.float32(0.9)
     length = 50
     windows = np.lib.stride_tricks.sliding_window_view(series[:2000], length + 1)[::2, :, None]
-    batches = wg.data.Batches((windows[:, :-1], windows[:, 1:]), 32, shuffle=True, rng=0)
+    batches = wg.data.Batches((windows[:, :-1], windows[:, 1:]), 32, shuffle=True, rng=rng)
 
-    model = Forecast(32, rng=1)
+    model = Forecast(32, rng)
     epochs = 5 if short else 40
     optimizer = wg.optim.Adam(model.parameters(), lr=1e-2)
     nn.fit(

@@ -19,20 +19,20 @@ ALPHABET = sorted(set(TEXT))
 class Writer(nn.Module):
     """Characters and their positions as vectors, some transformer layers, and scores for the next character."""
 
-    def __init__(self, length: int, width: int, heads: int, layers: int, rng: int):
+    def __init__(self, length: int, width: int, heads: int, layers: int, rng):
         self.length = length
         self.characters = nn.Embedding(len(ALPHABET), width, rng=rng)
-        self.positions = nn.Embedding(length, width, rng=rng + 1)
+        self.positions = nn.Embedding(length, width, rng=rng)
         self.layers = nn.ModuleList(
             [
                 nn.TransformerEncoderLayer(
-                    width, heads, 4 * width, dropout=0.0, batch_first=True, norm_first=True, rng=rng + 2 + i
+                    width, heads, 4 * width, dropout=0.0, batch_first=True, norm_first=True, rng=rng
                 )
-                for i in range(layers)
+                for _ in range(layers)
             ]
         )
         self.norm = nn.LayerNorm(width)
-        self.scores = nn.Linear(width, len(ALPHABET), rng=rng + 100)
+        self.scores = nn.Linear(width, len(ALPHABET), rng=rng)
 
     def forward(self, text):
         n = text.shape[1]
@@ -55,13 +55,14 @@ def write(model: Writer, start: str, length: int, rng, temperature: float = 0.5)
     return "".join(ALPHABET[i] for i in text)
 
 
-def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
+def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict[str, float]:
+    rng = wg.random.default_rng(seed)
     codes = np.array([ALPHABET.index(c) for c in TEXT])
     length = 32
     windows = np.lib.stride_tricks.sliding_window_view(codes, length + 1)
-    batches = wg.data.Batches((windows[:, :-1], windows[:, 1:]), 32, shuffle=True, rng=0, drop_last=True)
+    batches = wg.data.Batches((windows[:, :-1], windows[:, 1:]), 32, shuffle=True, rng=rng, drop_last=True)
 
-    model = Writer(length, width=64, heads=4, layers=2, rng=1)
+    model = Writer(length, width=64, heads=4, layers=2, rng=rng)
     epochs = 1 if short else 6
     optimizer = wg.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
     schedule = wg.optim.OneCycleLR(optimizer, max_lr=4e-3, total_steps=epochs * len(batches))
@@ -75,11 +76,11 @@ def main(picture: str | None = None, short: bool = False) -> dict[str, float]:
         callbacks=[nn.Schedule(schedule, every="step")],
         before_step=lambda: nn.clip_grad_norm_(model.parameters(), 1.0),
     )
-    bits = history["loss"][-1] / np.log(2)
+    bits = float(history["loss"][-1] / np.log(2))
     frequencies = np.bincount(codes) / len(codes)
     entropy = -float((frequencies * np.log2(frequencies)).sum())
     print(f"{bits:.2f} bits per character; frequencies alone need {entropy:.2f}\n")
-    print(write(model.eval(), "Shall I ", 60 if short else 300, np.random.default_rng(5)))
+    print(write(model.eval(), "Shall I ", 60 if short else 300, rng))
     if picture:
         history.plot(picture)
     return {"bits": bits, "entropy": entropy}

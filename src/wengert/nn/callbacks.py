@@ -107,6 +107,17 @@ class Schedule(Callback):
     """Advance a schedule of `wg.optim` after each epoch, or after each step (`every="step"`).
 
     `monitor` is the number of the history that a schedule which looks at one is given, as `ReduceLROnPlateau` does.
+
+    >>> import wengert as wg
+    >>> x = np.ones((4, 1))
+    >>> model = wg.nn.Linear(1, 1, rng=0)
+    >>> optimizer = wg.optim.SGD(model.parameters(), lr=0.1)
+    >>> halving = Schedule(wg.optim.StepLR(optimizer, 1, gamma=0.5))
+    >>> history = wg.nn.fit(
+    ...     model, wg.nn.MSELoss(), wg.data.Batches((x, x), 2), optimizer, 2, callbacks=[halving], progress=False
+    ... )
+    >>> optimizer.param_groups[0]["lr"]
+    0.025
     """
 
     def __init__(self, schedule: Any, every: str = "epoch", monitor: str | None = None):

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.modes.tensor import Tensor
 from wengert.nn.module import Module
+from wengert.random.counter_generator import CounterGenerator
 from wengert.random.generator import Generator
 
 
@@ -16,7 +17,7 @@ def take_snapshot(model: Module) -> dict[str, Any]:
     """Copies of all tensors of a model, those that its state dict leaves out too, and the states of its generators."""
     return {
         "tensors": {name: t.detach().numpy().copy() for name, t in named_tensors(model)},
-        "generators": {name: bits.state for name, bits in named_bits(model)},
+        "generators": {name: state_of(generator) for name, generator in named_generators(model)},
     }
 
 
@@ -24,8 +25,12 @@ def restore_snapshot(model: Module, snapshot: Mapping[str, Any]) -> None:
     """Assign what `take_snapshot` has copied."""
     for name, t in named_tensors(model):
         t.data = Tensor(snapshot["tensors"][name].copy())
-    for name, bits in named_bits(model):
-        bits.state = snapshot["generators"][name]
+    for name, generator in named_generators(model):
+        state = snapshot["generators"][name]
+        if isinstance(generator, CounterGenerator):
+            generator.state = state
+        else:
+            generator.bit_generator.state = state
 
 
 def named_tensors(model: Module) -> Iterator[tuple[str, Tensor]]:
@@ -34,9 +39,16 @@ def named_tensors(model: Module) -> Iterator[tuple[str, Tensor]]:
     yield from model.named_buffers()
 
 
-def named_bits(model: Module) -> Iterator[tuple[str, np.random.BitGenerator]]:
-    """NumPy's sources of random bits in the attributes of the modules, by path."""
+def named_generators(model: Module) -> Iterator[tuple[str, Any]]:
+    """The generators in the attributes of the modules, by path."""
     for path, module in model.named_modules():
         for name, value in vars(module).items():
-            if isinstance(value, np.random.Generator | Generator):
-                yield f"{path}.{name}" if path else name, value.bit_generator
+            if isinstance(value, np.random.Generator | Generator | CounterGenerator):
+                yield f"{path}.{name}" if path else name, value
+
+
+def state_of(generator: Any) -> Any:
+    """The state of a generator, as a copy."""
+    if isinstance(generator, CounterGenerator):
+        return generator.state.detach().numpy().copy()
+    return generator.bit_generator.state

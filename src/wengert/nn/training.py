@@ -33,6 +33,17 @@ class Training:
     """What `fit` does, and what callbacks are given.
 
     `epoch` and `step` count from 1, `batch` is the number of batches of this epoch so far, and `loss` that of the last.
+
+    >>> import wengert as wg
+    >>> x = np.ones((4, 1))
+    >>> model = wg.nn.Linear(1, 1, rng=0)
+    >>> optimizer = wg.optim.SGD(model.parameters(), lr=0.1)
+    >>> show = lambda training: print(training.epoch, training.step, training.loss < 1.0)
+    >>> history = wg.nn.fit(
+    ...     model, wg.nn.MSELoss(), wg.data.Batches((x, x), 2), optimizer, 2, callbacks=[show], progress=False
+    ... )
+    1 2 True
+    2 4 True
     """
 
     def __init__(

@@ -1,0 +1,129 @@
+"""`fit` with the layers, optimisers and schedules of the package, compiled: against eager steps, and resumed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.nn.training_parts import X, Y
+
+import wengert as wg
+from wengert import nn
+
+IMAGES = np.random.default_rng(1).normal(size=(40, 1, 6, 6)).astype(np.float32)
+LABELS = np.random.default_rng(2).integers(3, size=40)
+
+
+def network(seed=0):
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3, bias=False, rng=seed),  # Adam would make steps of the rounding errors of its gradient
+        nn.BatchNorm2d(3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Dropout(0.3, rng=seed + 1),
+        nn.Linear(48, 3, rng=seed + 2),
+    )
+
+
+def run(model, epochs=3, interrupt=None, callbacks=(), compile=True):
+    optimizer = wg.optim.AdamW(model.parameters(), lr=1e-2)
+    batches = wg.data.Batches((IMAGES, LABELS), 16, shuffle=True, rng=4)
+    schedule = nn.Schedule(wg.optim.OneCycleLR(optimizer, max_lr=2e-2, total_steps=9), every="step")
+    history = nn.fit(
+        model,
+        nn.CrossEntropyLoss(),
+        batches,
+        optimizer,
+        epochs,
+        validation=wg.data.Batches((IMAGES, LABELS), 40),
+        metrics=[nn.metrics.accuracy],
+        callbacks=[schedule, *callbacks],
+        before_step=lambda: nn.clip_grad_norm_(model.parameters(), 0.5),
+        compile=compile,
+        progress=False,
+    )
+    del history["seconds"]
+    return history
+
+
+@pytest.fixture(scope="module")
+def whole():
+    model = network()
+    return model, run(model)
+
+
+def test_compiled_steps_are_those_of_eager_ones(whole):
+    model, history = whole
+    other = network()
+    expected = run(other, compile=False)
+    for name in history:
+        assert np.allclose(history[name], expected[name], rtol=1e-4), name
+    for name, value in other.state_dict().items():
+        assert np.allclose(model.state_dict()[name], value, rtol=1e-3, atol=1e-5), name
+    assert np.array_equal(model[4].rng.state.numpy(), other[4].rng.state.numpy())
+
+
+class Interruption(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", [3, 4, 8])
+def test_compiled_training_resumes_to_the_same_bits(whole, step, tmp_path):
+    class Interrupt(nn.Callback):
+        def after_step(self, training):
+            if training.step == step:
+                raise Interruption
+
+    with pytest.raises(Interruption):
+        run(network(), callbacks=[nn.Checkpoint(tmp_path, steps=2), Interrupt()])
+    model = network(50)
+    assert run(model, callbacks=[nn.Checkpoint(tmp_path, steps=2, resume=True)]) == whole[1]
+    for name, value in whole[0].state_dict().items():
+        assert np.array_equal(model.state_dict()[name], value), name
+    assert np.array_equal(model[4].rng.state.numpy(), whole[0][4].rng.state.numpy())
+
+
+@pytest.mark.parametrize("compile", [True, False])
+def test_lbfgs(compile):
+    model = nn.Linear(2, 1, dtype=np.float64, rng=0)
+    optimizer = wg.optim.LBFGS(model.parameters(), max_iter=50, tolerance_grad=1e-10, line_search_fn="strong_wolfe")
+    target = X @ [[2.0], [-1.0]] + Y[:, None]
+    nn.fit(model, nn.MSELoss(), wg.data.Batches((X, target), 60), optimizer, 1, compile=compile, progress=False)
+    exact = np.linalg.lstsq(np.column_stack([X, np.ones(60)]), target[:, 0], rcond=None)[0]
+    assert np.allclose([*model.weight.detach().numpy()[0], model.bias.item()], exact, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [wg.optim.NewtonCG, wg.optim.GaussNewton])
+def test_methods_that_take_a_function_of_the_parameters(make):
+    model = nn.Linear(2, 1, rng=0)
+    with pytest.raises(TypeError, match="takes a function of the parameters.*Write the loop"):
+        nn.fit(model, nn.MSELoss(), wg.data.Batches((X, Y), 10), make(model), 1)
+
+
+def test_every_method_trains_in_a_native_step():
+    """A smoke test of all update rules; tests/optim has their numbers."""
+    for make in (wg.optim.SGD, wg.optim.Adam, wg.optim.RMSprop, wg.optim.Adagrad, wg.optim.Lion):
+        model = nn.Linear(2, 1, rng=0)
+        batches = wg.data.Batches((X, X.sum(1, keepdims=True)), 20)
+        history = nn.fit(model, nn.MSELoss(), batches, make(model.parameters(), lr=0.03), 4, progress=False)
+        assert history["loss"][-1] < history["loss"][0], make.__name__
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_loss_that_is_not_finite_in_a_native_step():
+    class Root(nn.Module):
+        def __init__(self):
+            self.weight = nn.Parameter(1.0)
+
+        def forward(self, x):
+            return np.sqrt(self.weight * x)
+
+    x = np.linspace(1.0, 2.0, 12)
+    x[7] = -1.0
+    model = Root()
+    optimizer = wg.optim.Adam(model.parameters(), lr=0.01)
+    with pytest.raises(nn.NonFiniteLossError, match="batch 4 makes it") as caught:
+        nn.fit(model, nn.MSELoss(), wg.data.Batches((x, x), 2), optimizer, 1, progress=False)
+    assert np.isfinite(model.weight.item())
+    assert model.weight.item() != 1.0
+    why = wg.why_nan(lambda model, x, y: nn.MSELoss()(model(x), y), model, *caught.value.batch)
+    assert why.operation == "sqrt"

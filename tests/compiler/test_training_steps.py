@@ -151,6 +151,37 @@ def test_programs_for_a_state_are_kept():
     assert traces.count(False) <= 2
 
 
+def test_the_native_entry_takes_the_calls_of_a_training_loop():
+    for zero in ("start", "end", "never"):
+        model = Model(zero)
+        step = wg.compile(model.step)
+        for _ in range(3):
+            step(X, Y)
+        general, step.general = step.general, None  # it is not needed any more
+        step(X, Y)
+        model.w.requires_grad = False
+        step.general = general
+        step(X, Y)
+        step.general = None
+        step(X, Y)
+
+
+def test_a_program_writes_into_the_memory_of_its_tensors():
+    model = Model()
+    step = wg.compile(model.step)
+    step(X, Y)
+    step(X, Y)
+    tensors = [*model.parameters, *model.moments, model.count, *[p.grad for p in model.parameters]]
+    before = [t.value.ctypes.data for t in tensors]
+    versions = [t._version for t in (*model.parameters, *model.moments)]
+    del tensors
+    for _ in range(3):
+        step(X, Y)
+    tensors = [*model.parameters, *model.moments, model.count, *[p.grad for p in model.parameters]]
+    assert [t.value.ctypes.data for t in tensors] == before
+    assert [t._version for t in (*model.parameters, *model.moments)] == [n + 3 for n in versions]
+
+
 def test_gradients_accumulate_over_calls():
     def accumulate(model, x, y):
         loss = model.loss(x, y)
@@ -285,6 +316,19 @@ def test_hooks_are_traced():
         model.w.register_hook(lambda t: t * 2.0)
 
     assert_follows(Model(), Model(), [(0, hook)], step=step)
+
+
+def test_a_hook_that_is_added_or_removed_leads_to_another_program():
+    model = Model()
+    step = wg.compile(lambda x: (model.zero_grad(), (x @ model.w).sum().backward())[1])
+    step(X)
+    plain = model.w.grad.numpy().copy()
+    handle = model.w.register_hook(lambda t: t * 2.0)
+    step(X)
+    np.testing.assert_array_equal(model.w.grad, 2.0 * plain)
+    handle.remove()
+    step(X)
+    np.testing.assert_array_equal(model.w.grad, plain)
 
 
 def test_custom_rules_are_used():

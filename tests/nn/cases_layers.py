@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from tests.nn.torch_cases import FunctionCase, Given, Integers, LayerCase, by_name
 
@@ -132,4 +134,17 @@ POOLINGS = [
     pooling("AdaptiveAvgPool3d", "AdaptiveAvgPool3d", (2,), {}, (1, 2, 3, 4, 5)),
 ]  # fmt: skip
 
-CASES = by_name(*ACTIVATIONS, *AFFINE, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS)
+
+def small_network(nn: Any) -> Any:
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(4 * 4 * 4, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 3, bias=False),
+    )  # fmt: skip
+
+
+MODELS = [
+    LayerCase("network", small_network, inputs=((2, 1, 8, 8),)),
+    LayerCase("network after training", small_network, inputs=((2, 1, 8, 8),), training=False),
+]
+
+CASES = by_name(*ACTIVATIONS, *AFFINE, *CONVOLUTIONS, *NORMALIZATIONS, *POOLINGS, *MODELS)

@@ -69,10 +69,13 @@ def new_state(name: str, state: Mapping[str, Any]) -> Values:
 
 @dataclass(frozen=True)
 class LayerCase:
-    """A layer, `layer(*args, **kwargs)`, called on `inputs`: results, gradients, and buffers after the call."""
+    """A layer, `layer(*args, **kwargs)`, called on `inputs`: results, gradients, and buffers after the call.
+
+    `layer` is a name, or a function that makes a model from a namespace with layers.
+    """
 
     name: str
-    layer: str
+    layer: str | Callable[[Any], Any]
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[Any, ...] = ()
@@ -86,7 +89,11 @@ class LayerCase:
 
     def torch_values(self) -> Values:
         torch = import_module("torch")
-        layer = getattr(torch.nn, self.layer)(*self.args, **self.arguments(torch.float64)).train(self.training)
+        if isinstance(self.layer, str):
+            layer = getattr(torch.nn, self.layer)(*self.args, **self.arguments(torch.float64))
+        else:
+            layer = self.layer(torch.nn).double()
+        layer.train(self.training)
         state = new_state(self.name, {k: v.numpy() for k, v in layer.state_dict().items()})
         layer.load_state_dict({k: torch.tensor(v) for k, v in state.items()})
         rng = generator(self.name)
@@ -100,7 +107,11 @@ class LayerCase:
 
     def wengert_layer(self) -> Any:
         """The layer here, with the numbers of the case."""
-        layer = getattr(wg.nn, self.layer)(*self.args, **self.arguments("float64")).train(self.training)
+        if isinstance(self.layer, str):
+            layer = getattr(wg.nn, self.layer)(*self.args, **self.arguments("float64"))
+        else:
+            layer = self.layer(wg.nn).to("float64")
+        layer.train(self.training)
         layer.load_state_dict(new_state(self.name, layer.state_dict()))
         return layer
 

@@ -155,7 +155,9 @@ def test_lbfgs_resumes_to_the_same_bits():
 def test_single_precision_stays(make):
     p = wg.tensor(np.array([1.0, 2.0], np.float32), requires_grad=True)
     make([p]).step(lambda params: params[0][:1].sum() ** 2)
-    assert p.dtype == np.float32 and abs(p[0].item()) < 0.6 and p[1].item() == 2.0
+    assert p.dtype == np.float32
+    assert abs(p[0].item()) < 0.6
+    assert p[1].item() == 2.0
 
 
 def test_errors():

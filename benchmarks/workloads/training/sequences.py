@@ -90,7 +90,7 @@ STEPS = [
         memory_for_jax, 16, 1.0, 0.7,
     ),
     Step(
-        "train-transformer", "a transformer block of width 128 with 4 heads on 128 tokens, batch 8", transformer, tokens,
-        "mse_loss", transformer_for_jax, 8, 1.1, 1.0,
+        "train-transformer", "a transformer block of width 128 with 4 heads on 128 tokens, batch 8", transformer,
+        tokens, "mse_loss", transformer_for_jax, 8, 1.1, 1.0,
     ),
 ]  # fmt: skip

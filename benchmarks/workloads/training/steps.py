@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.workload import Run, Workload
 
 RATE, EPS = 1e-3, 1e-5
-"""Of Adam. This `eps` is larger than rounding errors of gradients that vanish, which Adam would enlarge to full steps."""
+"""Of Adam. The rounding errors of gradients that vanish are small beside this `eps`; else they would become steps."""
 COMPILED_PEERS = ("optax", "torch", "torch compiled")
 
 

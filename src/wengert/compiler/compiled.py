@@ -34,6 +34,8 @@ from wengert.ops.shape.casting import astype
 Static = Sequence[int] | int
 P = ParamSpec("P")
 R = TypeVar("R")
+MOST_ENTRIES = 4
+"""So many native entries are tried, from the last one on, before the arguments are examined."""
 DIFFERENTIATED = (Tensor, Dual, Jet, Batched)
 """Values for which a call of a compiled function is one operation."""
 
@@ -156,12 +158,17 @@ class Compiled(Generic[P, R]):
         self.name = getattr(f, "__name__", type(f).__name__)
         self.known: dict[Any, list[Signature]] = {}  # for each key those of other states, the last one first
         self.fast: Callable = no_entry
+        self.entries: tuple[Callable, ...] = ()  # the native entries of the last calls
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs:
             result: R = self.fast(*args)
             if result is not NotImplemented:
                 return result
+            for entry in self.entries:
+                if (result := entry(*args)) is not NotImplemented:
+                    self.fast = entry
+                    return result
         return self.general(args, kwargs)
 
     def general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -194,6 +201,7 @@ class Compiled(Generic[P, R]):
                 outs = [Tensor(y) for y in outs]  # without tensors, results are those of NumPy
             if (entry := signature.entry) is not None and not self.check:
                 self.fast = entry
+                self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]
             return unflatten(signature.result, outs)
         if signature.assignments:
             outs = signature.write_back(outs)

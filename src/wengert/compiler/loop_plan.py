@@ -80,7 +80,8 @@ class LoopPlan:
                         stack.append((a, is_single))
                     seen.add((a, is_single))
         is_whole = set(kernel.axes) in (set(), set(range(len(shape)))) and kernel.scatter is None and len(shape) > 0
-        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not schedule.rows
+        in_rows = any(schedule.loop_ndim(node) < node.ndim for node, _ in seen)
+        is_flat = has_one_shape and is_whole and not schedule.is_tiny and not in_rows
         return list({node: None for node, _ in seen}), size * max(per_element, 1), widest, is_flat
 
     def choose_vector(self, lanes: int) -> tuple[int | None, int]:

@@ -61,4 +61,4 @@ class Program(NamedTuple):
     summary: tuple[str, ...]
     arena: int  # in bytes
     in_place: tuple[tuple[int, int], ...]  # inputs and outputs that may share memory
-    may_fail: bool  # after it has written to outputs
+    late: tuple[int, ...]  # outputs that are written when nothing can fail any more

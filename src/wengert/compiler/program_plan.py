@@ -34,7 +34,8 @@ def make_plan(graph: Graph, updates: Pairs, prefix: str) -> Plan:
 class Plan:
     """The steps of a program in order, with their kernels, and its memory; `shared` are the updates made in place.
 
-    With `reads_early`, small parts of values that are updated are read before anything else.
+    With `reads_early`, small parts of values that are updated are read before anything else. Nothing fails from the
+    step `settled` on.
     """
 
     def __init__(self, graph: Graph, updates: Sequence[tuple[int, int]], prefix: str, reads_early: bool):
@@ -56,8 +57,10 @@ class Plan:
             [*stored, [base for base, _ in memory.copies]], [*[step.writes for step in steps], []], [*partials, {}]
         )
         writers = [self.writers.get(step) for step in schedule.steps]
+        failing = [k for k, step in enumerate(schedule.steps) if may_fail(schedule, step, writers[k])]
+        self.settled = 1 + max(failing, default=-1)
         if not prefix:
-            self.shared = tuple([pair for pair in updates if overwrite(schedule, memory, writers, *pair)])
+            self.shared = tuple([pair for pair in updates if overwrite(schedule, memory, writers, self.settled, *pair)])
         for old, (step, _) in self.in_place.takers.items():
             if step.step in self.writers:
                 self.writers[step.step].elements.overwritten.add(old)
@@ -88,26 +91,46 @@ def values_read(schedule: Schedule, step: Kernel | Operation, writer: KernelWrit
     return [stored_base(schedule, a) for a in step.args]
 
 
-def overwrite(schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], i: int, o: int) -> bool:
+def may_fail(schedule: Schedule, step: Kernel | Operation, writer: KernelWriter | None) -> bool:
+    """Whether a step may fail."""
+    if writer is None:
+        assert isinstance(step, Operation)
+        return schedule.may_fail(step)
+    computed = [node for node in writer.plan.nodes if not writer.plan.sources.is_stored(node)]
+    return writer.kernel.scatter is not None or any(map(schedule.may_fail, computed))
+
+
+def overwrite(
+    schedule: Schedule, memory: Memory, writers: Sequence[KernelWriter | None], settled: int, i: int, o: int
+) -> bool:
     """Let the kernel of an output write it to the memory of an input, if it may; whether it may.
 
-    It may if it is the last to read the input, reads each element where it writes one, and the program cannot fail:
+    It may if it is the last to read the input, reads each element where it writes one, and nothing can fail any more:
     after an error, the input must be unchanged.
     """
     old, new = schedule.graph.inputs[i], schedule.graph.outputs[o]
     has_own_memory = memory.outputs.get(new) == Slot(memory.first_output + o)
     is_copied = any(base is old for base, _ in memory.copies)
-    if not has_own_memory or old.spec != new.spec or is_copied or any(map(schedule.may_fail, schedule.forms)):
+    if not has_own_memory or old.spec != new.spec or is_copied:
         return False
     steps = list(zip(schedule.steps, writers, strict=True))
-    home = next(k for k, (step, _) in enumerate(steps) if new in (step.roots if isinstance(step, Kernel) else (step,)))
-    if any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
+    home = home_of(schedule, new)
+    if home < settled or any(old in values_read(schedule, step, writer) for step, writer in steps[home + 1 :]):
         return False
     writer = writers[home]
     if writer is None or new not in writer.kernel.maps or not writer.plan.is_element_by_element:
         return False
     writer.elements.overwritten.add(old)
     return True
+
+
+def home_of(schedule: Schedule, node: Node) -> int:
+    """The number of the step that stores a value."""
+    for k, step in enumerate(schedule.steps):
+        outputs = () if isinstance(step, Kernel) else schedule.outputs_of(step)
+        if node in (step.roots if isinstance(step, Kernel) else (step, *outputs)):
+            return k
+    return -1
 
 
 def stored_base(schedule: Schedule, node: Node) -> Node:

@@ -41,7 +41,7 @@ class StateUse(NamedTuple):
         kind = (OF_GRADIENT if of_gradient else 0) | (READS if self.input >= 0 else 0)
         if self.output < 0:
             return kind
-        is_written = (self.input, self.output) in program.in_place or (self.input < 0 and not program.may_fail)
+        is_written = (self.input, self.output) in program.in_place or (self.input < 0 and self.output in program.late)
         written = OVERWRITES if is_written else COPIES if has_memory else REPLACES
         return kind | written | (0 if of_gradient else COUNTS)
 

@@ -18,6 +18,7 @@ from wengert.core.errors import GradientError, user_error, user_line
 from wengert.core.primitive import OUTPUT, Primitive
 from wengert.core.spec import Spec
 from wengert.modes import recording
+from wengert.modes.guards import note_change
 
 next_sequence = itertools.count().__next__
 by_sequence = attrgetter("sequence")
@@ -115,9 +116,11 @@ class Handle:
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]):
         self._hooks, self._key = hooks, next_sequence()
         hooks[self._key] = hook
+        note_change()
 
     def remove(self) -> None:
         self._hooks.pop(self._key, None)
+        note_change()
 
     def __enter__(self) -> Handle:
         return self

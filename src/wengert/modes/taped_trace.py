@@ -59,7 +59,7 @@ class TapedTrace(Trace):
                     "capture x.detach().",
                 )
             node = Leaf(tensor, tensor) if tensor.requires_grad else None
-            if node is not None:
+            if node is not None and self.read(tensor, hooks_of):
                 node.hooks = tensor.node.hooks
             self.histories[id(tensor)] = tensor, node
         return self.histories[id(tensor)][1]
@@ -117,3 +117,9 @@ def gradient_state(tensor: Tensor) -> int:
     """What the gradient of a tensor is at this moment."""
     grad = getattr(tensor, "_grad", None)
     return MISSING if grad is None else PLAIN if grad.node is None else RECORDED
+
+
+def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
+    """The hooks of a leaf at this moment."""
+    hooks = tensor.node.hooks if tensor.node is not None else None
+    return () if hooks is None else (*hooks.arrived.values(), *hooks.accumulated.values())

@@ -375,6 +375,6 @@ def accumulate(tensor: Tensor, t: Any) -> None:
         old = getattr(tensor, "_grad", None)
         if old is not None:
             new = old + new if isinstance(t, Tensor) else Tensor(old.value + new.value)
-        elif new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.writeable:
-            new = Tensor(new.value.copy())
+        elif new.node is None and isinstance(new.value, np.ndarray) and not new.value.flags.carray:
+            new = Tensor(new.value.copy())  # optimisers write and read gradients as they lie in memory
         tensor._grad = new

@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.core.errors import user_error
 from wengert.modes import recording
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, tensor
 from wengert.ops.elementwise.arithmetic import sqrt, square
 from wengert.ops.elementwise.choices import clip, maximum, minimum
 from wengert.ops.elementwise.complex_numbers import absolute
@@ -26,7 +26,7 @@ def total_norm(arrays: Sequence[Any], norm_type: float = 2.0) -> Any:
             norm = maximum(norm, x)
         return norm
     if norm_type == 2.0:
-        return sqrt(sum(square(absolute(x)).sum() for x in arrays))
+        return sqrt(sum(square(absolute(x) if x.dtype.kind == "c" else x).sum() for x in arrays))
     return sum((absolute(x) ** norm_type).sum() for x in arrays) ** (1.0 / norm_type)
 
 
@@ -75,17 +75,17 @@ def clip_grad_norm_(
     tensor([0.6, 0.8])
     """
     owners = with_gradients(parameters)
+    if not owners:
+        return tensor(0.0)
     with recording.override(enabled=False):
-        if not owners:
-            return Tensor(0.0)
-        norm = total_norm([p.grad for p in owners], norm_type)
+        grads: list[Any] = [p.grad for p in owners]
+        norm: Tensor = total_norm(grads, norm_type)
         if error_if_nonfinite and not isfinite(norm):
             raise user_error(
                 RuntimeError, f"The norm of the gradients is {norm.item()}", "Look for the cause with wg.why_nan."
             )
         factor = clip_factor(norm, max_norm)
-        for p in owners:
-            g = p.grad
+        for p, g in zip(owners, grads, strict=True):
             g *= astype(factor, g.dtype)
             p.grad = g
     return norm

@@ -20,6 +20,8 @@ from wengert.nn.module import Module
 from wengert.ops.elementwise.choices import relu
 from wengert.ops.elementwise.exponential import sigmoid
 from wengert.ops.elementwise.trigonometric import tanh
+from wengert.ops.shape.joining import unstack
+from wengert.ops.shape.reshaping import reshape
 from wengert.random.generator import default_rng
 
 States = tuple[Any, ...]
@@ -40,8 +42,7 @@ class Step(NamedTuple):
 
 def split_gates(x: Any, gates: int) -> list[Any]:
     """The parts of the last axis that belong to each gate."""
-    size = x.shape[-1] // gates
-    return [x[..., k * size : (k + 1) * size] for k in range(gates)]
+    return list(unstack(reshape(x, (*x.shape[:-1], gates, x.shape[-1] // gates)), axis=-2))
 
 
 def run_tanh(x: Any, h: Any, _states: States) -> States:

@@ -54,9 +54,11 @@ def update_leaf(
     rule: Rule, p: Any, g: Any, state: dict[str, Any], hyperparameters: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """One parameter and its state after a step; of a leaf of the tape, a leaf."""
-    is_leaf = isinstance(p, Tensor) and not p.level and p.requires_grad and p.is_leaf
-    new, state = rule(p.detach() if is_leaf else p, g, state, **hyperparameters)
-    if is_leaf and isinstance(new, Tensor) and not new.level and new.node is None:
+    if not (isinstance(p, Tensor) and not p.level and p.is_leaf and p.requires_grad):
+        return rule(p, g, state, **hyperparameters)
+    p, g = p.detach(), g.detach() if isinstance(g, Tensor) and not g.level else g
+    new, state = rule(p, g, state, **hyperparameters)
+    if isinstance(new, Tensor) and not new.level and new.node is None:
         new.requires_grad = True
     return new, state
 

@@ -64,7 +64,7 @@ class LBFGS(Optimizer):
         self.vector = ParameterVector(self.param_groups[0].params)
         self.history = History()
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Do up to `max_iter` iterations; returns the loss before them."""
         refuse_traced(self)
         if closure is None:

@@ -71,7 +71,7 @@ class Optimizer:
             elif p.grad is not None:
                 p.grad = np.zeros(p.shape, p.dtype)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update the parameters from their gradients, which a `closure` may compute first; returns its loss."""
         raise NotImplementedError
 

@@ -43,7 +43,7 @@ class RuleOptimizer(Optimizer):
                 state[name] = Tensor(initial_part(name, group.values_now(), p.shape, p.dtype))
         return state
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update all parameters that have a gradient. A `closure` computes them first; its loss is returned.
 
         In a function that is traced, such as a compiled training step, the update becomes part of the program.

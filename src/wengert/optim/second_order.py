@@ -65,7 +65,7 @@ class NewtonCG(TreeOptimizer):
     def __init__(self, params: Any, lr: float = 1.0, damping: float = 0.0, max_cg: int = 100, max_eval: int = 25):
         super().__init__(params, lr=lr, damping=damping, max_cg=max_cg, max_eval=max_eval)
 
-    def step(self, closure: Callable[[Any], Any] | None = None) -> float:
+    def step(self, closure: Callable[..., Any] | None = None) -> float:
         """One iteration; `closure` is the loss as a function of the parameters. Returns the loss before."""
         refuse_traced(self)
         f, settings = self.on_vectors(needed(self, closure)), self.param_groups[0]
@@ -112,7 +112,7 @@ class GaussNewton(TreeOptimizer):
         super().__init__(params, damping=damping, max_cg=max_cg)
         self.loss = loss
 
-    def step(self, closure: Callable[[Any], Any] | None = None) -> float:
+    def step(self, closure: Callable[..., Any] | None = None) -> float:
         """One step that decreases the loss; `closure` has the residuals as a function of the parameters.
 
         Returns the loss before. The parameters do not change if no step decreases it.

@@ -10,6 +10,7 @@ from wengert.compiler.aspects import (
     reductions,
     samples,
     shape,
+    windows,
 )
 from wengert.compiler.simd import (
     error_function,

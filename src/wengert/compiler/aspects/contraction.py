@@ -79,6 +79,8 @@ def expand_einsum(x: Any, y: Any, subscripts: str) -> Any:
     if x.dtype.kind not in "fi" or y.dtype.kind not in "fi":
         return None
     plan = layout(subscripts)
+    if plan.is_exchanged:
+        x, y = y, x
     x, y = transpose(x, plan.x_order), transpose(y, plan.y_order)
     stack_, rows, columns = plan.stack, plan.rows, plan.columns
     shape = x.shape[: stack_ + rows] + y.shape[y.ndim - columns :]

@@ -1,7 +1,8 @@
 """Better bodies: what a loop need not compute in each step, or not at all.
 
 Outputs that are not used, and states that nothing depends on, disappear. States that never change become constants.
-What depends on constants only is computed before the loop. A choice whose index is known is the branch itself.
+What depends on constants only is computed before the loop, and sums of products after it. A choice whose index is known
+is the branch itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from wengert.control.aspects.summed_products import sum_products
 from wengert.control.branches import SWITCH
 from wengert.control.loop import LOOP, Shape
 from wengert.core.primitive import OUTPUT
@@ -69,6 +71,9 @@ class Parts(NamedTuple):
 @improvement(LOOP)
 def improve_loop(node: Operation, used: set[int]) -> dict[int, Node] | None:
     """The used outputs of a loop with a better body; None if there is nothing to gain."""
+    summed = sum_products(node)
+    if summed is not None:
+        return {k: summed[k] for k in used}
     old = Parts.of(node)
     condition = None if old.condition is None else rewrite_body(old.condition)
     rewritten = old._replace(body=rewrite_body(old.body), condition=condition)

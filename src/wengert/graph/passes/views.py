@@ -4,7 +4,7 @@ Chains of reshape, expand_dims, transpose, broadcast_to and getitem become one o
 has one form: a reshape where that is possible. An elementwise operation needs no broadcast operands, because it
 broadcasts itself; if all of its operands are broadcast, it is computed before. Transposes and reshapes of all operands
 are moved behind it, towards others that they cancel with. Transposed operands of matmul are left alone, since BLAS
-reads them as they are.
+reads them as they are, and a transposed product is one of transposed operands.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from wengert.core.infer import is_elementwise
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.rewrite import broadcast_node, make_node, rebuild, reshape_node
+from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.indexing.key import Index
 from wengert.ops.indexing.subscripts import _getitem, _scatter
@@ -39,6 +40,8 @@ def merge_views(graph: Graph) -> Graph:
     uses = graph.count_uses()
 
     def rule(node: Operation, before: Operation) -> Node | None:
+        if is_a(node, _transpose) and is_a(node.args[0], matmul) and uses[before.args[0]] == 1:
+            return transpose_product(node, *node.args[0].args)
         if (merge := view_merger.of(node.primitive)) is not None:
             return merge(node)
         if is_elementwise(node.primitive):
@@ -48,6 +51,14 @@ def merge_views(graph: Graph) -> Graph:
         return None
 
     return rebuild(graph, rule)
+
+
+def transpose_product(node: Operation, x: Node, y: Node) -> Node | None:
+    """The product of the transposed matrices, which BLAS reads as they are; None if other axes move too."""
+    axes = (*range(node.ndim - 2), node.ndim - 1, node.ndim - 2)
+    if node.params["axes"] != axes or not (x.ndim == y.ndim == node.ndim):
+        return None
+    return make_node(node, matmul, *[make_node(node, _transpose, a, axes=axes) for a in (y, x)])
 
 
 # Chains of views

@@ -10,12 +10,11 @@ from wengert.core.errors import user_error
 from wengert.core.levels import bottom_array
 from wengert.core.primitive import as_operand
 from wengert.modes import recording
-from wengert.ops.contraction.einsum import einsum
+from wengert.ops.contraction.einsum import _einsum, einsum
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.elementwise.choices import where
 from wengert.ops.indexing.subscripts import getitem
-from wengert.ops.shape.reshaping import swapaxes
 from wengert.transforms.products import stop_gradient
 
 __all__ = ["bilinear", "embedding", "linear"]
@@ -34,7 +33,11 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             f"linear: an input of shape {input.shape} and a weight of shape {weight.shape}",
             f"The last axis of the input must have {weight.shape[-1]} elements.",
         )
-    out = matmul(input, swapaxes(weight, 0, 1) if weight.ndim == 2 else weight)
+    if weight.ndim == 1:
+        out = matmul(input, weight)
+    else:
+        labels = "abcdefghijklmnopqrstuvwxyz"[: input.ndim]
+        out = _einsum(input, weight, subscripts=f"{labels},z{labels[-1]}->{labels[:-1]}z")
     return out if bias is None else add(out, bias)
 
 

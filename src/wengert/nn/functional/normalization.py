@@ -12,7 +12,7 @@ from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import as_operand
 from wengert.modes import recording
 from wengert.modes.batch import Batched
-from wengert.ops.elementwise.arithmetic import sqrt
+from wengert.ops.elementwise.arithmetic import sqrt, square
 from wengert.ops.elementwise.choices import where
 from wengert.ops.linear_algebra.norms import vector_norm
 from wengert.ops.reductions.sums import mean
@@ -26,8 +26,8 @@ def standardize(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, An
     """x with mean 0 and variance 1 along axes, and the mean and the variance that it had."""
     average = mean(x, axes, keepdims=True)
     centred = x - average
-    variance = mean(centred * centred, axes, keepdims=True)
-    return centred / sqrt(variance + eps), average, variance
+    variance = mean(square(centred), axes, keepdims=True)
+    return centred * (1.0 / sqrt(variance + eps)), average, variance
 
 
 def layer_norm(
@@ -52,7 +52,7 @@ def rms_norm(input: Any, normalized_shape: int | Sequence[int], weight: Any = No
     """
     x, axes = last_axes("rms_norm", input, normalized_shape)
     eps = float(np.finfo(x.dtype).eps) if eps is None else eps
-    out = x / sqrt(mean(x * x, axes, keepdims=True) + eps)
+    out = x * (1.0 / sqrt(mean(square(x), axes, keepdims=True) + eps))
     return out if weight is None else out * weight
 
 

@@ -36,7 +36,7 @@ class Layout(NamedTuple):
     """How a contraction becomes a matrix product.
 
     `stack`, `rows` and `columns` are the numbers of labels of the result that come from both operands, from the first
-    and from the second.
+    and from the second. The operands are exchanged first if `is_exchanged`, so that the rows come first in the result.
     """
 
     x_order: tuple[int, ...]
@@ -45,6 +45,12 @@ class Layout(NamedTuple):
     stack: int
     rows: int
     columns: int
+    is_exchanged: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is a product of two matrices, which may be transposed."""
+        return (self.stack, self.rows, self.columns, len(self.x_order), len(self.y_order)) == (0, 1, 1, 2, 2)
 
 
 @lru_cache(4096)
@@ -60,6 +66,8 @@ def layout(subscripts: str) -> Layout:
     stack = [c for c in out if c in x and c in y]
     rows = [c for c in out if c not in y]
     columns = [c for c in out if c not in x]
+    if rows and columns and out.index(columns[0]) < out.index(rows[0]):
+        return layout(f"{y},{x}->{out}")._replace(is_exchanged=True)
     summed = [c for c in x if c not in out]
     made = stack + rows + columns
     return Layout(
@@ -73,10 +81,15 @@ def layout(subscripts: str) -> Layout:
 
 
 def _contract(x: Any, y: Any, subscripts: str) -> Any:
-    x_order, y_order, out_order, stack, rows, columns = layout(subscripts)
+    plan = layout(subscripts)
+    x_order, y_order, out_order, stack, rows, columns, is_exchanged = plan
+    if is_exchanged:
+        x, y = y, x
     x, y = np.asarray(x), np.asarray(y)
+    if plan.is_plain:
+        return np.matmul(x.T if x_order[0] else x, y.T if y_order[0] else y)
     if len(x_order) == stack + rows:  # nothing is summed
-        return np.einsum(subscripts, x, y)
+        return np.einsum(subscripts, *(y, x) if is_exchanged else (x, y))
     x, y = x.transpose(x_order), y.transpose(y_order)
     shape = x.shape[: stack + rows] + y.shape[y.ndim - columns :]
     summed = math.prod(x.shape[stack + rows :])

@@ -120,7 +120,8 @@ def accumulator(windows: Windows) -> Callable[[np.ndarray, tuple[Indices, ...], 
         return lambda out, element, t: out.__setitem__(window_key(element), t)
 
     def add(out: np.ndarray, element: tuple[Indices, ...], t: Any) -> None:
-        out[window_key(element)] += t
+        view = out[window_key(element)]
+        np.add(view, t, out=view)
 
     return add
 

@@ -16,7 +16,7 @@ from wengert.nn.module import Module
 from wengert.nn.packing import pack_state, unpack_state
 from wengert.nn.progress import Progress
 from wengert.nn.snapshot import restore_snapshot, take_snapshot
-from wengert.nn.steps import Step, count_samples, input_and_target, plain_output
+from wengert.nn.steps import Step, count_samples, plain_output, target_of
 
 Metrics = Mapping[str, Callable[[Any, Any], Any]]
 
@@ -123,7 +123,7 @@ class Training:
         """The metrics of a batch."""
         if not self.metrics:
             return {}
-        arrays, (_, target) = plain_output(output), input_and_target(batch)
+        arrays, target = plain_output(output), target_of(batch)
         return {name: float(metric(arrays, target)) for name, metric in self.metrics.items()}
 
     # A loss that is not finite.

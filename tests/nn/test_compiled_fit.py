@@ -108,6 +108,19 @@ def test_every_method_trains_in_a_native_step():
         assert history["loss"][-1] < history["loss"][0], make.__name__
 
 
+def test_a_model_that_cannot_be_traced():
+    class Odd(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * float(x.sum())
+
+    model = Odd(2, 1, rng=0)
+    parts = (model, nn.MSELoss(), wg.data.Batches((X, Y[:, None]), 20), wg.optim.SGD(model.parameters(), lr=1e-3), 1)
+    with pytest.raises(wg.TrackedValueError) as caught:
+        nn.fit(*parts, progress=False)
+    assert "compile=False" in caught.value.__notes__[-1]
+    assert nn.fit(*parts, compile=False, progress=False).epochs == 1
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_loss_that_is_not_finite_in_a_native_step():
     class Root(nn.Module):
@@ -121,7 +134,7 @@ def test_a_loss_that_is_not_finite_in_a_native_step():
     x[7] = -1.0
     model = Root()
     optimizer = wg.optim.Adam(model.parameters(), lr=0.01)
-    with pytest.raises(nn.NonFiniteLossError, match="batch 4 makes it") as caught:
+    with pytest.raises(nn.NonFiniteLossError, match="nan in batch 4 of epoch 1") as caught:
         nn.fit(model, nn.MSELoss(), wg.data.Batches((x, x), 2), optimizer, 1, progress=False)
     assert np.isfinite(model.weight.item())
     assert model.weight.item() != 1.0

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import user_error
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.nn.module import Module
 from wengert.nn.state import join_names
 
@@ -84,7 +84,12 @@ def on_batches(run: Callable[..., Any], keeps_output: bool, compiled: bool) -> S
         run = compile_step(run)
 
     def step(batch: Any) -> tuple[Any, Any]:
-        result = run(*batch) if is_pair(batch) else run(batch)
+        try:
+            result = run(*batch) if is_pair(batch) else run(batch)
+        except TrackedValueError as error:
+            if compiled:
+                error.add_note("The steps of fit are compiled. With compile=False, they run in Python.")
+            raise
         return result if keeps_output else (result, None)
 
     return step

@@ -69,6 +69,15 @@ def test_a_batch_that_is_no_pair_is_input_and_target():
     assert np.isclose(model.w.item(), 1.0, atol=0.05)
 
 
+def test_a_list_of_batches():
+    model, other = Net(1), Net(1)
+    train(model, 2, [(X[:30], Y[:30]), (X[30:], Y[30:])])
+    train(other, 2, wg.data.Batches((X, Y), 30))
+    assert all(
+        np.array_equal(p.detach(), q.detach()) for p, q in zip(model.parameters(), other.parameters(), strict=True)
+    )
+
+
 def test_modes_of_the_model():
     seen = []
 
@@ -147,6 +156,7 @@ def test_parameters_in_no_optimiser():
     ("options", "kind", "message"),
     [
         ({"data": (X, Y)}, TypeError, r"data is a tuple, not an iterable of batches.*Use wg.data.Batches\(data"),
+        ({"data": [X, Y]}, TypeError, "data is a list, not an iterable of batches"),
         ({"validation": X}, TypeError, "validation is a ndarray"),
         ({"epochs": 0}, ValueError, "epochs is 0"),
         ({"epochs": 1.5}, TypeError, "float"),

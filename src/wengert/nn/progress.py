@@ -27,6 +27,7 @@ class Progress:
     def __enter__(self) -> Progress:
         if self.live is not None:
             self.live.start()
+            self.write("compiling ...")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -166,10 +166,11 @@ class Training:
         number = parts["data"]["position"]
         for batch in self.data:
             number += 1
-            model = take_snapshot(self.model)
+            model, optimizer = take_snapshot(self.model), self.optimizer.state_dict()
             value, _ = self.train_step(batch)
             if number >= self.batch or not (np.isfinite(value.item()) and is_finite(self.model)):
                 restore_snapshot(self.model, model)
+                self.optimizer.load_state_dict(optimizer)
                 return number, batch
             for schedule in schedules:
                 schedule.after_step(self)

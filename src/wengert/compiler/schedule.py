@@ -311,12 +311,16 @@ class Schedule:
         return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     def delay_to_uses(self) -> None:
-        """Compute values that only later kernels of the same domain use there, rather than store them before."""
-        if self.is_tiny or self.rows:
+        """Compute values that only later kernels of the same domain use there, rather than store them before.
+
+        The body of a loop reads early what it updates.
+        """
+        if self.is_tiny or self.rows or self.is_body:
             return
         for node in reversed(self.graph.operations):
             users = self.consumers.get(node, ())
-            if self.forms[node] in COMPUTED and users and all(self.is_used_in_loop(user, node) for user in users):
+            is_element = self.forms[node] is Form.ELEMENT
+            if is_element and users and all(self.is_used_in_loop(user, node) for user in users):
                 self.stages[node] = max(self.stages[node], min([self.stages[user] for user in users]))
 
     def is_used_in_loop(self, user: Operation, node: Operation) -> bool:

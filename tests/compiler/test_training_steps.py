@@ -9,6 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert import GradientError
+from wengert.core.tree import flatten
 
 X = np.random.default_rng(0).standard_normal((8, 3))
 Y = np.random.default_rng(1).standard_normal((8, 2))
@@ -164,6 +165,21 @@ def test_the_native_entry_takes_the_calls_of_a_training_loop():
         step(X, Y)
         step.general = None
         step(X, Y)
+
+
+@pytest.mark.parametrize("result", [lambda loss: None, lambda loss: {"loss": loss}, lambda loss: (loss, None, [loss])])
+def test_results_of_any_structure(result):
+    eager, compiled = Model(), Model()
+    step = wg.compile(lambda x, y: result(compiled.step(x, y)))
+    for _ in range(3):
+        expected, found = result(eager.step(X, Y)), step(X, Y)
+        leaves, structure = flatten(expected)
+        assert flatten(found)[1] == structure
+        for a, b in zip(flatten(found)[0], leaves, strict=True):
+            np.testing.assert_allclose(a, b.detach(), rtol=1e-13)
+        assert_same(eager.state(), compiled.state())
+    step.general = None
+    step(X, Y)
 
 
 def test_a_program_writes_into_the_memory_of_its_tensors():
@@ -352,7 +368,8 @@ def test_branches_and_loops_in_the_forward_pass():
         model.zero_grad()
         h = x @ model.w
         if h.sum() > 0.0:
-            h = h * 2.0 + model.b
+            h = h * 2.0
+            h = h + model.b
         else:
             h = h - model.b
         h = wg.scan(lambda c, _: (wg.tanh(c + model.b), None), h, None, length=5)[0]
@@ -540,6 +557,41 @@ def test_two_functions_that_share_tensors():
         assert_same(eager.state(), compiled.state())
 
 
+def test_a_function_with_numbers_in_it_cannot_be_traced():
+    class Square(wg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, t):
+            return 2.0 * t * ctx.saved_tensors[0]
+
+    model = Model()
+    with pytest.raises(TypeError, match="custom_vjp"):
+        wg.compile(lambda: Square.apply(model.w).sum().backward())()
+
+
+def test_tensors_that_are_arguments_cannot_be_trained():
+    with pytest.raises(AttributeError, match="capture"):
+        wg.compile(lambda w, x: (x @ w).sum().backward())(Model().w, X)
+
+
+def test_data_in_a_step():
+    def step(model, x, y):
+        for p in model.parameters:
+            if p.grad is not None:
+                p.grad[...] = 0.0
+        loss = model.loss(x, y)
+        loss.backward()
+        for p in model.parameters:
+            p.data = p.data - 0.01 * p.grad.data
+        return loss.data
+
+    assert_follows(Model(), Model(), step=step)
+
+
 def test_captured_histories_and_gradients_with_histories_are_errors():
     model = Model()
     made = model.w * 2.0
@@ -585,3 +637,13 @@ def test_threads_that_share_a_step_do_not_corrupt_its_state():
         thread.join()
     assert all(np.isfinite(x).all() for x in model.state()[0])
     assert 50 < model.count.item() <= 201
+
+
+def test_arrays_have_the_dtype_objects_of_numpy():
+    for _ in range(2):  # the second program comes from disk
+        model = Model("never")
+        step = wg.compile(model.step)
+        for _ in range(3):
+            loss = step(X, Y)
+        for t in (*model.parameters, *model.moments, model.w.grad, loss):
+            assert t.dtype is np.dtype(float)

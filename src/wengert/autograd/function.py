@@ -92,6 +92,7 @@ class Function:
             bound.apply_defaults()
             args, kwargs = bound.args[1:], bound.kwargs
         refuse_hidden(cls.__name__, args, kwargs)
+        refuse_trace(cls.__name__, args)
         recorded = recording.is_recording()
         ctx = Context(cls.__name__, tuple(recorded and isinstance(a, Tensor) and a.requires_grad for a in args))
         inputs = [Tensor(np.asarray(strip_tensors(a))) if isinstance(a, Tensor) else a for a in args]
@@ -121,6 +122,16 @@ def refuse_hidden(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
             )
         if isinstance(x, Array) and not isinstance(x, Tensor):
             raise user_error(TypeError, f"{name} has a derivative for reverse mode only, and got a {type(x).__name__}")
+
+
+def refuse_trace(name: str, args: tuple[Any, ...]) -> None:
+    """Raise in a function that is traced, where tensors have no numbers."""
+    if recording.current_trace() is not None and any(isinstance(a, Tensor) for a in args):
+        raise user_error(
+            TypeError,
+            f"{name}.apply in a function that is traced or compiled",
+            because="its forward and backward take numbers. Use wg.custom_vjp, which can be traced.",
+        )
 
 
 def refuse_nested(ctx: Context, returned: Sequence[Any]) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wengert.compiler.captures import Captures
-from wengert.compiler.entry import MOST_STATES, Argument, ResultTree, fits_entry, is_native_dtype
+from wengert.compiler.entry import MOST_STATES, Argument, Nothing, ResultTree, fits_entry, is_native_dtype
 from wengert.compiler.native import LOCK, NativeProgram, load_or_compile
 from wengert.compiler.program_state import StateUse
 from wengert.compiler.python_objects import is_supported
@@ -23,7 +24,7 @@ from wengert.core.levels import iterate_payloads
 from wengert.core.primitive import SHAPED
 from wengert.core.spec import Spec
 from wengert.core.subclasses import refuse_subclass
-from wengert.core.tree import LEAF, Structure
+from wengert.core.tree import LEAF, Structure, unflatten
 from wengert.graph.graph import Graph, is_traced
 from wengert.graph.ir import Input, Node, Operation
 from wengert.modes import recording
@@ -154,7 +155,29 @@ class Signature:
             if self.has_leaves and not self.is_taped:
                 return None  # its results have histories
             self.native.states.update()
-        return self.native.entry
+        return self.call_entry
+
+    @cached_property
+    def call_entry(self) -> Callable | None:
+        """The native entry, with the result put together by Python if the entry does not make it."""
+        entry, structure = self.native.entry, self.result
+        if entry is None or self.entry_result is not None:
+            return entry
+
+        def call(*args: Any) -> Any:
+            outs = entry(*args)
+            return outs if outs is NotImplemented else unflatten(structure, outs)
+
+        return call
+
+    def result_specs(self) -> list[Spec]:
+        """The specs of the leaves of the result."""
+        return [node.spec for node in self.graph.outputs[: len(self.graph.outputs) - len(self.assignments)]]
+
+    @cached_property
+    def entry_result(self) -> ResultTree | None:
+        """The result as the native entry makes it; None if it makes a tuple of its leaves instead."""
+        return result_tree(self.result, iter(self.result_specs()))
 
     def entry_signature(self) -> tuple[list[Argument] | None, ResultTree | None]:
         """The arguments and the result of the native entry; None if there is none."""
@@ -162,9 +185,9 @@ class Signature:
             return None, None
         if not all(is_native_dtype(node.dtype) for node in (*self.graph.inputs, *self.graph.outputs)):
             return None, None
-        result = result_tree(self.result, iter([node.spec for node in self.graph.outputs]))
+        result = tuple(self.result_specs()) if self.entry_result is None else self.entry_result
         arguments = [a for a in self.arguments if a is not None]
-        if result is None or len(arguments) < len(self.arguments) or not fits_entry(arguments, result):
+        if len(arguments) < len(self.arguments) or not fits_entry(arguments, result):
             return None, None
         return arguments, result
 
@@ -334,10 +357,12 @@ def lift_captured(graph: Graph) -> tuple[Graph, list]:
 
 
 def result_tree(structure: Structure, specs: Iterator[Spec]) -> ResultTree | None:
-    """The result of a native entry; None unless it consists of nested tuples of arrays."""
+    """The result of a native entry; None unless it consists of nested tuples of arrays and None."""
     if structure is LEAF:
         spec = next(specs)
         return spec if is_native_dtype(spec.dtype) else None
+    if structure.make is type(None):
+        return Nothing()
     if structure.make is not tuple:
         return None
     parts = [result_tree(child, specs) for child in structure.children]

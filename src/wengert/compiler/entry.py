@@ -36,7 +36,12 @@ from wengert.core.spec import Spec
 RUN, RUN_RELEASED, ENTRY = "wengert.run", "wengert.run.released", "wengert.entry"
 
 ResultTree: TypeAlias = "Spec | tuple[ResultTree, ...]"
-"""The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these."""
+"""The result of a call: an array, or a NumPy scalar if it has no axes, or tuples of these, or `Nothing`."""
+
+
+class Nothing(NamedTuple):
+    """The result None."""
+
 
 MOST_VALUES, MOST_STATES = 256, 4096
 """The most arguments and results of a native entry, and the most captured tensors: it keeps them on the stack."""
@@ -315,6 +320,10 @@ class _EntryWriter:
         def build(result: ResultTree) -> Lanes:
             if isinstance(result, Spec):
                 return next(remaining)
+            if isinstance(result, Nothing):
+                none = self.external("None")
+                code.do(f"call void {python_symbol('Py_IncRef')}({none.typed})")
+                return none
             whole = self.keep(self.python("PyTuple_New", PTR, code.constant(len(result), I64)))
             items.extend([(whole, i, build(part)) for i, part in enumerate(result)])
             return whole
@@ -351,7 +360,7 @@ class _EntryWriter:
 
 
 def _count_tuples(result: ResultTree) -> int:
-    return 0 if isinstance(result, Spec) else 1 + sum(map(_count_tuples, result))
+    return 0 if isinstance(result, Spec | Nothing) else 1 + sum(map(_count_tuples, result))
 
 
 class _Method(ctypes.Structure):

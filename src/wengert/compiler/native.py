@@ -34,6 +34,7 @@ from wengert.core import allocator, parallel
 from wengert.core.blas import blas
 from wengert.core.errors import user_error
 from wengert.core.primitive import OUTPUT, Primitive
+from wengert.core.spec import Spec
 from wengert.graph.graph import Graph
 from wengert.graph.held import graphs_of
 from wengert.modes.guards import CHANGES
@@ -91,8 +92,8 @@ class NativeProgram:
             allocator.keep_freed_memory()
         allow_kept_memory()
         THREADS.value = parallel.num_threads()
-        self.build, self.is_warm = build, is_warm
-        program = build.program
+        program = with_common_dtypes(build.program)
+        self.build, self.is_warm = build._replace(program=program), is_warm
         own = {
             "wengert.threads": ctypes.addressof(THREADS),
             "wengert.kept": ctypes.addressof(KEPT),
@@ -127,6 +128,12 @@ class NativeProgram:
             raise self.error(status)
         n = len(outs) - assigned
         return [out if out.ndim or i >= n else out[()] for i, out in enumerate(outs)]
+
+
+def with_common_dtypes(program: Program) -> Program:
+    """A program whose inputs and outputs have NumPy's own dtype objects: those that were unpickled are others."""
+    specs = [[Spec(s.shape, np.dtype(s.dtype.str)) for s in specs] for specs in (program.inputs, program.outputs)]
+    return program._replace(inputs=tuple(specs[0]), outputs=tuple(specs[1]))
 
 
 def run_error(arena: int, status: int) -> BaseException:

@@ -11,7 +11,6 @@ import numpy as np
 
 from wengert.core.array import Array
 from wengert.core.errors import GradientError, user_error
-from wengert.core.levels import strip_level
 from wengert.core.primitive import OUTPUT
 from wengert.modes import recording
 from wengert.modes.backward import backward_pass
@@ -62,7 +61,7 @@ def find_seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], create_graph
                     GradientError, f"`gradient` of dtype {t.dtype} cannot be cast to the value's {y.dtype}"
                 )
             t = to_cotangent(astype(t, y.dtype) if t.dtype != y.dtype else t)
-        seeds.append((y.node, t if create_graph else strip_level(t, y.level)))
+        seeds.append((y.node, t.value if t.level == y.level and not create_graph else t))
     return seeds
 
 
@@ -170,7 +169,7 @@ def differentiate(
 ) -> None:
     """Run the backward pass from tensors, by default into the `grad` of leaves, or of `inputs`."""
     targets = None
-    trace = recording.current_trace()
+    trace = recording.current_trace() if recording.active else None
     if trace is not None:
         trace.tape_holder()
         outputs = present_values(outputs)

@@ -334,6 +334,11 @@ class Symbol(Array):
         stopped = Operation(STOP_GRADIENT, (node,), {}, node.spec, node.weak) if trace is None else trace.stop(node)
         return Symbol(stopped, self.level, trace)
 
+    @property
+    def data(self) -> Symbol:
+        """The same value without a derivative."""
+        return self.detach()
+
     def _become(self, new: Array) -> None:
         trace = self.extra
         if (
@@ -349,8 +354,8 @@ class Symbol(Array):
         if name in OF_TENSORS and self.extra is not None and not self.extra.is_closed:
             self.extra.tape_holder()
         advice = (
-            "It was not computed from a tensor that requires a gradient, or is inside a branch, loop or transform: "
-            "differentiate a function of it with wg.grad."
+            "It was not computed from a captured tensor that requires a gradient, or is inside a branch or loop. Let "
+            "the function capture the tensor instead of taking it as an argument, or use wg.grad."
             if name in OF_TENSORS
             else ""
         )

@@ -225,11 +225,12 @@ class Probe(Training):
                 self.run_epoch(iter(self.data), Progress(False, 0))
 
     def take_step(self, batch: Any) -> Any:
-        before = take_snapshot(self.model)
+        before, optimizer = take_snapshot(self.model), self.optimizer.state_dict()
         value, output = self.train_step(batch)
         self.step, self.batch, self.loss = self.step + 1, self.batch + 1, float(value.item())
         if self.step == self.last or not (math.isfinite(self.loss) and is_finite(self.model)):
             restore_snapshot(self.model, before)
+            self.optimizer.load_state_dict(optimizer)
             self.number, self.batch = self.batch, batch
             raise Found
         return output

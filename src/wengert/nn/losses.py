@@ -41,7 +41,12 @@ def buffer(weight: Any) -> Tensor | None:
 
 
 class MSELoss(Module):
-    """The mean of squared differences (`functional.mse_loss`)."""
+    """The mean of squared differences (`functional.mse_loss`).
+
+    >>> import numpy as np
+    >>> float(MSELoss()(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
+    2.0
+    """
 
     def __init__(self, reduction: str = "mean"):
         check_reduction(reduction)
@@ -52,7 +57,12 @@ class MSELoss(Module):
 
 
 class L1Loss(Module):
-    """The mean of absolute differences (`functional.l1_loss`)."""
+    """The mean of absolute differences (`functional.l1_loss`).
+
+    >>> import numpy as np
+    >>> float(L1Loss()(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
+    1.0
+    """
 
     def __init__(self, reduction: str = "mean"):
         check_reduction(reduction)
@@ -63,7 +73,12 @@ class L1Loss(Module):
 
 
 class SmoothL1Loss(Module):
-    """Absolute differences, smooth below beta (`functional.smooth_l1_loss`)."""
+    """Absolute differences, smooth below beta (`functional.smooth_l1_loss`).
+
+    >>> import numpy as np
+    >>> float(SmoothL1Loss()(np.array([1.0, 2.0]), np.array([1.5, 4.0])))
+    0.8125
+    """
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0):
         check_reduction(reduction)
@@ -74,7 +89,12 @@ class SmoothL1Loss(Module):
 
 
 class HuberLoss(Module):
-    """Squared differences, linear above delta (`functional.huber_loss`)."""
+    """Squared differences, linear above delta (`functional.huber_loss`).
+
+    >>> import numpy as np
+    >>> float(HuberLoss(delta=0.5)(np.array([1.0, 2.0]), np.array([1.5, 4.0])))
+    0.5
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0):
         check_reduction(reduction)
@@ -85,7 +105,12 @@ class HuberLoss(Module):
 
 
 class KLDivLoss(Module):
-    """The Kullback-Leibler divergence from logarithms of probabilities (`functional.kl_div`)."""
+    """The Kullback-Leibler divergence from logarithms of probabilities (`functional.kl_div`).
+
+    >>> import numpy as np
+    >>> round(float(KLDivLoss("sum")(np.log([0.5, 0.5]), np.array([0.25, 0.75]))), 4)
+    0.1308
+    """
 
     def __init__(self, reduction: str = "mean", log_target: bool = False):
         check_reduction(reduction, (*REDUCTIONS, "batchmean"))
@@ -96,7 +121,12 @@ class KLDivLoss(Module):
 
 
 class CrossEntropyLoss(Module):
-    """The cross entropy between targets and the softmax of the input (`functional.cross_entropy`)."""
+    """The cross entropy between targets and the softmax of the input (`functional.cross_entropy`).
+
+    >>> import numpy as np
+    >>> round(float(CrossEntropyLoss()(np.array([[2.0, 0.0, 0.0]]), np.array([0]))), 4)
+    0.2395
+    """
 
     def __init__(
         self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
@@ -110,7 +140,12 @@ class CrossEntropyLoss(Module):
 
 
 class NLLLoss(Module):
-    """The negative log likelihood (`functional.nll_loss`)."""
+    """The negative log likelihood (`functional.nll_loss`).
+
+    >>> import numpy as np
+    >>> round(float(NLLLoss()(np.log([[0.5, 0.25, 0.25]]), np.array([1]))), 4)
+    1.3863
+    """
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"):
         check_reduction(reduction)
@@ -121,7 +156,12 @@ class NLLLoss(Module):
 
 
 class BCELoss(Module):
-    """The cross entropy between probabilities and targets (`functional.binary_cross_entropy`)."""
+    """The cross entropy between probabilities and targets (`functional.binary_cross_entropy`).
+
+    >>> import numpy as np
+    >>> round(float(BCELoss()(np.array([0.5, 0.25]), np.array([1.0, 0.0]))), 4)
+    0.4904
+    """
 
     def __init__(self, weight: Any = None, reduction: str = "mean"):
         check_reduction(reduction)
@@ -132,7 +172,12 @@ class BCELoss(Module):
 
 
 class BCEWithLogitsLoss(Module):
-    """The cross entropy between the sigmoid of the input and targets, without overflow."""
+    """The cross entropy between the sigmoid of the input and targets, without overflow.
+
+    >>> import numpy as np
+    >>> round(float(BCEWithLogitsLoss()(np.array([0.0, -1000.0]), np.array([1.0, 0.0]))), 4)
+    0.3466
+    """
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None):
         check_reduction(reduction)
@@ -143,7 +188,12 @@ class BCEWithLogitsLoss(Module):
 
 
 class HingeEmbeddingLoss(Module):
-    """Distances of similar pairs, and margins of others (`functional.hinge_embedding_loss`)."""
+    """Distances of similar pairs, and margins of others (`functional.hinge_embedding_loss`).
+
+    >>> import numpy as np
+    >>> float(HingeEmbeddingLoss()(np.array([0.5, 0.25]), np.array([1.0, -1.0])))
+    0.625
+    """
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean"):
         check_reduction(reduction)
@@ -154,7 +204,12 @@ class HingeEmbeddingLoss(Module):
 
 
 class MultiMarginLoss(Module):
-    """Margins between the score of the target and the others (`functional.multi_margin_loss`)."""
+    """Margins between the score of the target and the others (`functional.multi_margin_loss`).
+
+    >>> import numpy as np
+    >>> float(MultiMarginLoss()(np.array([[1.0, 0.5]]), np.array([0])))
+    0.25
+    """
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"):
         check_reduction(reduction)
@@ -165,7 +220,12 @@ class MultiMarginLoss(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors (`functional.cosine_similarity`)."""
+    """The cosine of the angle between vectors (`functional.cosine_similarity`).
+
+    >>> import numpy as np
+    >>> float(CosineSimilarity()(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]))[0])
+    0.96
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8):
         self.dim, self.eps = dim, eps
@@ -175,7 +235,12 @@ class CosineSimilarity(Module):
 
 
 class CosineEmbeddingLoss(Module):
-    """Cosines of similar and other pairs (`functional.cosine_embedding_loss`)."""
+    """Cosines of similar and other pairs (`functional.cosine_embedding_loss`).
+
+    >>> import numpy as np
+    >>> round(float(CosineEmbeddingLoss()(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]]), np.array([1]))), 6)
+    0.04
+    """
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean"):
         check_reduction(reduction)
@@ -186,7 +251,12 @@ class CosineEmbeddingLoss(Module):
 
 
 class PairwiseDistance(Module):
-    """The norm of the difference along the last axis (`functional.pairwise_distance`)."""
+    """The norm of the difference along the last axis (`functional.pairwise_distance`).
+
+    >>> import numpy as np
+    >>> round(float(PairwiseDistance()(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0]]))[0]), 4)
+    5.0
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
         self.p, self.eps, self.keepdim = p, eps, keepdim
@@ -196,7 +266,12 @@ class PairwiseDistance(Module):
 
 
 class TripletMarginLoss(Module):
-    """Distances to a positive and a negative (`functional.triplet_margin_loss`)."""
+    """Distances to a positive and a negative (`functional.triplet_margin_loss`).
+
+    >>> import numpy as np
+    >>> round(float(TripletMarginLoss()(np.array([[0.0]]), np.array([[1.0]]), np.array([[1.5]]))), 4)
+    0.5
+    """
 
     def __init__(
         self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: str = "mean"
@@ -209,7 +284,12 @@ class TripletMarginLoss(Module):
 
 
 class CTCLoss(Module):
-    """The likelihood of label sequences over all alignments (`functional.ctc_loss`)."""
+    """The likelihood of label sequences over all alignments (`functional.ctc_loss`).
+
+    >>> import numpy as np
+    >>> round(float(CTCLoss()(np.log(np.full((2, 1, 2), 0.5)), np.array([[1]]), np.array([2]), np.array([1]))), 4)
+    0.2877
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
         check_reduction(reduction)

@@ -45,7 +45,8 @@ def row(name: str) -> str:
     else:
         results = [show(example.main(picture if seed == SEEDS[0] else None, seed=seed)) for seed in SEEDS]
     seconds = (process_time() - began) / len(results)
-    return f"| [{title}](../examples/training/{name}.py) | {measure} | {', '.join(results)} | {seconds:.0f} s |"
+    duration = f"{seconds:.0f} s" if seconds >= 0.5 else "< 1 s"
+    return f"| [{title}](../examples/training/{name}.py) | {measure} | {', '.join(results)} | {duration} |"
 
 
 if __name__ == "__main__":

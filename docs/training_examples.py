@@ -28,7 +28,8 @@ WITHOUT_SEED = ("logistic_regression", "levenberg_marquardt")
 
 def load_example(name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / "training" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -253,16 +253,20 @@ class Signature:
                 target._refuse_leaf()  # before anything is written
         for gradient in self.removed:
             gradient.tensor._grad = None
+        unrecorded: list[tuple[Tensor, Any]] = []
         for (target, _, is_recorded), new in zip(self.assignments, outs[n:], strict=True):
             if isinstance(target, Gradient):
                 target.assign(new)
             elif new is target.value:  # the program has written it
                 target._changes = target._version + 1
             elif is_recorded:
-                target._rebind(new if isinstance(new, Array) else Tensor(new))
+                target._rebind(as_value(new))
             else:
-                with recording.override(enabled=False):
-                    target._rebind(new if isinstance(new, Array) else Tensor(new))
+                unrecorded.append((target, as_value(new)))  # type: ignore[arg-type]  # a tensor
+        if unrecorded:
+            with recording.override(enabled=False):
+                for tensor, value in unrecorded:
+                    tensor._rebind(value)
         return outs[:n]
 
     def derive(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
@@ -273,6 +277,11 @@ class Signature:
             f.__name__ = f"{kind} of {self.name}"
             self.known.setdefault(key, self.wrap(f))
         return self.known[key]
+
+
+def as_value(x: Any) -> Any:
+    """A result of a program as a value that can be assigned."""
+    return x if isinstance(x, Array) else Tensor(x)
 
 
 def static_arguments(

@@ -221,7 +221,7 @@ def test_errors_of_the_thread_are_passed_on_when_due():
         (lambda: Batches(range(0), 1), ValueError, "There is no data"),
         (lambda: Batches(X, 0), ValueError, "batch_size is 0"),
         (lambda: Batches(X, 2, prefetch=-1), ValueError, "prefetch is -1"),
-        (lambda: Batches(X, np.float64(2.5)), TypeError, "float"),
+        (lambda: Batches(X, np.float64(2.5)), TypeError, "float"),  # type: ignore[arg-type]  # the wrong type
         (lambda: Batches((X, 3.0), 2), TypeError, "a float where an array should be"),
         (lambda: Batches((X, np.array(3.0)), 2), ValueError, r"data\[1\] has no axes"),
         (lambda: Batches(np.ma.masked_array(X), 2), TypeError, "its mask would be ignored"),

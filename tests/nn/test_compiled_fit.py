@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+
 import numpy as np
 import pytest
 from tests.nn.training_parts import X, Y
@@ -108,6 +111,52 @@ def test_every_method_trains_in_a_native_step():
         assert history["loss"][-1] < history["loss"][0], make.__name__
 
 
+def test_freezing_between_two_calls():
+    model = nn.Sequential(nn.Linear(2, 4, rng=0), nn.Tanh(), nn.Linear(4, 1, rng=1))
+    optimizer = wg.optim.Adam(model.parameters(), lr=0.01)
+    batches = wg.data.Batches((X, Y[:, None]), 20)
+    changed = []
+    for is_trained in (True, False, True):
+        model[0].requires_grad_(is_trained)
+        before = model.state_dict()
+        nn.fit(model, nn.MSELoss(), batches, optimizer, 1, progress=False)
+        after = model.state_dict()
+        changed.append([not np.array_equal(before[name], after[name]) for name in ("0.weight", "2.weight")])
+    assert changed == [[True, True], [False, True], [True, True]]
+
+
+def test_memory_is_constant():
+    model = nn.Sequential(nn.Linear(2, 4, rng=0), nn.Tanh(), nn.Dropout(0.1, rng=1), nn.Linear(4, 1, rng=2))
+    optimizer = wg.optim.Adam(model.parameters(), lr=0.01)
+    batches = wg.data.Batches((X, Y[:, None]), 10, shuffle=True, rng=3)
+    blocks = []
+
+    def count(training):
+        if training.epoch in (20, 180):
+            blocks.append(sys.getallocatedblocks())
+
+    gc.collect()
+    gc.disable()
+    try:
+        nn.fit(model, nn.MSELoss(), batches, optimizer, 180, callbacks=[count], progress=False)
+    finally:
+        gc.enable()
+    assert blocks[1] - blocks[0] < 800  # the history has two numbers for each of 160 epochs
+
+
+def test_a_model_that_cannot_be_traced():
+    class Odd(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * float(x.sum())
+
+    model = Odd(2, 1, rng=0)
+    parts = (model, nn.MSELoss(), wg.data.Batches((X, Y[:, None]), 20), wg.optim.SGD(model.parameters(), lr=1e-3), 1)
+    with pytest.raises(wg.TrackedValueError) as caught:
+        nn.fit(*parts, progress=False)
+    assert "compile=False" in caught.value.__notes__[-1]
+    assert nn.fit(*parts, compile=False, progress=False).epochs == 1
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_loss_that_is_not_finite_in_a_native_step():
     class Root(nn.Module):
@@ -121,7 +170,7 @@ def test_a_loss_that_is_not_finite_in_a_native_step():
     x[7] = -1.0
     model = Root()
     optimizer = wg.optim.Adam(model.parameters(), lr=0.01)
-    with pytest.raises(nn.NonFiniteLossError, match="batch 4 makes it") as caught:
+    with pytest.raises(nn.NonFiniteLossError, match="nan in batch 4 of epoch 1") as caught:
         nn.fit(model, nn.MSELoss(), wg.data.Batches((x, x), 2), optimizer, 1, progress=False)
     assert np.isfinite(model.weight.item())
     assert model.weight.item() != 1.0

@@ -69,6 +69,15 @@ def test_a_batch_that_is_no_pair_is_input_and_target():
     assert np.isclose(model.w.item(), 1.0, atol=0.05)
 
 
+def test_a_list_of_batches():
+    model, other = Net(1), Net(1)
+    train(model, 2, [(X[:30], Y[:30]), (X[30:], Y[30:])])
+    train(other, 2, wg.data.Batches((X, Y), 30))
+    assert all(
+        np.array_equal(p.detach(), q.detach()) for p, q in zip(model.parameters(), other.parameters(), strict=True)
+    )
+
+
 def test_modes_of_the_model():
     seen = []
 
@@ -147,6 +156,7 @@ def test_parameters_in_no_optimiser():
     ("options", "kind", "message"),
     [
         ({"data": (X, Y)}, TypeError, r"data is a tuple, not an iterable of batches.*Use wg.data.Batches\(data"),
+        ({"data": [X, Y]}, TypeError, "data is a list, not an iterable of batches"),
         ({"validation": X}, TypeError, "validation is a ndarray"),
         ({"epochs": 0}, ValueError, "epochs is 0"),
         ({"epochs": 1.5}, TypeError, "float"),
@@ -184,13 +194,20 @@ class Root(wg.nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("bad", [-1.0, 0.0], ids=["loss", "gradient"])
-def test_a_loss_that_is_not_finite_stops_and_can_be_explained(bad):
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (-1.0, r"The loss is nan in batch 4 of epoch 1, at .*py:\d+. The model has .*wg.why_nan\(lambda model, x, y"),
+        (0.0, r"in batch 5 of epoch 1, at .*, because the step of batch 4 made parameters that are not finite"),
+    ],
+    ids=["loss", "gradient"],
+)
+def test_a_loss_that_is_not_finite_stops_and_can_be_explained(bad, message):
     x = np.linspace(1.0, 2.0, 12)
     x[7] = bad
     model = Root()
     data = wg.data.Batches((x, np.sqrt(2 * x.clip(0)) + 1), 2)
-    with pytest.raises(wg.nn.NonFiniteLossError, match=r"epoch 1, at .*batch 4 makes it or .*wg.why_nan") as caught:
+    with pytest.raises(wg.nn.NonFiniteLossError, match=message) as caught:
         train(model, 2, data, Momentum(model.parameters(), 0.01))
     found, _ = caught.value.batch
     assert bad in found

@@ -442,3 +442,22 @@ def test_schedules_are_outside_of_programs():
     schedule = wg.optim.StepLR(optimizer, 1)
     with pytest.raises(TypeError, match="StepLR.step.. inside a compiled function"):
         wg.compile(lambda x: (schedule.step(), x)[1])(1.0)
+
+
+def test_a_state_of_torch_can_be_loaded():
+    """In PyTorch's form, with its own settings among the hyperparameters."""
+    p = tensors()
+    state = {
+        i: {"step": np.float32(3.0), "exp_avg": np.full(x.shape, 0.1), "exp_avg_sq": np.full(x.shape, 0.2)}
+        for i, x in enumerate(p.values())
+    }
+    known = {"lr": 0.02, "betas": (0.8, 0.9), "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False}
+    group = {**known, "foreach": None, "capturable": False, "differentiable": False, "fused": None, "params": [0, 1]}
+    optimizer = wg.optim.Adam(p.values())
+    optimizer.load_state_dict({"state": state, "param_groups": [group]})
+    for x in p.values():
+        x.grad = np.ones(x.shape)
+    optimizer.step()
+    mean, variance = 0.8 * 0.1 + 0.2, 0.9 * 0.2 + 0.1
+    step = 0.02 * mean / (1 - 0.8**4) / (np.sqrt(variance / (1 - 0.9**4)) + 1e-8)
+    np.testing.assert_allclose(p["b"].detach().numpy(), start()["b"] - step, rtol=1e-12)

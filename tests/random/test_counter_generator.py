@@ -107,6 +107,16 @@ def test_a_generator_is_a_constant_argument_whose_state_is_read():
     np.testing.assert_array_equal(draw(other), counter_rng(2).random(2))
 
 
+def test_generators_made_in_a_compiled_function():
+    seeded = wg.compile(lambda x: x + counter_rng(3).random(2))
+    for _ in range(2):
+        np.testing.assert_array_equal(seeded(0.0), counter_rng(3).random(2))
+    fresh = wg.compile(lambda x: x + counter_rng().random(2))
+    assert len(np.unique([fresh(0.0) for _ in range(3)])) == 6
+    with pytest.raises(wg.TrackedValueError, match="same in every call"):
+        wg.compile(lambda x: x + counter_rng(np.random.default_rng(3)).random())(0.0)
+
+
 def test_reparametrised_gradients():
     loc, scale = wg.tensor(0.5, requires_grad=True), wg.tensor(2.0, requires_grad=True)
     counter_rng(3).normal(loc, scale, size=4).sum().backward()

@@ -7,6 +7,7 @@ by their names.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,8 @@ def workloads_of(step: Step) -> list[Workload]:
             reference="wengert",
             tolerance=step.tolerance,
         )
-        workload.implementation("wengert")(lambda *problem: by_wengert(step, *problem))
-        workload.implementation("torch")(lambda *problem: by_torch(step, *problem))
+        workload.implementation("wengert")(partial(by_wengert, step))
+        workload.implementation("torch")(partial(by_torch, step))
         return workload
 
     eager = made(step.name, "a training step", "wengert", {"torch": step.eager_target})
@@ -86,9 +87,9 @@ def workloads_of(step: Step) -> list[Workload]:
         "wengert compiled",
         dict.fromkeys(COMPILED_PEERS, step.compiled_target),
     )
-    compiled.implementation("wengert compiled")(lambda *problem: by_wengert(step, *problem, is_compiled=True))
-    compiled.implementation("torch compiled")(lambda *problem: by_torch(step, *problem, is_compiled=True))
-    compiled.implementation("optax")(lambda *problem: by_optax(step, *problem))
+    compiled.implementation("wengert compiled")(partial(by_wengert, step, is_compiled=True))
+    compiled.implementation("torch compiled")(partial(by_torch, step, is_compiled=True))
+    compiled.implementation("optax")(partial(by_optax, step))
     return [eager, compiled]
 
 

@@ -6,18 +6,17 @@ The rule of the derivative has exp(x - logsumexp(x)), so that it needs no other 
 
 from __future__ import annotations
 
-from wengert.compiler.aspects.reductions import scaled_exponentials
+from wengert.compiler.aspects.reductions import normalized_exponentials
 from wengert.graph.graph import Graph
 from wengert.graph.ir import Node, Operation, is_a
 from wengert.graph.passes.rewrite import rebuild
 from wengert.graph.passes.simplify import is_number
 from wengert.graph.passes.views import RESHAPES
 from wengert.modes.symbolic import Symbol
-from wengert.ops.elementwise.arithmetic import reciprocal, subtract
-from wengert.ops.elementwise.choices import _where, where
+from wengert.ops.elementwise.arithmetic import subtract
+from wengert.ops.elementwise.choices import _where
 from wengert.ops.elementwise.exponential import exp
 from wengert.ops.reductions.sums import _logsumexp
-from wengert.ops.reductions.sums import sum as sum_
 
 
 def share_exponentials(graph: Graph) -> Graph:
@@ -40,9 +39,7 @@ def softmax(difference: Operation) -> Node | None:
     axis = total.params["axis"]
     if out.size > 1 and out.shape != tuple([1 if i in axis else n for i, n in enumerate(x.shape)]):
         return None
-    _, weights = scaled_exponentials(Symbol(x), axis)
-    sums = sum_(weights, axis, keepdims=True)
-    node: Node = (weights * reciprocal(where(sums == 0, x.dtype.type(1), sums))).node
+    node: Node = normalized_exponentials(Symbol(x), axis).node
     return node
 
 

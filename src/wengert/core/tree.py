@@ -123,12 +123,13 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     parts = [_build(child, leaves) for child in children]
     if make is type(None):
         return None
-    if not isinstance(make, type) or issubclass(make, dict):
-        made: Any = make  # a class or a function
-        return made(dict(zip(keys, parts, strict=True)))
-    if dataclasses.is_dataclass(make):
-        return make(**dict(zip(keys, parts, strict=True)))
-    return make(*parts) if hasattr(make, "_fields") else make(parts)
+    if hasattr(make, "_fields"):
+        return make(*parts)
+    if isinstance(make, type) and issubclass(make, list | tuple):
+        return make(parts)
+    named = dict(zip(keys, parts, strict=True))
+    is_dataclass: bool = dataclasses.is_dataclass(make)
+    return make(**named) if is_dataclass else make(named)
 
 
 def is_alike(a: Structure, b: Structure) -> bool:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from wengert.core.array import Array
 from wengert.core.errors import user_error
 from wengert.modes import recording
 from wengert.modes.tensor import Tensor, tensor
@@ -63,7 +64,7 @@ def clip_grad_norm_(
     max_norm: float,
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
-) -> Tensor:
+) -> Any:
     """Scale the gradients of parameters so that their norm together is at most `max_norm`; returns their norm before.
 
     >>> import wengert as wg
@@ -77,18 +78,19 @@ def clip_grad_norm_(
     owners = with_gradients(parameters)
     if not owners:
         return tensor(0.0)
+    grads: list[Any] = [p.grad for p in owners]
+    is_traced = recording.current_trace() is not None
     with recording.override(enabled=False):
-        grads: list[Any] = [p.grad for p in owners]
-        norm: Tensor = total_norm(grads, norm_type)
+        norm = total_norm(grads if is_traced else [g.value for g in grads], norm_type)
         if error_if_nonfinite and not isfinite(norm):
             raise user_error(
                 RuntimeError, f"The norm of the gradients is {norm.item()}", "Look for the cause with wg.why_nan."
             )
         factor = clip_factor(norm, max_norm)
         for p, g in zip(owners, grads, strict=True):
-            g *= astype(factor, g.dtype)
+            g *= astype(factor, g.dtype) if is_traced else float(factor)
             p.grad = g
-    return norm
+    return norm if isinstance(norm, Array) else Tensor(norm)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:

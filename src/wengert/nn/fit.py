@@ -92,8 +92,9 @@ def metric_name(metric: Callable[..., Any]) -> str:
 
 
 def check_batches(data: Any, name: str) -> None:
-    """Raise an error for data that is not in batches."""
-    if isinstance(data, tuple | list | dict | np.ndarray | Array):
+    """Raise an error for data that is not in batches; a list may have batches in it, but not arrays."""
+    has_arrays = isinstance(data, list) and any(isinstance(part, np.ndarray | Array) for part in data)
+    if has_arrays or isinstance(data, tuple | dict | np.ndarray | Array):
         raise user_error(
             TypeError,
             f"{name} is a {type(data).__name__}, not an iterable of batches",

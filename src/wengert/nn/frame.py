@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.array import Array
+from wengert.core.tree import Branch
 
 PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset)
 
@@ -79,22 +80,34 @@ def is_same(a: Any, b: Any) -> bool:
     return a is b or (isinstance(a, PLAIN) and a.__class__ is b.__class__ and a == b)
 
 
-def take_apart(modules: dict[str, Any]) -> tuple[Frame, dict[str, Any]]:
-    """The frame of modules, by their paths, of which the first has all others in it; and its parameters by path."""
-    numbers = {id(module): number for number, module in enumerate(modules.values())}
-    paths: dict[int, str] = {}
-    parameters: dict[str, Any] = {}
-    records = []
-    for path, module in modules.items():
+class Dismantling:
+    """A module taken apart: `records` of it and of the modules in it, and its `parameters` by path, each once."""
+
+    def __init__(self, module: Any):
+        self.records: list[Record] = []
+        self.parameters: dict[str, Any] = {}
+        self.paths: dict[int, str] = {}  # of parameters
+        self.parts: dict[int, Part] = {}  # of modules
+        self.add_module(module, "")
+
+    def add_module(self, module: Any, prefix: str) -> Part:
+        """Add a module and those in it, in the order of `named_parameters`."""
+        part = self.parts[id(module)] = Part(len(self.records))
         attributes = dict(module.__dict__)
+        self.records.append(Record(module.__class__, attributes))
+        names, inside = module._parameters, []
         for name, value in attributes.items():
-            if name in module._parameters and value is not None:
-                found = f"{path}.{name}" if path else name
-                if isinstance(value, Array | np.ndarray):
-                    found = paths.setdefault(id(value), found)
-                parameters[found] = value
-                attributes[name] = ParameterPath(found)
-            elif id(value) in numbers:
-                attributes[name] = Part(numbers[id(value)])
-        records.append(Record(type(module), attributes))
-    return Frame(records[0].cls, records), parameters
+            if name in names and value is not None:
+                attributes[name] = self.add_parameter(value, prefix + name)
+            elif isinstance(value, Branch):
+                inside.append((name, value))
+        for name, value in inside:
+            attributes[name] = self.parts.get(id(value)) or self.add_module(value, f"{prefix}{name}.")
+        return part
+
+    def add_parameter(self, value: Any, path: str) -> ParameterPath:
+        """Add a parameter; one that is an array has the path at which it was found first."""
+        if isinstance(value, Array | np.ndarray):
+            path = self.paths.setdefault(id(value), path)
+        self.parameters[path] = value
+        return ParameterPath(path)

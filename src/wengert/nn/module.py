@@ -18,7 +18,7 @@ from wengert.modes import recording
 from wengert.modes.tensor import Tensor, tensor
 from wengert.nn.description import describe_module
 from wengert.nn.error_paths import note_path
-from wengert.nn.frame import Frame, take_apart
+from wengert.nn.frame import Dismantling, Frame
 from wengert.nn.state import check_state
 from wengert.nn.training_mode import TrainingMode
 
@@ -249,7 +249,8 @@ class Module(Branch):
     # The module as a tree.
 
     def open_branch(self) -> tuple[Frame, dict[str, Any]]:
-        return take_apart(dict(self.named_modules()))
+        taken = Dismantling(self)
+        return Frame(type(self), taken.records), taken.parameters
 
     def __repr__(self) -> str:
         return describe_module(self)

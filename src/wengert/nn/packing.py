@@ -22,30 +22,31 @@ def pack_state(state: Any, path: str = "state") -> tuple[Any, dict[str, np.ndarr
     ({'lr': 0.1, 'moments': [{'__array__': 'state.moments.0'}]}, {'state.moments.0': array([0., 0.])})
     """
     arrays: dict[str, np.ndarray] = {}
+    return pack(state, path, arrays), arrays
 
-    def pack(value: Any, path: str) -> Any:
-        if isinstance(value, Mapping):
-            parts = [[key, pack(part, f"{path}.{key}")] for key, part in value.items()]
-            return dict(parts) if all(isinstance(key, str) for key in value) else {PAIRS: parts}
-        if isinstance(value, list | tuple):
-            parts = [pack(part, f"{path}.{i}") for i, part in enumerate(value)]
-            return {TUPLE: parts} if isinstance(value, tuple) else parts
-        if isinstance(value, Array):
-            value = value.detach().numpy()
-        if isinstance(value, np.ndarray):
-            arrays[path] = value
-            return {ARRAY: path}
-        if isinstance(value, np.generic):
-            return value.item()
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
-        raise user_error(
-            TypeError,
-            f"{path} is a {type(value).__name__}, which a checkpoint cannot hold",
-            "Use numbers, strings, arrays, and dicts and lists of them.",
-        )
 
-    return pack(state, path), arrays
+def pack(value: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A value that JSON can hold; adds to the arrays."""
+    if isinstance(value, Mapping):
+        parts = [[key, pack(part, f"{path}.{key}", arrays)] for key, part in value.items()]
+        return dict(parts) if all(isinstance(key, str) for key in value) else {PAIRS: parts}
+    if isinstance(value, list | tuple):
+        parts = [pack(part, f"{path}.{i}", arrays) for i, part in enumerate(value)]
+        return {TUPLE: parts} if isinstance(value, tuple) else parts
+    if isinstance(value, Array):
+        value = value.detach().numpy()
+    if isinstance(value, np.ndarray):
+        arrays[path] = value
+        return {ARRAY: path}
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise user_error(
+        TypeError,
+        f"{path} is a {type(value).__name__}, which a checkpoint cannot hold",
+        "Use numbers, strings, arrays, and dicts and lists of them.",
+    )
 
 
 def unpack_state(packed: Any, arrays: Mapping[str, np.ndarray]) -> Any:

@@ -21,12 +21,13 @@ class Progress:
         self.epochs, self.shown = epochs, bool(shown)
         is_terminal = shown.is_terminal if hasattr(shown, "print") else sys.stderr is not None and sys.stderr.isatty()
         self.live = open_line(shown) if shown and is_terminal and find_spec("rich") else None
-        self.began = self.updated = perf_counter()
-        self.samples = self.steps = 0
+        self.began: float | None = None
+        self.updated, self.samples, self.steps = perf_counter(), 0, 0
 
     def __enter__(self) -> Progress:
         if self.live is not None:
             self.live.start()
+            self.write("compiling ...")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -34,9 +35,12 @@ class Progress:
             self.live.stop()
 
     def after_step(self, epoch: int, batch: int, batches: int | None, samples: int, loss: float) -> None:
-        """Count a step, and update the line if it is time to."""
-        self.samples, self.steps = self.samples + samples, self.steps + 1
+        """Count a step, but not the first one, which is compiled; and update the line if it is time to."""
         now = perf_counter()
+        if self.began is None:
+            self.began = now
+        else:
+            self.samples, self.steps = self.samples + samples, self.steps + 1
         if self.live is None or now - self.updated < PAUSE:
             return
         self.updated = now
@@ -55,10 +59,12 @@ class Progress:
 
     def rate(self, now: float, left: int | None) -> list[str]:
         """Samples per second so far, and the time that the steps that are left will take."""
-        seconds = now - self.began
-        parts = [f"{self.samples / max(seconds, 1e-9):,.0f} samples/s"]
+        if self.began is None or not self.steps:
+            return []
+        seconds = max(now - self.began, 1e-9)
+        parts = [f"{self.samples / seconds:,.0f} samples/s"]
         if left:
-            parts.append(f"{format_time(seconds / max(self.steps, 1) * left)} left")
+            parts.append(f"{format_time(seconds / self.steps * left)} left")
         return parts
 
     def write(self, line: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.autograd.grad_mode import no_grad
 from wengert.core import tree
 from wengert.core.array import Array
-from wengert.core.errors import user_error
+from wengert.core.errors import TrackedValueError, user_error
 from wengert.nn.module import Module
 from wengert.nn.state import join_names
 
@@ -26,21 +26,28 @@ def training_step(
 ) -> Step:
     """The step that changes the parameters, by the gradient of the loss of a batch."""
 
-    def forward_and_backward(batch: Any) -> tuple[Any, Any]:
+    def forward_and_backward(*batch: Any) -> Any:
         value, output = loss_of(model, loss, batch)
         value.backward()
         if before_step is not None:
             before_step()
-        return value.detach(), detach_output(output) if keeps_output else None
+        return (value.detach(), detach_output(output)) if keeps_output else value.detach()
 
-    def step(batch: Any) -> tuple[Any, Any]:
-        result = forward_and_backward(batch)
+    def step(*batch: Any) -> Any:
+        result = forward_and_backward(*batch)
         optimizer.step()
         optimizer.zero_grad()
         return result
 
-    def search(batch: Any) -> tuple[Any, Any]:
-        """The step of an optimiser that evaluates the loss several times, such as L-BFGS."""
+    if optimizer_closure(optimizer) == "needed":
+        return search_step(optimizer, on_batches(forward_and_backward, keeps_output, compiled))
+    return on_batches(step, keeps_output, compiled)
+
+
+def search_step(optimizer: Any, evaluate: Step) -> Step:
+    """The step of an optimiser that evaluates loss and gradient several times, such as L-BFGS."""
+
+    def step(batch: Any) -> tuple[Any, Any]:
         outputs: list[Any] = []
 
         def closure() -> Any:
@@ -52,20 +59,17 @@ def training_step(
         value = optimizer.step(closure)
         return value, outputs[0]
 
-    if optimizer_closure(optimizer) == "needed":
-        evaluate = compile_step(forward_and_backward) if compiled else forward_and_backward
-        return search
-    return compile_step(step) if compiled else step
+    return step
 
 
 def validation_step(model: Module, loss: Callable[[Any, Any], Any], keeps_output: bool, compiled: bool) -> Step:
     """The loss of a batch, without a gradient."""
 
-    def evaluate(batch: Any) -> tuple[Any, Any]:
+    def evaluate(*batch: Any) -> Any:
         value, output = loss_of(model, loss, batch)
-        return value, detach_output(output) if keeps_output else None
+        return (value, output) if keeps_output else value
 
-    run = compile_step(evaluate) if compiled else evaluate
+    run = on_batches(evaluate, keeps_output, compiled)
 
     def step(batch: Any) -> tuple[Any, Any]:
         with no_grad():
@@ -74,11 +78,27 @@ def validation_step(model: Module, loss: Callable[[Any, Any], Any], keeps_output
     return step
 
 
-def loss_of(model: Module, loss: Callable[[Any, Any], Any], batch: Any) -> tuple[Any, Any]:
-    """The loss and the output of the model; a batch that is no pair is the input and the target."""
-    inputs, targets = input_and_target(batch)
-    output = model(inputs)
-    value = loss(output, targets)
+def on_batches(run: Callable[..., Any], keeps_output: bool, compiled: bool) -> Step:
+    """A function of the parts of a batch as one of the batch, with a native entry: its arguments are plain arrays."""
+    if compiled:
+        run = compile_step(run)
+
+    def step(batch: Any) -> tuple[Any, Any]:
+        try:
+            result = run(*batch) if is_pair(batch) else run(batch)
+        except TrackedValueError as error:
+            if compiled:
+                error.add_note("The steps of fit are compiled. With compile=False, they run in Python.")
+            raise
+        return result if keeps_output else (result, None)
+
+    return step
+
+
+def loss_of(model: Module, loss: Callable[[Any, Any], Any], batch: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The loss and the output of the model; a batch of one part is the input and the target."""
+    output = model(batch[0])
+    value = loss(output, batch[-1])
     if getattr(value, "size", 1) != 1:
         raise user_error(
             ValueError, f"The loss has shape {value.shape}, and should be a number", "Return its mean: loss.mean()."
@@ -86,9 +106,14 @@ def loss_of(model: Module, loss: Callable[[Any, Any], Any], batch: Any) -> tuple
     return value, output
 
 
-def input_and_target(batch: Any) -> tuple[Any, Any]:
-    """The parts of a batch."""
-    return (batch[0], batch[1]) if isinstance(batch, tuple | list) and len(batch) == 2 else (batch, batch)
+def is_pair(batch: Any) -> bool:
+    """Whether a batch has an input and a target."""
+    return isinstance(batch, tuple | list) and len(batch) == 2
+
+
+def target_of(batch: Any) -> Any:
+    """What the output of a batch is compared with."""
+    return batch[1] if is_pair(batch) else batch
 
 
 def count_samples(batch: Any) -> int:

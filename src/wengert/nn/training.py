@@ -16,7 +16,7 @@ from wengert.nn.module import Module
 from wengert.nn.packing import pack_state, unpack_state
 from wengert.nn.progress import Progress
 from wengert.nn.snapshot import restore_snapshot, take_snapshot
-from wengert.nn.steps import Step, count_samples, input_and_target, plain_output
+from wengert.nn.steps import Step, count_samples, is_pair, plain_output, target_of
 
 Metrics = Mapping[str, Callable[[Any, Any], Any]]
 
@@ -123,7 +123,7 @@ class Training:
         """The metrics of a batch."""
         if not self.metrics:
             return {}
-        arrays, (_, target) = plain_output(output), input_and_target(batch)
+        arrays, target = plain_output(output), target_of(batch)
         return {name: float(metric(arrays, target)) for name, metric in self.metrics.items()}
 
     # A loss that is not finite.
@@ -139,17 +139,18 @@ class Training:
 
     def fail(self, batch: Any, before: Any) -> None:
         """Raise an error that names the batch, with the weights from before its step if they can be computed again."""
-        number, state = self.batch, "The parameters have already taken this step."
+        what = f"The loss is {self.loss} in batch {self.batch} of epoch {self.epoch}, at {user_line()}"
+        state = "The model has already taken this step."
         if before is not None:
             number, batch = self.repeat(before)
-            state = (
-                "The model has the parameters from before this batch, so that the first such operation can be found."
-            )
+            if number < self.batch:
+                what += f", because the step of batch {number} made parameters that are not finite"
+            state = "The model has the parameters from before that step."
+        call = "lambda model, x: loss(model(x), x), model, e.batch"
+        if is_pair(batch):
+            call = "lambda model, x, y: loss(model(x), y), model, *e.batch"
         raise NonFiniteLossError(
-            f"The loss became {self.loss} in batch {self.batch} of epoch {self.epoch}, at {user_line()}: "
-            f"batch {number} makes it or the parameters not finite. {state} Catch the error as e, and call "
-            f"wg.why_nan(lambda model, x, y: loss(model(x), y), model, *e.batch).",
-            batch,
+            f"{what}. {state} To find the operation, catch the error as e and call wg.why_nan({call}).", batch
         )
 
     def repeat(self, before: Any) -> tuple[int, Any]:
@@ -165,10 +166,11 @@ class Training:
         number = parts["data"]["position"]
         for batch in self.data:
             number += 1
-            model = take_snapshot(self.model)
+            model, optimizer = take_snapshot(self.model), self.optimizer.state_dict()
             value, _ = self.train_step(batch)
             if number >= self.batch or not (np.isfinite(value.item()) and is_finite(self.model)):
                 restore_snapshot(self.model, model)
+                self.optimizer.load_state_dict(optimizer)
                 return number, batch
             for schedule in schedules:
                 schedule.after_step(self)

@@ -107,9 +107,16 @@ def plain_array(name: str, value: Any) -> np.ndarray:
     """An array as it is stored: contiguous, without history."""
     if isinstance(value, Array):
         value = value.detach().numpy()
-    if not isinstance(value, np.ndarray | np.generic | float | int) or np.asarray(value).dtype.kind not in "biufc":
+    if not isinstance(value, np.ndarray | np.generic | float | int):
         raise user_error(TypeError, f"{name!r} is a {type(value).__name__}", "Arrays of numbers are saved.")
-    return np.asarray(value, order="C")
+    array = np.asarray(value, order="C")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise user_error(
+            TypeError,
+            f"{name!r} is of dtype {array.dtype}, which the format does not have",
+            "Save real and imaginary parts of complex numbers, and others as float64.",
+        )
+    return array
 
 
 def safetensors(submodule: str = "") -> Any:

@@ -21,20 +21,18 @@ from wengert.optim.rules import Rule
 class Settings(NamedTuple):
     """What a program is made for: hyperparameters that are no numbers, and where those are that are.
 
-    `index` has, for each number or tuple of numbers, its index in the array of a group's numbers; `parts` are the parts
-    of a state.
+    `indices` has, for each number or tuple of numbers, its index in the array of a group's numbers. `parts` are the
+    parts of a state.
     """
 
     plain: tuple[tuple[str, Any], ...]
-    index: tuple[tuple[str, int | tuple[int, ...]], ...]
+    indices: tuple[tuple[str, int | tuple[int, ...]], ...]
     parts: tuple[str, ...]
-    count: int
 
     def apply(self, rule: Rule, numbers: Any, p: Any, g: Any, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The parameter and its state after a step."""
-        found = dict(self.plain)
-        is_ascent = found.pop("maximize")
-        return rule(p, -g if is_ascent else g, state, **found, **{name: elements(numbers, i) for name, i in self.index})
+        found = {**dict(self.plain), **{name: elements(numbers, i) for name, i in self.indices}}
+        return rule(p, -g if found.pop("maximize") else g, state, **found)
 
 
 def elements(numbers: Any, index: int | tuple[int, ...]) -> Any:
@@ -55,7 +53,7 @@ class ParameterGroup(MutableMapping[str, Any]):
         numbers: list[float] = []
         for name, value in hyperparameters.items():
             given = value if isinstance(value, tuple | list) else (value,)
-            if not all(is_number(x) for x in given):
+            if not all(is_numeric(x) for x in given):
                 self.plain[name] = value
                 continue
             indices = tuple(range(len(numbers), len(numbers) + len(given)))
@@ -76,7 +74,7 @@ class ParameterGroup(MutableMapping[str, Any]):
         """The settings at this moment."""
         plain = tuple([(name, self.plain[name]) for name in self.names if name in self.plain])
         parts = self.rule.parts(self.values_now()) if self.rule is not None else ()
-        return Settings(plain, tuple(self.index.items()), parts, self.numbers.size)
+        return Settings(plain, tuple(self.index.items()), parts)
 
     @property
     def settings(self) -> Settings:
@@ -142,6 +140,6 @@ def settings_of(group: ParameterGroup) -> Settings:
     return group.own_settings
 
 
-def is_number(value: Any) -> bool:
+def is_numeric(value: Any) -> bool:
     """Whether a hyperparameter is a number, and not a setting."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"

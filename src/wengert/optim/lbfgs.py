@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.errors import user_error
 from wengert.core.levels import bottom_array
 from wengert.modes import recording
-from wengert.optim.line_search import StrongWolfe, Trial
+from wengert.optim.line_search import LinePoint, StrongWolfe
 from wengert.optim.optimizer import Optimizer, refuse_traced
 from wengert.optim.parameter_vector import ParameterVector
 from wengert.optim.state_dicts import load_groups
@@ -75,11 +75,11 @@ class LBFGS(Optimizer):
         Iterations(self, closure, trial).run()
         return first
 
-    def evaluate(self, closure: Callable[[], Any]) -> tuple[Any, Trial]:
+    def evaluate(self, closure: Callable[[], Any]) -> tuple[Any, LinePoint]:
         """The loss at the parameters, and as a trial without a line."""
         with recording.override(enabled=True):
             loss = closure()
-        return loss, Trial(0.0, float(bottom_array(loss)), self.vector.gradient(), 0.0)
+        return loss, LinePoint(0.0, float(bottom_array(loss)), self.vector.gradient(), 0.0)
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of the history, and the hyperparameters."""
@@ -150,7 +150,7 @@ class History:
 class Iterations:
     """The iterations of one `step`."""
 
-    def __init__(self, optimizer: LBFGS, closure: Callable[[], Any], trial: Trial):
+    def __init__(self, optimizer: LBFGS, closure: Callable[[], Any], trial: LinePoint):
         self.optimizer, self.closure, self.trial = optimizer, closure, trial
         self.settings = optimizer.param_groups[0]
         self.evaluations = 1
@@ -195,7 +195,7 @@ class Iterations:
     def search(self, x: np.ndarray, d: np.ndarray, t: float, slope: float) -> float:
         """The length of the step along `d`, for the strong Wolfe conditions; the last trial is that of the step."""
 
-        def evaluate(t: float) -> Trial:
+        def evaluate(t: float) -> LinePoint:
             self.optimizer.vector.assign(x + d * d.dtype.type(t))
             _, trial = self.optimizer.evaluate(self.closure)
             self.evaluations += 1

@@ -12,7 +12,7 @@ DECREASE, CURVATURE = 1e-4, 0.9
 """The constants of the conditions: which part of the expected decrease is enough, and of the slope may remain."""
 
 
-class Trial(NamedTuple):
+class LinePoint(NamedTuple):
     """A step length with the value, the gradient and the slope along the line there."""
 
     t: float
@@ -24,18 +24,18 @@ class Trial(NamedTuple):
 class StrongWolfe:
     """The search along one line: first for an interval that has a good step, then inside it."""
 
-    def __init__(self, evaluate: Callable[[float], Trial], start: Trial, most: int):
+    def __init__(self, evaluate: Callable[[float], LinePoint], start: LinePoint, most: int):
         self.evaluate, self.start, self.remaining = evaluate, start, most
 
-    def is_too_high(self, trial: Trial) -> bool:
+    def is_too_high(self, trial: LinePoint) -> bool:
         """Whether a trial has not decreased enough; NaN has not."""
         return not trial.value <= self.start.value + DECREASE * trial.t * self.start.slope
 
-    def is_flat(self, trial: Trial) -> bool:
+    def is_flat(self, trial: LinePoint) -> bool:
         """Whether the slope of a trial has become small enough."""
         return abs(trial.slope) <= -CURVATURE * self.start.slope
 
-    def search(self, t: float, shortest: float) -> Trial:
+    def search(self, t: float, shortest: float) -> LinePoint:
         """A step that fulfils the conditions, or the best one found; intervals below `shortest` are not divided."""
         previous, trial = self.start, self.evaluate(t)
         is_first = True
@@ -52,7 +52,7 @@ class StrongWolfe:
             is_first = False
         return min(self.start, trial, key=lambda x: x.value)
 
-    def zoom(self, a: Trial, b: Trial, shortest: float) -> Trial:
+    def zoom(self, a: LinePoint, b: LinePoint, shortest: float) -> LinePoint:
         """A good step between two trials."""
         low, high = (a, b) if a.value <= b.value else (b, a)
         was_near = False
@@ -84,7 +84,7 @@ def keep_distance(t: float, left: float, right: float, was_near: bool) -> tuple[
     return t, True
 
 
-def cubic_minimum(a: Trial, b: Trial, bounds: tuple[float, float]) -> float:
+def cubic_minimum(a: LinePoint, b: LinePoint, bounds: tuple[float, float]) -> float:
     """The minimum, within bounds, of the cubic polynomial that has the values and slopes of two trials."""
     if a.t > b.t:
         a, b = b, a

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.core.errors import user_error
 from wengert.core.levels import bottom_array
 from wengert.core.tree import flatten, unflatten
-from wengert.optim.line_search import StrongWolfe, Trial
+from wengert.optim.line_search import LinePoint, StrongWolfe
 from wengert.optim.optimizer import Optimizer, refuse_traced
 from wengert.optim.parameter_vector import ParameterVector
 from wengert.optim.state_dicts import load_groups
@@ -80,11 +80,11 @@ class NewtonCG(TreeOptimizer):
             lambda v: hessian @ v + damping * v, -gradient, min(0.01, size**0.5) * size, int(settings["max_cg"])
         )
 
-        def evaluate(t: float) -> Trial:
+        def evaluate(t: float) -> LinePoint:
             there, slopes = differentiate(x + d * d.dtype.type(t))
-            return Trial(t, float(there), slopes, float(slopes @ d))
+            return LinePoint(t, float(there), slopes, float(slopes @ d))
 
-        start = Trial(0.0, float(value), gradient, float(gradient @ d))
+        start = LinePoint(0.0, float(value), gradient, float(gradient @ d))
         found = StrongWolfe(evaluate, start, int(settings["max_eval"])).search(settings["lr"], 1e-12)
         self.vector.assign(x + d * d.dtype.type(found.t))
         return float(value)

@@ -20,7 +20,7 @@ from wengert.core.primitive import as_operand, stack_lists
 from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.in_place import snapshot
-from wengert.modes.tensor import Tensor
+from wengert.modes.tensor import Tensor, adopt_array
 from wengert.ops.elementwise.choices import clip, minimum, where
 from wengert.ops.elementwise.exponential import log
 from wengert.ops.indexing.subscripts import getitem
@@ -31,7 +31,7 @@ from wengert.ops.samples.sorting import argsort, searchsorted
 from wengert.ops.shape.joining import stack
 from wengert.ops.shape.rearranging import concatenate
 from wengert.ops.special.error import ndtr, ndtri
-from wengert.random.draw import Size, drawn_dtype, drawn_size, refuse_lost_derivative, size_tuple
+from wengert.random.draw import Size, drawn_dtype, drawn_size, refuse_lost_derivative, refuse_trace, size_tuple
 from wengert.random.generator import Generator
 from wengert.transforms.products import stop_gradient
 
@@ -58,7 +58,7 @@ class CounterGenerator:
     __slots__ = ("__weakref__", "_state")
 
     def __init__(self, state: Any):
-        self._state: Any = state if isinstance(state, Array) else Tensor(np.array(state, np.int64))
+        self._state: Any = state if isinstance(state, Array) else adopt_array(np.array(state, np.int64))
 
     @property
     def state(self) -> Any:
@@ -303,7 +303,8 @@ def counter_rng(seed: Any = None) -> CounterGenerator:
     """A counter-based generator, which can draw inside compiled functions.
 
     The seed is what `np.random.default_rng` takes. From a generator of NumPy's or Wengert's, the key is drawn; a
-    counter-based one is returned as it is.
+    counter-based one is returned as it is. Inside a compiled function, a generator that is made from a seed begins anew
+    at each call, as in eager code; one without a seed continues.
 
     >>> counter_rng(7).integers(10, size=5)
     array([3, 8, 7, 5, 0])
@@ -311,9 +312,11 @@ def counter_rng(seed: Any = None) -> CounterGenerator:
     if isinstance(seed, CounterGenerator):
         return seed
     if isinstance(seed, Generator | np.random.Generator | np.random.BitGenerator):
+        refuse_trace()
         source = seed if isinstance(seed, Generator) else np.random.default_rng(seed)
         key = source.integers(-(1 << 63), (1 << 63) - 1, 2, endpoint=True)
     else:
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         key = sequence.generate_state(2, np.uint64).view(np.int64)
-    return CounterGenerator(np.append(key, 0))
+    state = np.append(key, 0)
+    return CounterGenerator(Tensor(state) if seed is None else state)

@@ -13,7 +13,7 @@ from wengert.compiler.aspects.elementwise import maximum as larger_or_nan
 from wengert.compiler.aspects.elementwise import minimum as smaller_or_nan
 from wengert.compiler.lanes import Lanes, Type, select
 from wengert.compiler.lowering import Reduction, expansion, lowering
-from wengert.ops.elementwise.arithmetic import sqrt, square
+from wengert.ops.elementwise.arithmetic import reciprocal, sqrt, square
 from wengert.ops.elementwise.choices import maximum, minimum, where
 from wengert.ops.elementwise.complex_numbers import absolute
 from wengert.ops.elementwise.exponential import exp, log, power
@@ -26,6 +26,7 @@ from wengert.ops.reductions.extremes import max as max_
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.reshaping import reshape
+from wengert.ops.special.entropy import softmax_weights
 
 # Folds: the combination of two partial results, and the initial one
 
@@ -78,6 +79,19 @@ def expand_logsumexp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     largest, weights = scaled_exponentials(x, axis)
     total = log(sum_(weights, axis, keepdims=True)) + largest
     return total if keepdims else reshape(total, [n for i, n in enumerate(x.shape) if i not in axis])
+
+
+@expansion(softmax_weights)
+def expand_softmax_weights(x: Any, axis: tuple[int, ...]) -> Any:
+    """Exponentials of the distances to the largest term, over their sum."""
+    return normalized_exponentials(x, axis) if x.size and x.dtype.kind == "f" else None
+
+
+def normalized_exponentials(x: Any, axis: tuple[int, ...]) -> Any:
+    """exp(x - largest) over its sum, and zeros where that is zero."""
+    _, weights = scaled_exponentials(x, axis)
+    total = sum_(weights, axis, keepdims=True)
+    return weights * reciprocal(where(total == 0, x.dtype.type(1), total))
 
 
 def scaled_exponentials(x: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:

@@ -12,12 +12,10 @@ from wengert.core.primitive import as_operand
 from wengert.nn.functional.dropout import dropout
 from wengert.ops.contraction.products import matmul
 from wengert.ops.elementwise.choices import where
-from wengert.ops.elementwise.exponential import exp
-from wengert.ops.elementwise.predicates import equal
-from wengert.ops.reductions.sums import logsumexp
 from wengert.ops.shape.casting import astype
 from wengert.ops.shape.rearranging import repeat
 from wengert.ops.shape.reshaping import swapaxes
+from wengert.ops.special.entropy import softmax_weights
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -77,8 +75,7 @@ def attention_weights(
         scores = where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + astype(mask, scores.dtype)
     if is_causal:
         scores = where(causal_mask(*scores.shape[-2:]), scores, -np.inf)
-    total = logsumexp(scores, axis=-1, keepdims=True)
-    return exp(scores - where(equal(total, -np.inf), 0.0, total))
+    return softmax_weights(scores, axis=(scores.ndim - 1,))
 
 
 def causal_mask(length: int, keys: int) -> np.ndarray:

@@ -21,11 +21,13 @@ from wengert.ops.elementwise.arithmetic import square
 from wengert.ops.elementwise.choices import relu, where
 from wengert.ops.elementwise.exponential import log, softplus
 from wengert.ops.elementwise.predicates import equal, logical_not, not_equal
-from wengert.ops.indexing.taking import permute, take
+from wengert.ops.indexing.key import Hole, Index
+from wengert.ops.indexing.subscripts import gather
+from wengert.ops.indexing.taking import take
 from wengert.ops.reductions.sums import logsumexp
 from wengert.ops.reductions.sums import sum as sum_
 from wengert.ops.shape.casting import astype
-from wengert.ops.shape.reshaping import expand_dims, reshape, squeeze
+from wengert.ops.shape.reshaping import expand_dims, reshape
 from wengert.ops.special.entropy import log_softmax as log_softmax_along
 
 __all__ = [
@@ -86,16 +88,16 @@ class Targets:
         target = class_indices(name, target)
         self.axis = class_axis(name, input, target)
         classes = input.shape[self.axis]
-        check_classes(name, target, classes, ignore_index)
+        self.all_count = check_classes(name, target, classes, ignore_index)
         self.class_weights = None if weight is None else weights_of_classes(name, weight, classes, input)
-        numbers = known_numbers(target)
-        self.all_count = numbers is not None and not (numbers == ignore_index).any()
         self.counts = True if self.all_count else not_equal(target, ignore_index)
         self.indices = target if self.all_count else where(self.counts, target, 0)
 
     def pick(self, x: Any) -> Any:
         """The elements of x at the targets."""
-        return squeeze(permute(x, expand_dims(self.indices, self.axis), self.axis), self.axis)
+        key: list[Any] = list(np.indices(self.indices.shape, sparse=True))
+        key.insert(self.axis, self.indices)
+        return gather(x, *key, key=Index((Hole.ARRAY,) * x.ndim))  # no element twice: the transpose is an assignment
 
     def mask(self, loss: Any) -> Any:
         """The losses, and zero for ignored targets."""

@@ -75,11 +75,13 @@ def known_numbers(x: Any) -> np.ndarray | None:
     return np.asarray(x) if isinstance(x, np.ndarray | np.generic) else None
 
 
-def check_classes(name: str, target: Any, classes: int, ignore_index: int | None = None) -> None:
-    """Raise an error if a target whose numbers are known is not one of the classes, nor `ignore_index`."""
+def check_classes(name: str, target: Any, classes: int, ignore_index: int | None = None) -> bool:
+    """Whether all targets are known to be classes that count; raises an error for one that is not among the classes."""
     numbers = known_numbers(target)
-    if numbers is None or not numbers.size or (numbers.min() >= 0 and numbers.max() < classes):
-        return
+    if numbers is None:
+        return False
+    if not numbers.size or (numbers.min() >= 0 and numbers.max() < classes):
+        return ignore_index is None or not 0 <= ignore_index < classes or not (numbers == ignore_index).any()
     wrong = numbers[(numbers < 0) | (numbers >= classes)]
     if ignore_index is not None:
         wrong = wrong[wrong != ignore_index]
@@ -90,3 +92,4 @@ def check_classes(name: str, target: Any, classes: int, ignore_index: int | None
             f"Targets are indices from 0 to {classes - 1}"
             + ("." if ignore_index is None else f", or ignore_index ({ignore_index})."),
         )
+    return False

@@ -8,11 +8,13 @@ in the table.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.core.kinds import case, describe, elementwise, nondifferentiable, shift_axes
+from wengert.core.facts import FLAT
+from wengert.core.kinds import case, describe, elementwise, general, nondifferentiable, shift_axes
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import divide_live
 from wengert.ops.elementwise.choices import POSITIVE, minimum, where
@@ -120,6 +122,34 @@ _offset = nondifferentiable(
     reason="the softmax does not depend on it",
 )
 """The largest number along the axes, if it is finite: taken from all of them, it leaves no large numbers to cancel."""
+
+
+def _weights(x: Any, axis: tuple[int, ...]) -> Any:
+    out = np.exp(x - _largest(x, axis))
+    total = np.add.reduce(out, axis, keepdims=True)
+    return out / np.where(total == 0, total.dtype.type(1), total)
+
+
+def _weights_slope(t: Any, out: Any, axis: tuple[int, ...]) -> Any:
+    return out * (t - sums.sum(t * out, axis, keepdims=True))
+
+
+softmax_weights: Callable = general(
+    "softmax_weights",
+    _weights,
+    _weights_slope,
+    jvps=(_weights_slope,),
+    batch=shift_axes,
+    cases=(
+        case((3,), axis=(0,)),
+        case((2, 3), axis=(1,)),
+        case((2, 3), axis=(0, 1)),
+        case(np.array([[0.5, -1.0], [1e3, 2.0]]), axis=(1,)),
+        case((0, 2), axis=(0,)),
+    ),
+    facts=FLAT,
+)
+"""exp(x) / sum(exp(x)) along the axes, and zeros where all elements are -inf, which `softmax` makes NaN."""
 
 
 def softmax(x: Any, axis: Axis = None) -> Any:

@@ -139,20 +139,20 @@ class Signature:
                         self.updates(),
                         self.rolls,
                         self.uses(),
-                        self.is_taped and self.has_leaves,
+                        self.is_taped,
                     )
         return self._native
 
     @property
-    def has_leaves(self) -> bool:
-        """Whether captured tensors require gradients; then results are tensors."""
-        return any(x.has_derivative for x in self.captured)
+    def gives_tensors(self) -> bool:
+        """Whether results are tensors: captured ones require gradients. Otherwise they are those of NumPy."""
+        return self.is_taped or any(x.has_derivative for x in self.captured)
 
     @property
     def entry(self) -> Callable | None:
         """The native entry, if it can do what this call did."""
         if self.native.states is not None:
-            if self.has_leaves and not self.is_taped:
+            if self.gives_tensors and not self.is_taped:
                 return None  # its results have histories
             self.native.states.update()
         return self.call_entry

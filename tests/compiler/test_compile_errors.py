@@ -171,7 +171,7 @@ def test_compiled_functions_die_without_the_collector():
             wg.vmap(compiled)(np.stack([X, X]))
             wg.hessian(compiled)(X)
             kept = weakref.ref(compiled)
-            natives = [weakref.ref(s.native.loaded) for s in compiled.known.values()]
+            natives = [weakref.ref(s.native.loaded) for (s,) in compiled.known.values()]
             del compiled
             assert kept() is None
             assert all(n() is None for n in natives)

@@ -107,7 +107,7 @@ def test_what_differs_does_not_collide(folder):
         (lambda x: x.sum(axis=0), X.reshape(7, 1)),
         (lambda x: x.sum(axis=1), X.reshape(7, 1)),
         (lambda x: (x, x + 1.0), X),
-        (lambda x: [x, x + 1.0], X),
+        (lambda x: [x, x + 2.0], X),
         (lambda x: (x + 1.0, x), X),
     ]
     for expected in (False, True):

@@ -3,6 +3,7 @@
 import gc
 import threading
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import wengert as wg
 from wengert import GradientError
 from wengert.core.tree import flatten
+from wengert.modes.symbolic import Trace
+from wengert.modes.tape import TapeNode
 
 X = np.random.default_rng(0).standard_normal((8, 3))
 Y = np.random.default_rng(1).standard_normal((8, 2))
@@ -647,3 +650,21 @@ def test_arrays_have_the_dtype_objects_of_numpy():
             loss = step(X, Y)
         for t in (*model.parameters, *model.moments, model.w.grad, loss):
             assert t.dtype is np.dtype(float)
+
+
+def test_a_trace_with_a_tape_leaves_nothing_behind():
+    count = lambda: sum(isinstance(x, Trace | TapeNode) for x in gc.get_objects())
+    model = Model()
+    gc.collect()
+    before = count()
+    gc.disable()
+    try:
+        step = wg.compile(model.step)
+        step(X, Y)
+        step(X, Y)
+        assert count() == before
+        kept = weakref.ref(step)
+        del step
+        assert kept() is None
+    finally:
+        gc.enable()

@@ -139,20 +139,20 @@ class Signature:
                         self.updates(),
                         self.rolls,
                         self.uses(),
-                        self.is_taped and self.has_leaves,
+                        self.is_taped,
                     )
         return self._native
 
     @property
-    def has_leaves(self) -> bool:
-        """Whether captured tensors require gradients; then results are tensors."""
-        return any(x.has_derivative for x in self.captured)
+    def gives_tensors(self) -> bool:
+        """Whether results are tensors: captured ones require gradients. Otherwise they are those of NumPy."""
+        return self.is_taped or any(x.has_derivative for x in self.captured)
 
     @property
     def entry(self) -> Callable | None:
         """The native entry, if it can do what this call did."""
         if self.native.states is not None:
-            if self.has_leaves and not self.is_taped:
+            if self.gives_tensors and not self.is_taped:
                 return None  # its results have histories
             self.native.states.update()
         return self.call_entry
@@ -253,16 +253,20 @@ class Signature:
                 target._refuse_leaf()  # before anything is written
         for gradient in self.removed:
             gradient.tensor._grad = None
+        unrecorded: list[tuple[Tensor, Any]] = []
         for (target, _, is_recorded), new in zip(self.assignments, outs[n:], strict=True):
             if isinstance(target, Gradient):
                 target.assign(new)
             elif new is target.value:  # the program has written it
                 target._changes = target._version + 1
             elif is_recorded:
-                target._rebind(new if isinstance(new, Array) else Tensor(new))
+                target._rebind(as_value(new))
             else:
-                with recording.override(enabled=False):
-                    target._rebind(new if isinstance(new, Array) else Tensor(new))
+                unrecorded.append((target, as_value(new)))  # type: ignore[arg-type]  # a tensor
+        if unrecorded:
+            with recording.override(enabled=False):
+                for tensor, value in unrecorded:
+                    tensor._rebind(value)
         return outs[:n]
 
     def derive(self, kind: str, details: tuple, make: Callable[[Graph], Callable]) -> Callable:
@@ -273,6 +277,11 @@ class Signature:
             f.__name__ = f"{kind} of {self.name}"
             self.known.setdefault(key, self.wrap(f))
         return self.known[key]
+
+
+def as_value(x: Any) -> Any:
+    """A result of a program as a value that can be assigned."""
+    return x if isinstance(x, Array) else Tensor(x)
 
 
 def static_arguments(

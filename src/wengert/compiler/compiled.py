@@ -197,8 +197,8 @@ class Compiled(Generic[P, R]):
             )
             if signature.assignments or signature.removed:
                 outs = signature.write_back(outs)
-            if signature.has_leaves:
-                outs = [Tensor(y) for y in outs]  # without tensors, results are those of NumPy
+            if signature.gives_tensors:
+                outs = [Tensor(y) for y in outs]
             if (entry := signature.entry) is not None and not self.check:
                 self.fast = entry
                 self.entries = (entry, *[other for other in self.entries if other is not entry])[:MOST_ENTRIES]

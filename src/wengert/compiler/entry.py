@@ -432,6 +432,11 @@ class Caller:
 
 def _usable(value: Any, spec: Spec) -> np.ndarray:
     """A contiguous, aligned array in native byte order: the value itself if it is one."""
+    if value.__class__ is np.ndarray and value.dtype == spec.dtype and value.shape == spec.shape:
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned:
+            whole: np.ndarray = value
+            return whole
     array = np.asarray(value)
     native_array = np.require(array, array.dtype.newbyteorder("="), ("C", "A", "E"))
     if Spec.of(native_array) != spec:

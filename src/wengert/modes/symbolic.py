@@ -59,6 +59,8 @@ class Trace:
 
     tape = -1
     """The level of tensors with a history, in a trace that has a tape."""
+    can_restart = False
+    """Whether the function can be traced again with a tape."""
 
     def __init__(self, level: int, is_held: bool = False) -> None:
         self.level, self.is_held = level, is_held
@@ -158,12 +160,19 @@ class Trace:
         )
 
     def tape_holder(self) -> Trace:
-        """The trace around that has the tape. If there is none, the trace is run again with one."""
+        """The trace around that has the tape. If it has none, it is run again with one."""
         trace: Trace = self
         while trace.parent is not None:
             trace = trace.parent
-        if trace.tape < 0:
+        if trace.tape < 0 and trace.can_restart:
             raise TapeNeeded
+        if trace.tape < 0:
+            raise user_error(
+                GradientError,
+                "backward, or the gradient of a tensor, in a function that an operation holds (a branch, the step of a "
+                "loop, checkpoint, a custom rule)",
+                because="it has no tape. Use wg.grad there, or call backward outside.",
+            )
         return trace
 
     def close(self) -> list[Assignment]:
@@ -228,7 +237,7 @@ def digest(value: np.ndarray) -> bytes:
     return hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
 
 
-OF_TENSORS = frozenset(("backward", "grad", "requires_grad_", "retain_grad", "register_hook"))
+OF_TENSORS = frozenset(("backward", "grad", "requires_grad", "requires_grad_", "retain_grad", "register_hook"))
 
 
 class Symbol(Array):
@@ -351,8 +360,11 @@ class Symbol(Array):
         super()._become(new)
 
     def __getattr__(self, name: str) -> Any:
-        if name in OF_TENSORS and self.extra is not None and not self.extra.is_closed:
-            self.extra.tape_holder()
+        trace = self.extra
+        if name in OF_TENSORS and trace is not None and not trace.is_closed:
+            trace = trace.tape_holder()
+            if name == "requires_grad" and trace.tape > 0:
+                return False
         advice = (
             "It was not computed from a captured tensor that requires a gradient, or is inside a branch or loop. Let "
             "the function capture the tensor instead of taking it as an argument, or use wg.grad."

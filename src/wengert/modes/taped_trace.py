@@ -106,6 +106,8 @@ class TapedTrace(Trace):
                 assignments.append(Assignment(gradient, current.node, False))
             elif gradient.given is not None or (id(gradient.tensor), gradient_state) not in self.guards:
                 self.removed.append(gradient)
+            gradient.current = None  # symbols and nodes refer to the trace: there must be no cycle
+        self.histories.clear()
         return [a for a in assignments if not (isinstance(a.target, Gradient) and a.node is a.target.given)]
 
 

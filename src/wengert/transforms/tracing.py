@@ -84,8 +84,10 @@ class Traced:
         ]
         self.assignments: list[Assignment] = []
         self.is_taped = False
+        first = Trace(new_level())
+        first.can_restart = True
         try:
-            trace, outputs, result = self.run(Trace(new_level()), f, leaves, structure, inputs)
+            trace, outputs, result = self.run(first, f, leaves, structure, inputs)
         except TapeNeeded:
             self.is_taped = True
             trace, outputs, result = self.run(TapedTrace(new_level()), f, leaves, structure, inputs)

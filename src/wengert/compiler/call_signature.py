@@ -260,9 +260,9 @@ class Signature:
             elif new is target.value:  # the program has written it
                 target._changes = target._version + 1
             elif is_recorded:
-                target._rebind(as_value(new))
+                target._rebind(assigned_value(new))
             else:
-                unrecorded.append((target, as_value(new)))  # type: ignore[arg-type]  # a tensor
+                unrecorded.append((target, assigned_value(new)))  # type: ignore[arg-type]  # a tensor
         if unrecorded:
             with recording.override(enabled=False):
                 for tensor, value in unrecorded:
@@ -279,7 +279,7 @@ class Signature:
         return self.known[key]
 
 
-def as_value(x: Any) -> Any:
+def assigned_value(x: Any) -> Any:
     """A result of a program as a value that can be assigned."""
     return x if isinstance(x, Array) else Tensor(x)
 

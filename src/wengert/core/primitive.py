@@ -115,7 +115,7 @@ def register(primitive: Primitive) -> OperationFunction:
     return primitive.op
 
 
-LATE = ("control.branches", "control.loop", "ops.samples.draws")
+LATE = ("control.branches", "control.loop", "ops.samples.counter_words", "ops.samples.draws")
 """The modules whose operations are not registered by `import wengert`, but when they are first used."""
 
 

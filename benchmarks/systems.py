@@ -77,6 +77,13 @@ def _all_cores_for_torch() -> None:
     torch.set_num_threads(cores())
 
 
+def _start_torch_compiler() -> None:
+    import torch
+
+    _all_cores_for_torch()
+    torch.compiler.reset()  # it compiles the step of only a few optimisers
+
+
 @dataclass(frozen=True)
 class TorchCompiler(System):
     """`torch.compile`, which needs a C++ compiler."""
@@ -118,7 +125,7 @@ COMPILED_SYSTEMS = {
         TorchCompiler(
             "torch compiled",
             "PyTorch (torch.compile)",
-            _all_cores_for_torch,
+            _start_torch_compiler,
             lambda value: value.detach().numpy(),
             module="torch",
             remedy="`torch.compile` needs g++ on the path",

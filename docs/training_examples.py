@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
@@ -28,7 +28,8 @@ WITHOUT_SEED = ("logistic_regression", "levenberg_marquardt")
 
 def load_example(name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / "training" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -39,17 +40,18 @@ def row(name: str) -> str:
     title, measure, show = ROWS[name]
     example = load_example(name)
     picture = str(ROOT / "docs" / "training" / f"{name}.png")
-    began = perf_counter()
+    began = process_time()
     if name in WITHOUT_SEED:
         results = [show(example.main(picture))]
     else:
         results = [show(example.main(picture if seed == SEEDS[0] else None, seed=seed)) for seed in SEEDS]
-    seconds = (perf_counter() - began) / len(results)
-    return f"| [{title}](../examples/training/{name}.py) | {measure} | {', '.join(results)} | {seconds:.0f} s |"
+    seconds = (process_time() - began) / len(results)
+    duration = f"{seconds:.0f} s" if seconds >= 0.5 else "< 1 s"
+    return f"| [{title}](../examples/training/{name}.py) | {measure} | {', '.join(results)} | {duration} |"
 
 
 if __name__ == "__main__":
     (ROOT / "docs" / "training").mkdir(exist_ok=True)
     lines = [row(name) for name in sys.argv[1:] or ROWS]
-    print(f"| example | measure | result, seeds {', '.join(map(str, SEEDS))} | time |\n|---|---|---|---|")
+    print(f"| example | measure | result, seeds {', '.join(map(str, SEEDS))} | processor time |\n|---|---|---|---|")
     print("\n".join(lines))

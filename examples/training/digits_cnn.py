@@ -58,7 +58,7 @@ def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict
     train, test = wg.data.split((x, y), (0.8, 0.2), rng=rng)
 
     model = network(rng)
-    epochs = 8 if short else 25
+    epochs = 12 if short else 25
     batches = wg.data.Batches(train, 64, shuffle=True, rng=rng, transform=move_images, prefetch=2)
     optimizer = wg.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=1e-2)
     schedule = wg.optim.OneCycleLR(optimizer, max_lr=1e-2, total_steps=epochs * len(batches))

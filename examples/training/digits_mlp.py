@@ -20,7 +20,7 @@ def main(picture: str | None = None, short: bool = False, seed: int = 0) -> dict
         nn.ReLU(),
         nn.Linear(256, 10, rng=rng),
     )
-    epochs = 20 if short else 60
+    epochs = 40 if short else 60
     optimizer = wg.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.1)
     batches = wg.data.Batches(train, 64, shuffle=True, rng=rng)
     schedule = wg.optim.CosineAnnealingLR(optimizer, epochs)

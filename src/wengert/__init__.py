@@ -112,6 +112,7 @@ LAZY = {
     "sparsity": "structure.patterns",
     "stats": "",
     "switch": "control.branches",
+    "tree": "core.",
     "while_loop": "control.iteration",
     "why_nan": "explain.why.nan",
     "why_zero": "explain.why.zero",

@@ -34,6 +34,7 @@ from wengert.control.iteration import fori_loop as fori_loop
 from wengert.control.iteration import map as map
 from wengert.control.iteration import scan as scan
 from wengert.control.iteration import while_loop as while_loop
+from wengert.core import tree as tree
 from wengert.core.array import Array as Array
 from wengert.core.dtypes import bool as bool
 from wengert.core.dtypes import can_cast as can_cast

@@ -329,3 +329,11 @@ def test_powers_of_numbers_that_are_kept_stay_weak():
     wg.compile(f)(x, 2.0).backward()
     assert x.grad.dtype == np.float32
     np.testing.assert_allclose(x.grad.numpy(), wg.grad(f)(X.astype(np.float32), 2.0), rtol=1e-5)
+
+
+def test_nothing_is_kept_without_a_tape():
+    f = wg.compile(lambda x, w: np.tanh(x @ w))
+    x, w = wg.tensor(np.ones((2, 4)), requires_grad=True), wg.tensor(np.eye(4), requires_grad=True)
+    with wg.no_grad():
+        assert not f(x, w).requires_grad
+    assert not [key for s in signatures(f) for key in s.known]

@@ -62,6 +62,29 @@ def test_dropout_draws_in_training_and_reproducibly(name):
     assert model.state_dict().keys() == MODELS[name][0](dropout=0.0).state_dict().keys()
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # PyTorch's
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "MultiheadAttention", "TransformerEncoder"])
+def test_weights_go_both_ways(name):
+    torch = pytest.importorskip("torch")
+
+    def build(nn):
+        if name == "TransformerEncoder":
+            return nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 6, dropout=0.0), 2)
+        return getattr(nn, name)(8, 2)
+
+    here, there = build(wg.nn), build(torch.nn)
+    x = X.astype(np.float32)
+    inputs = (x, x, x) if name == "MultiheadAttention" else (x,)
+    first = lambda out: out[0] if isinstance(out, tuple) else out
+    here.load_state_dict(there.state_dict())
+    expected = first(there(*map(torch.tensor, inputs))).detach().numpy()
+    np.testing.assert_allclose(numbers(first(here(*inputs))), expected, rtol=1e-4, atol=1e-5)
+    other = build(wg.nn)
+    there.load_state_dict({path: torch.tensor(w) for path, w in other.state_dict().items()})
+    expected = first(there(*map(torch.tensor, inputs))).detach().numpy()
+    np.testing.assert_allclose(numbers(first(other(*inputs))), expected, rtol=1e-4, atol=1e-5)
+
+
 # Attention
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.nn.training_parts import X, Y
 
 import wengert as wg
 from wengert import nn
+from wengert.nn.packing import pack_state, unpack_state
 
 IMAGES = np.random.default_rng(1).normal(size=(40, 1, 6, 6)).astype(np.float32)
 LABELS = np.random.default_rng(2).integers(3, size=40)
@@ -93,6 +95,48 @@ def test_lbfgs(compile):
     nn.fit(model, nn.MSELoss(), wg.data.Batches((X, target), 60), optimizer, 1, compile=compile, progress=False)
     exact = np.linalg.lstsq(np.column_stack([X, np.ones(60)]), target[:, 0], rcond=None)[0]
     assert np.allclose([*model.weight.detach().numpy()[0], model.bias.item()], exact, atol=1e-8)
+
+
+def test_lbfgs_resumes_to_the_same_bits(tmp_path):
+    def search(epochs, folder):
+        model = nn.Sequential(nn.Linear(2, 5, dtype=np.float64, rng=0), nn.Tanh(), nn.Linear(5, 1, rng=1).to("float64"))
+        optimizer = wg.optim.LBFGS(model.parameters(), max_iter=4, line_search_fn="strong_wolfe")
+        saved = nn.Checkpoint(tmp_path / folder, resume=True)
+        batches = wg.data.Batches((X, Y[:, None]), 60)
+        return nn.fit(model, nn.MSELoss(), batches, optimizer, epochs, callbacks=[saved], progress=False)["loss"]
+
+    assert search(2, "parts") + search(5, "parts")[2:] == search(5, "whole")
+
+
+SCHEDULES = {
+    "StepLR": lambda o: wg.optim.StepLR(o, 2),
+    "MultiStepLR": lambda o: wg.optim.MultiStepLR(o, [2, 5]),
+    "ExponentialLR": lambda o: wg.optim.ExponentialLR(o, 0.9),
+    "CosineAnnealingLR": lambda o: wg.optim.CosineAnnealingLR(o, 10),
+    "LinearLR": lambda o: wg.optim.LinearLR(o),
+    "LambdaLR": lambda o: wg.optim.LambdaLR(o, lambda epoch: 0.9**epoch),
+    "SequentialLR": lambda o: wg.optim.SequentialLR(o, [wg.optim.LinearLR(o), wg.optim.StepLR(o, 2)], [3]),
+    "OneCycleLR": lambda o: wg.optim.OneCycleLR(o, 0.1, total_steps=10),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_continue_from_files(name):
+    def make():
+        optimizer = wg.optim.SGD([wg.tensor([1.0], requires_grad=True)], lr=0.1, momentum=0.9)
+        return optimizer, SCHEDULES[name](optimizer)
+
+    (optimizer, schedule), (other, copy) = make(), make()
+    for _ in range(4):
+        schedule.step()
+    packed, arrays = pack_state([optimizer.state_dict(), schedule.state_dict()])
+    states = unpack_state(json.loads(json.dumps(packed)), arrays)
+    other.load_state_dict(states[0])
+    copy.load_state_dict(states[1])
+    for _ in range(5):
+        schedule.step()
+        copy.step()
+        assert optimizer.param_groups[0]["lr"] == other.param_groups[0]["lr"]
 
 
 @pytest.mark.parametrize("make", [wg.optim.NewtonCG, wg.optim.GaussNewton])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.nn.test_callbacks import Halving
 from tests.nn.training_parts import Momentum, Net, X, Y, batches, mean_square, train
 
 import wengert as wg
@@ -228,6 +229,32 @@ def test_the_weights_are_those_before_the_bad_batch():
     with pytest.raises(wg.nn.NonFiniteLossError):
         train(model, 1, wg.data.Batches((x, y), 2), Momentum(model.parameters(), 0.01))
     assert model.weight.item() == reference.weight.item()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("keeping", [-1.0, 1e9], ids=["of the epoch", "of the beginning"])
+def test_the_cause_is_found_from_any_state(keeping, monkeypatch):
+    """The weight falls by the same amount in each step, until a root is that of a negative number."""
+
+    class Fall(Momentum):
+        def step(self):
+            with wg.no_grad():
+                self.params[0] -= 0.125
+
+    monkeypatch.setattr("wengert.nn.training.KEEPING", keeping)
+    model = Root()
+    data = wg.data.Batches((np.arange(1.0, 7.0), np.ones(6)), 2, shuffle=True, rng=0)
+    next(iter(data))  # an epoch that was left early
+    optimizer = Fall(model.parameters())
+    schedule = Halving(optimizer)
+    callbacks = [wg.nn.Schedule(schedule, every="step")]
+    with pytest.raises(wg.nn.NonFiniteLossError, match="nan in batch 1 of epoch 4") as caught:
+        train(model, 9, data, optimizer, loss=lambda output, y: output.sum(), callbacks=callbacks)
+    assert model.weight.item() == -0.125
+    assert len(schedule.seen) == 9
+    again = wg.data.Batches((np.arange(1.0, 7.0), np.ones(6)), 2, shuffle=True, rng=0)
+    epochs = [[batch[0].tolist() for batch in again] for _ in range(5)]
+    assert caught.value.batch[0].tolist() == epochs[4][0]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

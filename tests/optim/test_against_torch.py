@@ -27,7 +27,7 @@ def own_steps(name: str) -> np.ndarray:
 def own_rates(name: str) -> np.ndarray:
     p, q = (wg.tensor([0.0], requires_grad=True) for _ in range(2))
     optimizer = wg.optim.SGD([{"params": [p]}, {"params": [q], "lr": 0.3}], lr=0.1, momentum=0.9)
-    return oracle.run_schedule(oracle.SCHEDULES[name](wg.optim, optimizer), optimizer)
+    return oracle.run_schedule(oracle.SCHEDULES[name](wg.optim.lr_scheduler, optimizer), optimizer)
 
 
 @pytest.mark.parametrize("name", oracle.OPTIMIZERS)

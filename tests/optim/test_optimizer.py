@@ -323,6 +323,20 @@ def test_update_of_tensors_gives_leaves():
     assert numbers(p) == numbers(start())
 
 
+def test_update_of_modules():
+    model = wg.nn.Linear(3, 2, rng=0)
+    x, y = np.ones((4, 3), np.float32), np.zeros((4, 2), np.float32)
+    objective = lambda model: ((model(x) - y) ** 2).sum()
+    method = wg.optim.Adam(lr=0.1)
+    state, before = method.init(model), model.weight.detach().numpy().copy()
+    new, state = method.update(model, wg.grad(objective)(model), state)
+    assert isinstance(new, wg.nn.Linear)
+    assert objective(new).item() < objective(model).item()
+    assert new.weight.is_leaf
+    assert np.array_equal(model.weight.detach().numpy(), before)
+    assert state["exp_avg"].weight.shape == (2, 3)
+
+
 def test_memory_is_constant():
     """Over a thousand steps, without the garbage collector."""
     p = {k: wg.tensor(np.tile(x, 50), requires_grad=True) for k, x in start().items() if k == "b"}

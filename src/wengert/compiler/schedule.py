@@ -37,6 +37,10 @@ CHEAP, CHEAP_IF_LARGE = 12, 48
 memory and read it again, in the processor's cache or, for large arrays, beyond it.
 """
 BEYOND_CACHE = 1 << 20
+STREAMS, NO_STREAM = 16, 4096
+"""Values that have no large operand in common are computed in one loop if it reads and writes at most so many large
+arrays: memory is fast for few streams. Arrays of at most so many bytes stay in the cache.
+"""
 OUTSIDE = (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.SCATTER)
 """What an unrolled program cannot have."""
 
@@ -307,12 +311,16 @@ class Schedule:
         return self.costs[node] <= (CHEAP if node.nbytes < BEYOND_CACHE else CHEAP_IF_LARGE)
 
     def delay_to_uses(self) -> None:
-        """Compute values that only later kernels of the same domain use there, rather than store them before."""
-        if self.is_tiny or self.rows:
+        """Compute values that only later kernels of the same domain use there, rather than store them before.
+
+        The body of a loop reads early what it updates.
+        """
+        if self.is_tiny or self.rows or self.is_body:
             return
         for node in reversed(self.graph.operations):
             users = self.consumers.get(node, ())
-            if self.forms[node] in COMPUTED and users and all(self.is_used_in_loop(user, node) for user in users):
+            is_element = self.forms[node] is Form.ELEMENT
+            if is_element and users and all(self.is_used_in_loop(user, node) for user in users):
                 self.stages[node] = max(self.stages[node], min([self.stages[user] for user in users]))
 
     def is_used_in_loop(self, user: Operation, node: Operation) -> bool:
@@ -363,6 +371,7 @@ class Schedule:
         """Kernels, BLAS calls and fallbacks, by stage."""
         kernels: dict[Any, Kernel] = {}
         others: list[tuple[int, Operation]] = []
+        arrays = self.arrays_of_values()
         for node in self.stored:
             form = self.forms[node]
             if form in (Form.BLAS, Form.FALLBACK, Form.LOOP):
@@ -383,14 +392,35 @@ class Schedule:
             if form in (Form.BLAS, Form.FALLBACK, Form.LOOP, Form.OUTPUT, Form.REDUCE, Form.SCATTER):
                 continue
             stage, domain = self.stages[node], self.domain(node)
-            home = next(
-                (k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None), None
-            )
+            alike = [k for k in kernels.values() if k.domain == domain and k.stage == stage and k.scatter is None]
+            home = next((k for k in alike if self.is_tiny or belongs(arrays, k, node)), None)
             if home is None:
-                home = kernels[domain, stage, ()] = Kernel(domain, stage)
+                home = kernels[node] = Kernel(domain, stage)
             home.maps.append(node)
         steps: list[tuple[int, int, Any]] = [(k.stage, 0, k) for k in kernels.values()] + [
             (s, 1, node) for s, node in others
         ]
         steps.sort(key=lambda step: step[:2])
         return [step[2] for step in steps]
+
+    def arrays_of_values(self) -> dict[Node, int]:
+        """The large arrays in memory that the loop of each value reads or writes, as bits of a number."""
+        own: dict[Node, int] = {}
+        found: dict[Node, int] = {}
+        for node in self.graph.nodes:
+            is_array = node in self.stored or self.forms[node] is Form.GIVEN
+            own[node] = found[node] = 1 << len(own) if is_array and node.nbytes > NO_STREAM else 0
+            if self.forms[node] in (*COMPUTED, Form.VIEW, Form.REDUCE):
+                assert isinstance(node, Operation)
+                for a in node.args:
+                    is_before = a in self.stored and self.stages[a] < self.stages[node]
+                    found[node] |= own[a] if is_before else found[a]
+        return found
+
+
+def belongs(arrays: dict[Node, int], kernel: Kernel, node: Node) -> bool:
+    """Whether a value is computed in the loop of a kernel: they share large arrays, or have few."""
+    used = 0
+    for root in kernel.roots:
+        used |= arrays[root]
+    return bool(used & arrays[node]) or (used | arrays[node]).bit_count() <= STREAMS

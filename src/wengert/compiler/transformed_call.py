@@ -19,6 +19,7 @@ from wengert.core.levels import find_own, is_own, payloads, strip_level
 from wengert.core.primitive import Primitive
 from wengert.core.tree import flatten
 from wengert.graph.graph import Graph, is_traced
+from wengert.modes import recording
 from wengert.modes.batch import Batched
 from wengert.modes.forward import Dual, zeros_like
 from wengert.modes.taylor import Jet
@@ -67,7 +68,7 @@ class CompiledCall(Call):
     def in_reverse_mode(self, primitive: Primitive, top: Tensor, x: Sequence[Any]) -> tuple[Any, ...]:
         values, parents, constants = split_operands(x, top.level)
         live = tuple([parent is not None for parent in parents])
-        if not any(live) or any(isinstance(v, Array) for v in values):
+        if not any(live) or not recording.is_recording() or any(isinstance(v, Array) for v in values):
             return super().in_reverse_mode(primitive, top, x)
         forward = self.signature.derive(
             "forward pass", live, lambda graph: graph_function(pull_body(graph, live).forward)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from wengert.core.errors import user_error
 from wengert.core.spec import Spec
 
+__all__ = ["flatten", "map", "unflatten"]
+
 
 class Structure(NamedTuple):
     """The containers of a tree without the leaves. Hashable."""
@@ -147,6 +149,8 @@ def is_alike(a: Structure, b: Structure) -> bool:
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """`function` of the leaves of one or more trees of the same structure; the result is like the first of them.
+
+    It updates the parameters of a model by their gradients, and stacks those of several models for `vmap`.
 
     >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}

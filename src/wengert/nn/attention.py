@@ -60,19 +60,20 @@ class MultiheadAttention(Module):
                 "embed_dim must be a multiple of num_heads.",
             )  # fmt: skip
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
-        self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
+        self.kdim, self.vdim = kdim, vdim
+        keys, values = self.input_sizes()
         rng = default_rng(rng)
 
         def draw(rows: int, columns: int) -> Tensor:
             return xavier_uniform_(Parameter(np.zeros((rows, columns)), dtype=dtype), rng=rng)
 
-        if self.kdim == self.vdim == embed_dim:
+        if keys == values == embed_dim:
             self.in_proj_weight = draw(3 * embed_dim, embed_dim)
         else:
             self.in_proj_weight = None
             self.q_proj_weight = draw(embed_dim, embed_dim)
-            self.k_proj_weight = draw(embed_dim, self.kdim)
-            self.v_proj_weight = draw(embed_dim, self.vdim)
+            self.k_proj_weight = draw(embed_dim, keys)
+            self.v_proj_weight = draw(embed_dim, values)
         self.in_proj_bias = Parameter(np.zeros(3 * embed_dim), dtype=dtype) if bias else None
         self.out_proj = Linear(embed_dim, embed_dim, bias, rng=rng, dtype=dtype)
         if self.out_proj.bias is not None:
@@ -129,6 +130,10 @@ class MultiheadAttention(Module):
         weights = mean(weights, axis=1) if average_attn_weights else weights
         return out, weights if is_batch else weights[0]
 
+    def input_sizes(self) -> tuple[int, int]:
+        """The numbers of features of keys and values."""
+        return self.embed_dim if self.kdim is None else self.kdim, self.embed_dim if self.vdim is None else self.vdim
+
     def split_heads(self, x: Any) -> Any:
         """Features (N, L, E) as (N, heads, L, E / heads)."""
         n, length, _ = x.shape
@@ -149,8 +154,8 @@ class MultiheadAttention(Module):
             q, k, v = split(linear(query, weight, bias), 3, axis=-1)
             return q, k, v
         key, value = to_precision(key, like, name), to_precision(value, like, name)
-        refuse_length(key, -1, self.kdim, name, "kdim")
-        refuse_length(value, -1, self.vdim, name, "vdim")
+        for x, size, what in zip((key, value), self.input_sizes(), ("kdim", "vdim"), strict=True):
+            refuse_length(x, -1, size, name, what)
         parts = None if weight is None else split(weight, 3)
         weights = parts or [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
         biases = [None] * 3 if bias is None else split(bias, 3)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,6 +19,9 @@ from wengert.nn.packing import pack_state, unpack_state
 from wengert.nn.progress import Progress
 from wengert.nn.snapshot import restore_snapshot, take_snapshot
 from wengert.nn.steps import Step, count_samples, is_pair, plain_output, target_of
+
+KEEPING = 1.0
+"""Seconds between copies of the state, to which training returns to find the cause of a loss that is not finite."""
 
 Metrics = Mapping[str, Callable[[Any, Any], Any]]
 
@@ -63,6 +68,8 @@ class Training:
         self.history, self.means = History(), Means()
         self.epoch, self.batch, self.step, self.loss = 0, 0, 0, float("nan")
         self.reason: str | None = None
+        self.kept: tuple[Any, dict[str, np.ndarray]] | None = None
+        self.kept_at = -math.inf
 
     def stop(self, reason: str) -> None:
         """End after this epoch, or after this step if there is one in progress."""
@@ -73,26 +80,29 @@ class Training:
         with Modes(self.model), Progress(shown, self.epochs) as progress:
             if not any(module.training for module in self.model.modules()):
                 self.model.train()
+            self.optimizer.zero_grad()
             for callback in self.callbacks:
                 callback.begin(self)
-            while self.epoch - bool(self.batch) < self.epochs and self.reason is None:
-                self.run_epoch(progress)
+            while not self.is_done:
+                batches = iter(self.data)
+                self.keep_state()
+                self.run_epoch(batches, progress)
             for callback in self.callbacks:
                 callback.end(self)
 
-    def run_epoch(self, progress: Progress) -> None:
+    @property
+    def is_done(self) -> bool:
+        """Whether there is no epoch left, or a reason to stop."""
+        return self.reason is not None or self.epoch - bool(self.batch) >= self.epochs
+
+    def run_epoch(self, batches: Iterator[Any], progress: Progress) -> None:
         """Train on all batches, or on the rest of an epoch that a checkpoint has left; then validate."""
         began = perf_counter()
         if not self.batch:
             self.epoch, self.means = self.epoch + 1, Means()
-        batches = iter(self.data)
         length = length_of(self.data)
-        before = self.snapshot()
         for batch in batches:
-            value, output = self.train_step(batch)
-            self.step, self.batch, self.loss = self.step + 1, self.batch + 1, float(value.item())
-            if not np.isfinite(self.loss):
-                self.fail(batch, before)
+            output = self.take_step(batch)
             n = count_samples(batch)
             self.means.add(n, {"loss": self.loss, **self.measure(output, batch)})
             for callback in self.callbacks:
@@ -106,6 +116,14 @@ class Training:
         for callback in self.callbacks:
             callback.after_epoch(self)
         progress.after_epoch(self.epoch, steps, numbers)
+
+    def take_step(self, batch: Any) -> Any:
+        """Train on a batch; returns the output."""
+        value, output = self.train_step(batch)
+        self.step, self.batch, self.loss = self.step + 1, self.batch + 1, float(value.item())
+        if not math.isfinite(self.loss):
+            self.fail(batch)
+        return output
 
     def validate(self) -> dict[str, float]:
         """The numbers of the validation data, with the model in the mode of evaluation."""
@@ -128,24 +146,23 @@ class Training:
 
     # A loss that is not finite.
 
-    def snapshot(self) -> Any:
-        """What the steps of an epoch start from, if they can be repeated."""
-        if not getattr(self.data, "can_restart", False):
-            return None
-        schedules = [callback.state_dict() for callback in self.callbacks if isinstance(callback, Schedule)]
-        parts = {"optimizer": self.optimizer.state_dict(), "schedules": schedules, "data": self.data.state_dict()}
-        packed, arrays = pack_state(parts)
-        return take_snapshot(self.model), packed, {name: array.copy() for name, array in arrays.items()}
+    def keep_state(self) -> None:
+        """Keep a copy of the state from time to time, if the steps from there on can be repeated."""
+        now = perf_counter()
+        if now - self.kept_at > KEEPING and can_restart(self.data) and can_restart(self.validation):
+            packed, arrays = pack_state(self.state_dict(Schedule))
+            self.kept = packed, {name: array.copy() for name, array in arrays.items()}
+            self.kept_at = now
 
-    def fail(self, batch: Any, before: Any) -> None:
+    def fail(self, batch: Any) -> NoReturn:
         """Raise an error that names the batch, with the weights from before its step if they can be computed again."""
         what = f"The loss is {self.loss} in batch {self.batch} of epoch {self.epoch}, at {user_line()}"
         state = "The model has already taken this step."
-        if before is not None:
-            number, batch = self.repeat(before)
-            if number < self.batch:
-                what += f", because the step of batch {number} made parameters that are not finite"
-            state = "The model has the parameters from before that step."
+        if self.kept is not None:
+            probe = Probe(self, *self.kept)
+            batch, state = probe.batch, "The model has the parameters from before that step."
+            if probe.step < self.step:
+                what += f", because the step of batch {probe.number} made parameters that are not finite"
         call = "lambda model, x: loss(model(x), x), model, e.batch"
         if is_pair(batch):
             call = "lambda model, x, y: loss(model(x), y), model, *e.batch"
@@ -153,38 +170,17 @@ class Training:
             f"{what}. {state} To find the operation, catch the error as e and call wg.why_nan({call}).", batch
         )
 
-    def repeat(self, before: Any) -> tuple[int, Any]:
-        """Repeat the steps of this epoch up to the first that is not finite, and undo that: its number and batch."""
-        model, packed, arrays = before
-        parts = unpack_state(packed, arrays)
-        restore_snapshot(self.model, model)
-        self.optimizer.load_state_dict(parts["optimizer"])
-        self.data.load_state_dict(parts["data"])
-        schedules = [callback for callback in self.callbacks if isinstance(callback, Schedule)]
-        for schedule, state in zip(schedules, parts["schedules"], strict=True):
-            schedule.load_state_dict(state)
-        number = parts["data"]["position"]
-        for batch in self.data:
-            number += 1
-            model, optimizer = take_snapshot(self.model), self.optimizer.state_dict()
-            value, _ = self.train_step(batch)
-            if number >= self.batch or not (np.isfinite(value.item()) and is_finite(self.model)):
-                restore_snapshot(self.model, model)
-                self.optimizer.load_state_dict(optimizer)
-                return number, batch
-            for schedule in schedules:
-                schedule.after_step(self)
-        raise AssertionError("the epoch has the batch that failed")
-
     # For checkpoints.
 
-    def state_dict(self) -> dict[str, Any]:
-        """All that the following steps depend on."""
+    def state_dict(self, kind: type[Callback] = Callback) -> dict[str, Any]:
+        """All that the following steps depend on; of the callbacks, those of a kind."""
         return {
             "model": take_snapshot(self.model),
             "optimizer": self.optimizer.state_dict(),
             "data": self.data.state_dict(),
-            "callbacks": {name: callback.state_dict() for name, callback in self.named_callbacks()},
+            "callbacks": {
+                name: callback.state_dict() for name, callback in self.named_callbacks() if isinstance(callback, kind)
+            },
             "history": dict(self.history),
             "means": self.means.totals,
             "position": {"epoch": self.epoch, "batch": self.batch, "step": self.step, "reason": self.reason},
@@ -210,6 +206,38 @@ class Training:
             name = type(callback).__name__
             yield f"{name}-{counts[name]}", callback
             counts[name] += 1
+
+
+class Probe(Training):
+    """A run of training again, from a state up to the first step that gives a number that is not finite.
+
+    That step is undone. `step` is its number, `batch` its batch, and `number` that of the batch in the epoch.
+    """
+
+    def __init__(self, training: Training, packed: Any, arrays: Mapping[str, np.ndarray]):
+        schedules = [callback for callback in training.callbacks if isinstance(callback, Schedule)]
+        parts = training.model, training.data, training.optimizer, training.epochs, training.validation
+        super().__init__(*parts, {}, schedules, (training.train_step, training.evaluate))
+        self.last = training.step
+        self.load_state_dict(unpack_state(packed, arrays))
+        with suppress(Found):
+            while True:
+                self.run_epoch(iter(self.data), Progress(False, 0))
+
+    def take_step(self, batch: Any) -> Any:
+        before, optimizer = take_snapshot(self.model), self.optimizer.state_dict()
+        value, output = self.train_step(batch)
+        self.step, self.batch, self.loss = self.step + 1, self.batch + 1, float(value.item())
+        if self.step == self.last or not (math.isfinite(self.loss) and is_finite(self.model)):
+            restore_snapshot(self.model, before)
+            self.optimizer.load_state_dict(optimizer)
+            self.number, self.batch = self.batch, batch
+            raise Found
+        return output
+
+
+class Found(Exception):
+    """The step that was searched for."""
 
 
 class Means:
@@ -242,6 +270,11 @@ class Modes:
     def __exit__(self, *_: object) -> None:
         for module, training in self.modes:
             module.training = training
+
+
+def can_restart(data: Any) -> bool:
+    """Whether data can be read again from a position; None can."""
+    return data is None or getattr(data, "can_restart", False)
 
 
 def length_of(data: Any) -> int | None:

@@ -1,8 +1,13 @@
 """Optimisers: update rules on tensors, as in PyTorch, and on trees of arrays; schedules; methods of second order."""
 
 from wengert.nn.clipping import clip_by_norm, clip_by_value
+from wengert.optim import lr_scheduler as lr_scheduler
 from wengert.optim.lbfgs import LBFGS
-from wengert.optim.lr_scheduler import (
+from wengert.optim.methods import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Lion, NAdam, RAdam, RMSprop
+from wengert.optim.one_cycle import OneCycleLR
+from wengert.optim.optimizer import Optimizer
+from wengert.optim.plateau import ReduceLROnPlateau
+from wengert.optim.schedules import (
     CosineAnnealingLR,
     ExponentialLR,
     LambdaLR,
@@ -12,10 +17,6 @@ from wengert.optim.lr_scheduler import (
     SequentialLR,
     StepLR,
 )
-from wengert.optim.methods import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Lion, NAdam, RAdam, RMSprop
-from wengert.optim.one_cycle import OneCycleLR
-from wengert.optim.optimizer import Optimizer
-from wengert.optim.plateau import ReduceLROnPlateau
 from wengert.optim.second_order import GaussNewton, NewtonCG
 
 __all__ = [
@@ -45,4 +46,5 @@ __all__ = [
     "StepLR",
     "clip_by_norm",
     "clip_by_value",
+    "lr_scheduler",
 ]

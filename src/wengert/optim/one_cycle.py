@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.core.errors import user_error
-from wengert.optim.lr_scheduler import LRScheduler, anneal
 from wengert.optim.optimizer import Optimizer
+from wengert.optim.schedules import LRScheduler, anneal
 
 
 class OneCycleLR(LRScheduler):

@@ -59,6 +59,9 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
+_choose.ufunc = np.where  # type: ignore[attr-defined]  # NumPy's function, by which it is printed
+
+
 def is_kept(condition: np.ndarray, x: Any, other: float) -> bool:
     """Whether a choice between x and a number is one between x and zero, of arrays of one shape."""
     return (

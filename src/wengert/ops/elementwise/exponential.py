@@ -114,8 +114,13 @@ def _difference(x: Any, y: Any) -> Any:
 def _stable_sigmoid(x: Any) -> Any:
     if np.iscomplexobj(x):
         return 1.0 / (1.0 + np.exp(-x))
-    small = np.exp(-np.abs(x))  # in (0, 1]: nothing overflows
-    return np.where(np.asarray(x) >= 0, 1.0, small) / (1.0 + small)
+    return np.exp(np.minimum(x, 0)) / (1.0 + np.exp(-np.abs(x)))  # of numbers in (0, 1]: nothing overflows
+
+
+def _stable_softplus(x: Any) -> Any:
+    if np.iscomplexobj(x):
+        return np.logaddexp(x, 0.0)  # which raises the error
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))  # as NumPy's logaddexp, which runs one by one
 
 
 sigmoid = elementwise(
@@ -127,7 +132,7 @@ sigmoid = elementwise(
 )
 softplus = elementwise(
     "softplus",
-    lambda x: np.logaddexp(x, 0.0),
+    _stable_softplus,
     lambda t, x: t * sigmoid(x),
     singular={(-800.0,): (0.0,), (800.0,): (1.0,)},
     facts=FLAT,

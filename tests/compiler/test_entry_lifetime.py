@@ -15,7 +15,8 @@ import pytest
 from tests.compiler.entry_programs import copies, identity_entry, load_entry, needs_support
 
 from wengert.compiler import entry
-from wengert.compiler.entry import Argument, Caller, callable_from
+from wengert.compiler.ctypes_call import Caller
+from wengert.compiler.entry import Argument, callable_from
 from wengert.compiler.target import object_code
 from wengert.core.spec import Spec
 

@@ -260,9 +260,9 @@ class Signature:
             elif new is target.value:  # the program has written it
                 target._changes = target._version + 1
             elif is_recorded:
-                target._rebind(assigned_value(new))
+                target._rebind(new if isinstance(new, Array) else Tensor(new))
             else:
-                unrecorded.append((target, assigned_value(new)))  # type: ignore[arg-type]  # a tensor
+                unrecorded.append((target, new if isinstance(new, Array) else Tensor(new)))  # type: ignore[arg-type]  # a tensor
         if unrecorded:
             with recording.override(enabled=False):
                 for tensor, value in unrecorded:
@@ -277,11 +277,6 @@ class Signature:
             f.__name__ = f"{kind} of {self.name}"
             self.known.setdefault(key, self.wrap(f))
         return self.known[key]
-
-
-def assigned_value(x: Any) -> Any:
-    """A result of a program as a value that can be assigned."""
-    return x if isinstance(x, Array) else Tensor(x)
 
 
 def static_arguments(

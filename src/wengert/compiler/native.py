@@ -21,6 +21,7 @@ import numpy as np
 
 from wengert.compiler import cache as disk
 from wengert.compiler import entry, python_objects, target
+from wengert.compiler.ctypes_call import NO_TARGETS, Caller
 from wengert.compiler.fingerprint import surroundings
 from wengert.compiler.kept_memory import KEPT, allow_kept_memory
 from wengert.compiler.prepare import prepare
@@ -110,7 +111,7 @@ class NativeProgram:
         self.loaded.fill("wengert.constants", [array.ctypes.data for array in constants], constants)
         self.loaded.fill("wengert.upcalls", list(map(id, upcalls)), upcalls)
         self.error = partial(run_error, program.arena)
-        self.caller = entry.Caller(self.loaded, program.inputs, program.outputs, releases_gil(program))
+        self.caller = Caller(self.loaded, program.inputs, program.outputs, releases_gil(program))
         self.entry: Callable | None = (
             entry.callable_from(self.loaded, name, self.error) if arguments is not None else None
         )
@@ -120,7 +121,7 @@ class NativeProgram:
             self.loaded.fill("wengert.states", [self.states.records.ctypes.data], [self.states])
 
     def __call__(
-        self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = entry.NO_TARGETS, assigned: int = 0
+        self, leaves: Sequence[Any], targets: Mapping[int, np.ndarray] = NO_TARGETS, assigned: int = 0
     ) -> list:
         """The results. Those that have a target are written there; the last ones, which are assigned, are arrays."""
         status, outs = self.caller(leaves, targets)

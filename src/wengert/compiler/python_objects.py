@@ -2,7 +2,7 @@
 
 Offsets may be part of cached machine code; addresses differ between processes, and are symbols that are resolved when
 code is loaded. `is_supported` compares all assumptions with live objects; if they do not hold, arrays are passed by
-ctypes (`entry.Caller`).
+ctypes (`ctypes_call.py`).
 """
 
 from __future__ import annotations

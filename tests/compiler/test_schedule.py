@@ -73,3 +73,12 @@ def test_updates_with_numbers_are_made_in_place():
     update(np.ones((16, 16)))
     assert p.value.ctypes.data == address
     np.testing.assert_allclose(p.numpy(), 2.0 * 1.5 - 0.5)
+
+
+def test_what_is_read_at_computed_indices_is_stored_before():
+    def f(x):
+        y = np.sqrt(1.1 + 0.9 * np.tanh(wg.stack([x, x * 2])))
+        slopes = wg.jacfwd(lambda u: np.sum(u) * np.sin(u))(y[np.array([0, 1])])
+        return np.sum(slopes * np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+    assert np.isclose(wg.compile(wg.grad(f))(-0.9), wg.grad(f)(-0.9), rtol=1e-12)

@@ -31,7 +31,7 @@ from tools.fuzz.forms import (
 from tools.fuzz.keys import advanced_key, any_key, basic_key
 from tools.fuzz.scope import Scope
 from wengert.core.primitive import TABLE, Primitive
-from wengert.ops.samples import draws  # noqa: F401  # adds its operations to the table
+from wengert.ops.samples import counter_words, draws  # noqa: F401  # add their operations to the table
 
 UNKNOWN_SHAPE = ("argwhere", "unique_indices", "unique_inverse", "unique_counts")
 """Operations whose results have a shape that depends on numbers."""

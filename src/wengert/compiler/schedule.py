@@ -325,7 +325,7 @@ class Schedule:
 
     def is_used_in_loop(self, user: Operation, node: Operation) -> bool:
         """Whether a consumer computes each element from the one of a value at the same position of the loop."""
-        return self.forms[user] in COMPUTED and self.is_same_loop(user, node, node, True, self.domain(user))
+        return self.forms[user] is Form.ELEMENT and self.is_same_loop(user, node, node, True, self.domain(user))
 
     def store_late_uses(self) -> None:
         """Store expensive values that a later kernel of the same domain uses."""

@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
-TESTS = ["tests/compiler", "tests/ops", "tests/core", "tests/test_table.py"]
+ROOMS = ("compiler", "control", "core", "nn", "ops", "optim", "random")
+TESTS = [*[f"tests/{room}" for room in ROOMS], "tests/test_table.py"]
 
 V2 = {"SSSE3", "SSE41", "POPCNT", "SSE42", "X86_V2"}
 V3 = V2 | {"AVX", "F16C", "FMA3", "AVX2", "X86_V3"}

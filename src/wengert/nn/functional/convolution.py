@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
 from wengert.ops.elementwise.arithmetic import add
 from wengert.ops.shape.reshaping import reshape, squeeze
-from wengert.ops.signal.convolution import _each_signal, convolution, convolution_transpose
+from wengert.ops.signal.convolution import convolution, convolution_transpose
+from wengert.ops.signal.window_arguments import Numbers, each_axis
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
-
-Numbers = int | Sequence[int]
 
 
 def conv1d(
@@ -134,7 +132,7 @@ def convolve_batch(
     """A convolution with `ndim` axes, of a batch or of one signal, and the bias of each filter."""
     x, w = as_operand(input), as_operand(weight)
     is_single = refuse_axes(f"conv{ndim}d", ndim, x, w)
-    if padding == "same" and _each_signal(stride, ndim, "stride") != (1,) * ndim:
+    if padding == "same" and each_axis(stride, ndim, "stride") != (1,) * ndim:
         raise user_error(ValueError, f"conv{ndim}d: padding='same' with stride={stride!r}", "Use a stride of 1.")
     out = convolution(reshape(x, (1, *x.shape)) if is_single else x, w, stride, padding, dilation, groups)
     return finish(out, bias, ndim, is_single)

@@ -18,12 +18,12 @@ import numpy as np
 from wengert.core.kinds import case, general, linear
 from wengert.core.spec import Spec
 from wengert.ops.elementwise.choices import BITS, keep_where
+from wengert.ops.signal.window_arguments import Lengths
 
 __all__: list[str] = []
 
 Indices = range | tuple[int, ...]
 Windows = tuple[tuple[Indices, ...], ...]
-Lengths = tuple[int, ...]
 
 
 def window_key(element: tuple[Indices, ...]) -> tuple[Any, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from wengert.core.errors import user_error
 
 Numbers = int | Sequence[int]
@@ -28,7 +30,7 @@ def each_axis(value: Numbers, ndim: int, name: str, least: int = 1) -> Lengths:
     >>> each_axis(3, 2, "stride")
     (3, 3)
     """
-    lengths = (index(value),) * ndim if not isinstance(value, Sequence) else tuple(map(index, value))
+    lengths = tuple(map(index, value)) if isinstance(value, Sequence | np.ndarray) else (index(value),) * ndim
     if len(lengths) != ndim or min(lengths) < least:
         kind = "positive number" if least else "number from 0"
         raise user_error(ValueError, f"{name}={value!r} for {ndim} axes", f"Give one {kind}, or one for each axis.")

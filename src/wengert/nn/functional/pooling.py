@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.core.errors import user_error
 from wengert.core.primitive import as_operand
+from wengert.nn.inputs import refuse_axes
 from wengert.ops.contraction.products import matmul
 from wengert.ops.reductions.sums import mean
 from wengert.ops.shape.joining import pad
@@ -346,12 +347,7 @@ class Layout:
 def pooled_input(name: str, ndim: int, input: Any) -> Any:
     """An input as a value, which must have one or two axes more than windows."""
     x = as_operand(input)
-    if x.ndim not in (ndim + 1, ndim + 2):
-        raise user_error(
-            ValueError,
-            f"{name} was given an input of shape {x.shape}",
-            f"It takes {ndim + 2} axes, (batch, channels, ...), or {ndim + 1} without a batch.",
-        )
+    refuse_axes(x, ndim, name)
     if x.dtype.kind != "f":
         raise user_error(
             TypeError, f"{name} takes floating-point numbers, and was given {x.dtype}", "Convert with x.astype(float)."
